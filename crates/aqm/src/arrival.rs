@@ -1,0 +1,74 @@
+//! What a discipline is told, and what it answers.
+
+/// A packet arriving at a queue, and the queue as it is just before the packet joins it.
+///
+/// The packet in transmission is not part of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Time of arrival in nanoseconds.
+    pub now: u64,
+    /// Size of the packet in bytes.
+    pub size: u32,
+    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
+    pub ecn_capable: bool,
+    /// Packets waiting.
+    pub queue_packets: u32,
+    /// Bytes waiting.
+    pub queue_bytes: u64,
+    /// When the queue last became empty, in nanoseconds: the instant the last waiting packet began
+    /// its transmission. Meaningful only while `queue_packets` is 0.
+    pub empty_since: u64,
+    /// Since when nothing is even in transmission, in nanoseconds; `None` while the link is busy.
+    pub idle_since: Option<u64>,
+}
+
+/// Why a packet is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// The discipline's random choice, made early to give notice of congestion.
+    Early,
+    /// The discipline's rule without a choice (its average is above the maximum threshold).
+    Forced,
+    /// The buffer is full.
+    Overflow,
+}
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It joins the queue.
+    Accept,
+    /// It joins the queue with the congestion-experienced mark. Given only to ECN-capable packets.
+    Mark,
+    /// It is dropped.
+    Drop(DropReason),
+}
+
+/// What a discipline may know of the link behind its queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Rate in bits per second.
+    pub rate: f64,
+    /// Propagation delay in seconds, one way.
+    pub delay: f64,
+}
+
+impl Link {
+    /// Packets of `size` bytes that the link carries in one second.
+    #[must_use]
+    pub fn packets_per_second(&self, size: f64) -> f64 {
+        self.rate / (8.0 * size)
+    }
+}
+
+/// A source of independent random numbers.
+pub trait Coin {
+    /// The next number, uniform over `[0, 1)`.
+    fn uniform(&mut self) -> f64;
+}
+
+impl<F: FnMut() -> f64> Coin for F {
+    fn uniform(&mut self) -> f64 {
+        self()
+    }
+}

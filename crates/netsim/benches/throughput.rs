@@ -1,0 +1,138 @@
+//! Bottleneck packets per CPU second of one core, building included, with the standard metrics on.
+//!
+//! Time is the thread's CPU time, so that other work on the machine disturbs less; still compare
+//! by ratios within one run.
+
+use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use criterion::measurement::{Measurement, ValueFormatter};
+use criterion::{Criterion, Throughput};
+use vermilion_netsim::{Scenario, Simulation};
+
+/// CPU time of the measuring thread.
+struct CpuTime;
+
+struct Seconds;
+
+impl Measurement for CpuTime {
+    type Intermediate = ThreadTime;
+    type Value = Duration;
+
+    fn start(&self) -> ThreadTime {
+        ThreadTime::now()
+    }
+
+    fn end(&self, start: ThreadTime) -> Duration {
+        start.elapsed()
+    }
+
+    fn add(&self, first: &Duration, second: &Duration) -> Duration {
+        *first + *second
+    }
+
+    fn zero(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn to_f64(&self, value: &Duration) -> f64 {
+        value.as_secs_f64()
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        &Seconds
+    }
+}
+
+impl ValueFormatter for Seconds {
+    fn scale_values(&self, _typical: f64, values: &mut [f64]) -> &'static str {
+        values.iter_mut().for_each(|value| *value *= 1e3);
+        "ms"
+    }
+
+    fn scale_throughputs(
+        &self,
+        _typical: f64,
+        throughput: &Throughput,
+        values: &mut [f64],
+    ) -> &'static str {
+        let Throughput::Elements(packets) = *throughput else {
+            unreachable!("packets are elements");
+        };
+        values.iter_mut().for_each(|value| *value = packets as f64 / *value / 1e6);
+        "million packets/CPU s"
+    }
+
+    fn scale_for_machines(&self, _values: &mut [f64]) -> &'static str {
+        "s"
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+fn scenario(text: &str) -> Scenario {
+    serde_json::from_str(text).expect("a benchmark's scenario is valid")
+}
+
+/// 80 s at 10 Mbit/s, 16 flows that become 64, RED.
+fn varying_load() -> Scenario {
+    let flows = |name: &str, count: u32, start: u64| {
+        format!(
+            r#"{{"name": "{name}", "count": {count}, "path": ["bottleneck"], "rtt_ns": 28000000,
+                "sender": {{"congestion_control": "newreno"}},
+                "start_ns": [{start}, {}]}}"#,
+            start + SECOND
+        )
+    };
+    scenario(&format!(
+        r#"{{"duration_ns": {}, "warm_up_ns": {}, "settle_ns": {},
+            "links": [{{"name": "bottleneck", "rate_bit_per_s": 10000000, "delay_ns": 10000000,
+                "queue": {{"discipline": "red", "parameters": {{"limit": 100,
+                    "min_threshold": 15, "max_threshold": 45, "max_probability": 0.1}}}}}}],
+            "flows": [{}, {}]}}"#,
+        80 * SECOND,
+        5 * SECOND,
+        5 * SECOND,
+        flows("early", 16, 0),
+        flows("late", 48, 20 * SECOND),
+    ))
+}
+
+/// 10 s at 1 Gbit/s, `count` flows, RTT 40 ms, RED.
+fn gigabit(count: u32) -> Scenario {
+    scenario(&format!(
+        r#"{{"duration_ns": {}, "warm_up_ns": {SECOND}, "settle_ns": {SECOND},
+            "links": [{{"name": "bottleneck", "rate_bit_per_s": 1000000000, "delay_ns": 10000000,
+                "queue": {{"discipline": "red", "parameters": {{"limit": 5000,
+                    "min_threshold": 500, "max_threshold": 1500, "max_probability": 0.1,
+                    "weight": 0.00002}}}}}}],
+            "flows": [{{"name": "all", "count": {count}, "path": ["bottleneck"],
+                "rtt_ns": 40000000, "sender": {{"congestion_control": "newreno"}},
+                "start_ns": [0, {SECOND}]}}]}}"#,
+        10 * SECOND
+    ))
+}
+
+fn run(scenario: &Scenario) -> u64 {
+    let mut simulation = Simulation::new(scenario.clone(), 1).expect("valid");
+    simulation.run(&AtomicBool::new(false)).expect("nobody cancels");
+    simulation.into_results(false).packets_forwarded
+}
+
+fn main() {
+    let mut criterion = Criterion::default().with_measurement(CpuTime).configure_from_args();
+    let mut group = criterion.benchmark_group("bottleneck");
+    group.sample_size(10).warm_up_time(Duration::from_secs(1));
+    for (name, scenario) in [
+        ("a: 10 Mbit/s, 16 to 64 flows, 80 s", varying_load()),
+        ("b: 1 Gbit/s, 1000 flows, 10 s", gigabit(1000)),
+        ("c: 1 Gbit/s, 100 flows, 10 s", gigabit(100)),
+    ] {
+        group.throughput(Throughput::Elements(run(&scenario)));
+        group.bench_function(name, |bencher| bencher.iter(|| run(black_box(&scenario))));
+    }
+    group.finish();
+    criterion.final_summary();
+}

@@ -1,0 +1,84 @@
+//! A stretch of constant delay: packets leave it in the order in which they entered.
+//!
+//! Only the head of a line competes in the [`Calendar`](crate::calendar::Calendar), so that the
+//! calendar's size is the number of stretches, not of packets in flight.
+
+use std::collections::VecDeque;
+
+use crate::calendar::NEVER;
+use crate::packet::Packet;
+
+/// What awaits a packet at the end of a stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The queue of a link; the packet's `hop` says which one of its path.
+    Link,
+    /// The receiver of a flow whose acknowledgements meet no queue and are sent at once: the
+    /// stretch includes their way back, and the sender is told immediately.
+    ReceiverAndBack,
+    /// A receiver.
+    Receiver,
+    /// The queue of a link on the way back.
+    ReturnLink,
+    /// The sender.
+    Sender,
+    /// The end of an open-loop flow.
+    Sink,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct DelayLine {
+    /// What awaits packets at the end.
+    pub end: End,
+    /// Link whose output this line is, if any: its propagation delay is part of the line's.
+    pub link: Option<u32>,
+    /// Delay beyond the link's own propagation, in nanoseconds.
+    pub extra_delay: u64,
+    packets: VecDeque<Packet>,
+}
+
+impl DelayLine {
+    /// An empty line.
+    pub fn new(link: Option<u32>, end: End, extra_delay: u64) -> Self {
+        Self { end, link, extra_delay, packets: VecDeque::new() }
+    }
+
+    /// When the first packet leaves, [`NEVER`] if there is none.
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        self.packets.front().map_or(NEVER, |packet| packet.time)
+    }
+
+    /// Takes the first packet out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Packet> {
+        self.packets.pop_front()
+    }
+
+    /// Puts a packet in that leaves at `time`, or with the packet before it if that is later (the
+    /// delay may have been shortened meanwhile). Whether the line was empty before.
+    #[inline]
+    pub fn push(&mut self, mut packet: Packet, time: u64) -> bool {
+        let last = self.packets.back();
+        packet.time = last.map_or(time, |last| last.time.max(time));
+        let was_empty = last.is_none();
+        self.packets.push_back(packet);
+        was_empty
+    }
+
+    /// The packet that is `from_back` places before the last.
+    pub fn from_back(&mut self, from_back: usize) -> Option<&mut Packet> {
+        let index = self.packets.len().checked_sub(from_back + 1)?;
+        self.packets.get_mut(index)
+    }
+
+    /// Makes times ascend again after some were changed.
+    pub fn restore_order(&mut self) {
+        let mut last = 0;
+        for packet in &mut self.packets {
+            packet.time = packet.time.max(last);
+            last = packet.time;
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Packet-by-packet simulation of the queues that matter and the flows that cross them.
+//!
+//! A network is a set of links (a rate, a propagation delay, a queue discipline) and of flows (a
+//! path through links, a base round-trip time, a sender). Whatever never queues is pure delay and
+//! costs no event: see [`simulation`] for what that makes possible.
+//!
+//! Nothing here reads files, prints, or asks for the time of day. The same scenario and seed give
+//! bit-identical results on any number of threads.
+
+pub mod batch;
+mod calendar;
+mod control;
+mod delay_line;
+mod flow;
+mod histogram;
+mod link;
+mod link_window;
+mod packet;
+mod phases;
+mod probe;
+pub mod random;
+pub mod results;
+mod route;
+pub mod scenario;
+pub mod simulation;
+mod timers;
+mod traffic;
+
+pub use probe::Series;
+pub use results::Results;
+pub use scenario::Scenario;
+pub use simulation::{Cancelled, Simulation};

@@ -1,0 +1,362 @@
+//! A link and the queue in front of it.
+//!
+//! The disciplines here decide when a packet arrives and serve first in, first out. The instant at
+//! which an accepted packet's transmission begins and ends is therefore known when it arrives, and
+//! no event is needed for either: departures are accounted for when somebody next looks
+//! ([`LinkState::catch_up`]). Only a change of rate moves instants already given; it re-times the
+//! packets that are waiting.
+
+use std::collections::VecDeque;
+
+use vermilion_aqm::{AnyDiscipline, Arrival, Link, Verdict};
+use vermilion_parameters::{ParameterError, Values};
+
+use crate::delay_line::DelayLine;
+use crate::link_window::LinkWindow;
+use crate::packet::Packet;
+use crate::random::Stream;
+use crate::scenario;
+
+/// A packet that waits for its transmission to begin.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: u64,
+    arrival: u64,
+    size: u32,
+    line: u32,
+}
+
+/// The packet in transmission, or the last one.
+#[derive(Clone, Copy, Debug, Default)]
+struct InService {
+    end: u64,
+    line: u32,
+}
+
+/// Transmission times at one rate, exact in the long run.
+#[derive(Clone, Copy, Debug)]
+struct Transmitter {
+    rate: u64,
+    size: u32,
+    whole: u64,
+    remainder: u64,
+    carried: u64,
+}
+
+impl Transmitter {
+    fn new(rate: u64) -> Self {
+        Self { rate, size: 0, whole: 0, remainder: 0, carried: 0 }
+    }
+
+    /// Nanoseconds for the next packet, of `size` bytes. Fractions are carried to the next.
+    #[inline]
+    fn time(&mut self, size: u32) -> u64 {
+        if size != self.size {
+            let bits = u64::from(size) * 8_000_000_000;
+            self.size = size;
+            self.whole = bits / self.rate;
+            self.remainder = bits % self.rate;
+        }
+        self.carried += self.remainder;
+        if self.carried >= self.rate {
+            self.carried -= self.rate;
+            self.whole + 1
+        } else {
+            self.whole
+        }
+    }
+}
+
+/// Totals since time 0, for the laws of conservation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ledger {
+    /// Packets offered.
+    pub arrivals: u64,
+    /// Packets whose transmission began.
+    pub forwarded: u64,
+    /// Bytes whose transmission began.
+    pub forwarded_bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Time integral of the packets waiting, in packet nanoseconds.
+    pub backlog: u128,
+    /// Sum of the waiting times of forwarded packets, in nanoseconds.
+    pub sojourn: u128,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct LinkState {
+    delay: u64,
+    transmitter: Transmitter,
+    discipline: AnyDiscipline,
+    values: Values,
+    coin: Stream,
+    waiting: VecDeque<Waiting>,
+    in_service: InService,
+    /// When the last accepted packet will have been sent.
+    free_at: u64,
+    queue_packets: u32,
+    queue_bytes: u64,
+    empty_since: u64,
+    /// Up to when the queue's statistics are complete.
+    accounted: u64,
+    average: Option<f64>,
+    average_since: u64,
+    window: LinkWindow,
+    window_begin: u64,
+    bits_ahead: f64,
+    ledger: Ledger,
+}
+
+impl LinkState {
+    /// An idle link at time 0.
+    pub fn new(link: &scenario::Link, coin: Stream) -> Result<Self, ParameterError> {
+        let facts = facts(link.rate_bit_per_s, link.delay_ns);
+        let (discipline, settings) =
+            AnyDiscipline::from_values(&link.queue.discipline, &link.queue.parameters, facts)?;
+        Ok(Self {
+            delay: link.delay_ns,
+            transmitter: Transmitter::new(link.rate_bit_per_s),
+            average: discipline.average_queue(),
+            discipline,
+            values: settings.to_values(),
+            coin,
+            waiting: VecDeque::new(),
+            in_service: InService::default(),
+            free_at: 0,
+            queue_packets: 0,
+            queue_bytes: 0,
+            empty_since: 0,
+            accounted: 0,
+            average_since: 0,
+            window: LinkWindow::default(),
+            window_begin: 0,
+            bits_ahead: 0.0,
+            ledger: Ledger::default(),
+        })
+    }
+
+    /// Offers a packet at `now`, to leave on delay line `line`. When its transmission ends, or
+    /// `None` if it is dropped. A mark is set on the packet.
+    #[inline]
+    pub fn offer(&mut self, now: u64, packet: &mut Packet, line: u32) -> Option<u64> {
+        self.catch_up(now);
+        let size = packet.size;
+        let arrival = Arrival {
+            now,
+            size,
+            ecn_capable: packet.ecn_capable(),
+            queue_packets: self.queue_packets,
+            queue_bytes: self.queue_bytes,
+            empty_since: self.empty_since,
+            idle_since: (self.free_at <= now).then_some(self.free_at),
+        };
+        let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
+        if let Some(average) = self.average {
+            self.window.hold_average(average, now - self.average_since);
+            self.average_since = now;
+            self.average = self.discipline.average_queue();
+        }
+        self.window.count(verdict);
+        match verdict {
+            Verdict::Drop(_) => return None,
+            Verdict::Mark => packet.mark(),
+            Verdict::Accept => {}
+        }
+        let transmission = self.transmitter.time(size);
+        if self.free_at <= now {
+            self.free_at = now + transmission;
+            self.begin_transmission(now, size, 0, InService { end: self.free_at, line });
+        } else {
+            self.waiting.push_back(Waiting { start: self.free_at, arrival: now, size, line });
+            self.queue_packets += 1;
+            self.queue_bytes += u64::from(size);
+            self.free_at += transmission;
+        }
+        Some(self.free_at)
+    }
+
+    /// Propagation delay in nanoseconds.
+    #[inline]
+    pub fn delay(&self) -> u64 {
+        self.delay
+    }
+
+    /// Accounts for every departure up to and including `now`.
+    #[inline]
+    pub fn catch_up(&mut self, now: u64) {
+        while let Some(first) = self.waiting.front().copied() {
+            if first.start > now {
+                break;
+            }
+            self.hold_queue(first.start);
+            self.waiting.pop_front();
+            self.queue_packets -= 1;
+            self.queue_bytes -= u64::from(first.size);
+            let end = self.waiting.front().map_or(self.free_at, |next| next.start);
+            let in_service = InService { end, line: first.line };
+            self.begin_transmission(
+                first.start,
+                first.size,
+                first.start - first.arrival,
+                in_service,
+            );
+        }
+        self.hold_queue(now);
+    }
+
+    /// The queue has been as it is until `now`.
+    #[inline]
+    fn hold_queue(&mut self, now: u64) {
+        let time = now - self.accounted;
+        if time > 0 {
+            self.window.queue_packets.add(u64::from(self.queue_packets), time);
+            self.window.queue_bytes.add(self.queue_bytes, time);
+            self.accounted = now;
+        }
+    }
+
+    #[inline]
+    fn begin_transmission(&mut self, start: u64, size: u32, waited: u64, in_service: InService) {
+        self.window.forwarded += 1;
+        self.window.bits += f64::from(size) * 8.0;
+        self.window.sojourn.add(waited, 1);
+        self.ledger.forwarded_bytes += u64::from(size);
+        self.in_service = in_service;
+        if self.queue_packets == 0 {
+            self.empty_since = start;
+        }
+    }
+
+    /// Ends the window at `now`, adds it to each of `into`, and begins the next.
+    pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
+        self.catch_up(now);
+        if let Some(average) = self.average {
+            self.window.hold_average(average, now - self.average_since);
+            self.average_since = now;
+        }
+        // Bits were counted when transmissions began: what lies ahead belongs to the next window.
+        let rate = self.transmitter.rate as f64 / 1e9;
+        let bits_ahead = self.in_service.end.saturating_sub(now) as f64 * rate;
+        self.window.bits += self.bits_ahead - bits_ahead;
+        self.window.capacity = (now - self.window_begin) as f64 * rate;
+        for window in into {
+            window.merge(&self.window);
+        }
+        self.ledger.arrivals += self.window.arrivals;
+        self.ledger.forwarded += self.window.forwarded;
+        self.ledger.drops += self.window.drops;
+        self.ledger.marks += self.window.marks;
+        self.ledger.backlog += self.window.queue_packets.sum();
+        self.ledger.sojourn += self.window.sojourn.sum();
+        self.window.clear();
+        self.window_begin = now;
+        self.bits_ahead = bits_ahead;
+    }
+
+    /// Totals since time 0, up to `now`.
+    pub fn ledger(&mut self, now: u64) -> Ledger {
+        self.catch_up(now);
+        let mut ledger = self.ledger;
+        ledger.arrivals += self.window.arrivals;
+        ledger.forwarded += self.window.forwarded;
+        ledger.drops += self.window.drops;
+        ledger.marks += self.window.marks;
+        ledger.backlog += self.window.queue_packets.sum();
+        ledger.sojourn += self.window.sojourn.sum();
+        ledger
+    }
+
+    /// Waiting so far of the packets still in the queue, in nanoseconds.
+    pub fn waiting_so_far(&self, now: u64) -> u128 {
+        self.waiting.iter().map(|packet| u128::from(now - packet.arrival)).sum()
+    }
+
+    /// Packets and bytes waiting, as of the last [`LinkState::catch_up`].
+    pub fn queue(&self) -> (u32, u64) {
+        (self.queue_packets, self.queue_bytes)
+    }
+
+    /// The discipline.
+    pub fn discipline(&self) -> &AnyDiscipline {
+        &self.discipline
+    }
+
+    /// Every parameter in force.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Replaces some parameters of the discipline; on error nothing changes.
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<(), ParameterError> {
+        self.catch_up(now);
+        let mut values = self.values.clone();
+        values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let link = facts(self.transmitter.rate, self.delay);
+        let settings = self.discipline.reconfigure(&values, link)?;
+        self.values = settings.to_values();
+        Ok(())
+    }
+
+    /// Changes the propagation delay for packets accepted from now on.
+    pub fn set_delay(&mut self, now: u64, delay: u64) {
+        self.catch_up(now);
+        self.delay = delay;
+        self.tell_discipline();
+    }
+
+    /// Changes the rate at `now` and re-times what is in transmission and what waits. The caller
+    /// must have closed the window. Delay lines whose packets moved have to be re-entered in the
+    /// calendar.
+    pub fn set_rate(&mut self, now: u64, rate: u64, lines: &mut [DelayLine]) {
+        self.catch_up(now);
+        let old_rate = std::mem::replace(&mut self.transmitter, Transmitter::new(rate)).rate;
+        let mut moved: Vec<(u32, u64, u64)> = Vec::with_capacity(self.waiting.len() + 1);
+        let old_end = self.in_service.end;
+        if old_end > now {
+            let left = u128::from(old_end - now) * u128::from(old_rate);
+            self.in_service.end = now + (left / u128::from(rate)) as u64;
+            moved.push((self.in_service.line, old_end, self.in_service.end));
+        }
+        let mut start = self.in_service.end;
+        let old_free_at = self.free_at;
+        for index in 0..self.waiting.len() {
+            let old_end = self.waiting.get(index + 1).map_or(old_free_at, |next| next.start);
+            let packet = &mut self.waiting[index];
+            packet.start = start;
+            start += self.transmitter.time(packet.size);
+            moved.push((packet.line, old_end, start));
+        }
+        self.free_at = start;
+        // The packets of one line stand in it in this order, at its end.
+        let mut seen = vec![0; lines.len()];
+        for (line, old_end, new_end) in moved.into_iter().rev() {
+            let line = line as usize;
+            if let Some(packet) = lines[line].from_back(seen[line]) {
+                packet.time = packet.time - old_end + new_end;
+            }
+            seen[line] += 1;
+        }
+        for (line, count) in lines.iter_mut().zip(seen) {
+            if count > 0 {
+                line.restore_order();
+            }
+        }
+        self.tell_discipline();
+    }
+
+    /// Lets the discipline know the link as it is now; its parameters stay.
+    fn tell_discipline(&mut self) {
+        let link = facts(self.transmitter.rate, self.delay);
+        self.discipline
+            .reconfigure(&self.values, link)
+            .expect("values in force are values the table accepts");
+    }
+}
+
+fn facts(rate: u64, delay: u64) -> Link {
+    Link { rate: rate as f64, delay: delay as f64 / 1e9 }
+}

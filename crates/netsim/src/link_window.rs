@@ -1,0 +1,95 @@
+//! What is measured at a link over one stretch of time.
+
+use vermilion_aqm::{DropReason, Verdict};
+
+use crate::histogram::Distribution;
+
+/// Averages are filed in this fraction of a packet.
+const AVERAGE_STEPS: f64 = 256.0;
+
+/// Everything measured at a link over a window.
+#[derive(Clone, Debug, Default)]
+pub struct LinkWindow {
+    /// Packets waiting, weighted by time.
+    pub queue_packets: Distribution,
+    /// Bytes waiting, weighted by time.
+    pub queue_bytes: Distribution,
+    /// The discipline's own average in 1/256 packets, weighted by time.
+    pub average_queue: Distribution,
+    /// Waiting times in nanoseconds of the packets whose transmission began.
+    pub sojourn: Distribution,
+    /// Packets offered to the queue.
+    pub arrivals: u64,
+    /// Packets whose transmission began.
+    pub forwarded: u64,
+    /// Packets dropped, all reasons together.
+    pub drops: u64,
+    /// Packets dropped because the buffer was full.
+    pub overflow_drops: u64,
+    /// Packets dropped by rule rather than by chance.
+    pub forced_drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Bits sent, to the part of a packet.
+    pub bits: f64,
+    /// Bits that the link could have sent.
+    pub capacity: f64,
+}
+
+impl LinkWindow {
+    /// Counts one decision of the discipline.
+    #[inline]
+    pub fn count(&mut self, verdict: Verdict) {
+        self.arrivals += 1;
+        match verdict {
+            Verdict::Accept => {}
+            Verdict::Mark => self.marks += 1,
+            Verdict::Drop(reason) => {
+                self.drops += 1;
+                match reason {
+                    DropReason::Early => {}
+                    DropReason::Forced => self.forced_drops += 1,
+                    DropReason::Overflow => self.overflow_drops += 1,
+                }
+            }
+        }
+    }
+
+    /// The discipline's average has been `average` packets for `time` nanoseconds.
+    #[inline]
+    pub fn hold_average(&mut self, average: f64, time: u64) {
+        self.average_queue.add((average * AVERAGE_STEPS) as u64, time);
+    }
+
+    /// Converts a filed average back to packets.
+    pub fn average_in_packets(filed: f64) -> f64 {
+        filed / AVERAGE_STEPS
+    }
+
+    /// Adds what another window holds.
+    pub fn merge(&mut self, other: &Self) {
+        self.queue_packets.merge(&other.queue_packets);
+        self.queue_bytes.merge(&other.queue_bytes);
+        self.average_queue.merge(&other.average_queue);
+        self.sojourn.merge(&other.sojourn);
+        self.arrivals += other.arrivals;
+        self.forwarded += other.forwarded;
+        self.drops += other.drops;
+        self.overflow_drops += other.overflow_drops;
+        self.forced_drops += other.forced_drops;
+        self.marks += other.marks;
+        self.bits += other.bits;
+        self.capacity += other.capacity;
+    }
+
+    /// Begins anew, keeping the memory.
+    pub fn clear(&mut self) {
+        self.queue_packets.clear();
+        self.queue_bytes.clear();
+        self.average_queue.clear();
+        self.sojourn.clear();
+        (self.arrivals, self.forwarded, self.drops) = (0, 0, 0);
+        (self.overflow_drops, self.forced_drops, self.marks) = (0, 0, 0);
+        (self.bits, self.capacity) = (0.0, 0.0);
+    }
+}

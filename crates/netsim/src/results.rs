@@ -1,0 +1,275 @@
+//! What a run yields, under the names users see.
+//!
+//! Numbers that cannot be computed are absent.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::flow::Tally;
+use crate::histogram::Distribution;
+use crate::link_window::LinkWindow;
+use crate::phases::Span;
+
+/// Everything measured in a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Results {
+    /// Packets whose transmission began, all links, whole run.
+    pub packets_forwarded: u64,
+    /// Events processed.
+    pub events: u64,
+    /// By name of the link.
+    pub links: BTreeMap<String, LinkResults>,
+    /// By name of the group.
+    pub flows: BTreeMap<String, Spans<GroupMetrics>>,
+}
+
+/// Metrics over the whole measured time, and over each phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct Spans<T> {
+    /// From the warm-up to the end.
+    pub total: T,
+    /// Each phase.
+    pub phases: Vec<T>,
+}
+
+/// What was measured at a link.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkResults {
+    /// Its metrics.
+    #[serde(flatten)]
+    pub spans: Spans<LinkMetrics>,
+    /// Its books, from time 0.
+    pub ledger: LedgerResults,
+}
+
+/// The books of a link over the whole run, from time 0.
+///
+/// `arrivals = forwarded + drops + queued`, and `backlog_packet_s = sojourn_packet_s` (Little's law
+/// as an identity: the same area, summed over time and over packets).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LedgerResults {
+    /// Packets offered to the queue.
+    pub arrivals: u64,
+    /// Packets whose transmission began.
+    pub forwarded: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets still waiting at the end.
+    pub queued: u64,
+    /// Time integral of the packets waiting, in packet seconds.
+    pub backlog_packet_s: f64,
+    /// Sum over packets of the time each has waited, in packet seconds.
+    pub sojourn_packet_s: f64,
+}
+
+/// Metrics of a link over a span.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkMetrics {
+    /// Beginning of what was measured, in seconds.
+    pub start_s: f64,
+    /// End of what was measured, in seconds.
+    pub end_s: f64,
+    /// Bits sent over bits that could have been sent, 0..1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilization: Option<f64>,
+    /// Packets whose transmission began.
+    pub packets_forwarded: u64,
+    /// Packets offered to the queue.
+    pub arrivals: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Of them, those dropped because the buffer was full.
+    pub overflow_drops: u64,
+    /// Of them, those dropped by rule (average above the maximum threshold).
+    pub forced_drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Drops over arrivals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop_rate: Option<f64>,
+    /// Marks over arrivals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark_rate: Option<f64>,
+    /// Packets waiting when the span began.
+    pub queued_at_start: u64,
+    /// Packets waiting when the span ended.
+    pub queued_at_end: u64,
+    /// Packets waiting, over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_packets: Option<Summary>,
+    /// Bytes waiting, over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_bytes: Option<Summary>,
+    /// The discipline's own average in packets, over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub average_queue_packets: Option<Summary>,
+    /// Waiting times in milliseconds, over packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sojourn_ms: Option<Summary>,
+}
+
+/// Summary of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub sd: f64,
+    /// 5th percentile.
+    pub p5: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Maximum.
+    pub max: f64,
+}
+
+impl Summary {
+    /// Summarises a distribution whose whole numbers count `unit`s; `None` if it is empty.
+    pub fn of(distribution: &Distribution, unit: f64) -> Option<Self> {
+        let quantile = |fraction| Some(distribution.quantile(fraction)? * unit);
+        Some(Self {
+            mean: distribution.mean()? * unit,
+            sd: distribution.deviation()? * unit,
+            p5: quantile(0.05)?,
+            p50: quantile(0.5)?,
+            p95: quantile(0.95)?,
+            p99: quantile(0.99)?,
+            max: distribution.maximum()? as f64 * unit,
+        })
+    }
+}
+
+impl LinkMetrics {
+    /// Metrics of `window`, which covers `span`.
+    pub fn of(window: &LinkWindow, span: Span, queued: (u64, u64)) -> Self {
+        let rate =
+            |count: u64| (window.arrivals > 0).then(|| count as f64 / window.arrivals as f64);
+        Self {
+            start_s: span.begin as f64 / 1e9,
+            end_s: span.end as f64 / 1e9,
+            utilization: (window.capacity > 0.0).then(|| window.bits / window.capacity),
+            packets_forwarded: window.forwarded,
+            arrivals: window.arrivals,
+            drops: window.drops,
+            overflow_drops: window.overflow_drops,
+            forced_drops: window.forced_drops,
+            marks: window.marks,
+            drop_rate: rate(window.drops),
+            mark_rate: rate(window.marks),
+            queued_at_start: queued.0,
+            queued_at_end: queued.1,
+            queue_packets: Summary::of(&window.queue_packets, 1.0),
+            queue_bytes: Summary::of(&window.queue_bytes, 1.0),
+            average_queue_packets: Summary::of(
+                &window.average_queue,
+                LinkWindow::average_in_packets(1.0),
+            ),
+            sojourn_ms: Summary::of(&window.sojourn, 1e-6),
+        }
+    }
+}
+
+/// Metrics of a group of flows over a span.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupMetrics {
+    /// Beginning of what was measured, in seconds.
+    pub start_s: f64,
+    /// End of what was measured, in seconds.
+    pub end_s: f64,
+    /// Flows that were active at some time of the span.
+    pub flows: u64,
+    /// Goodput of those flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput_bit_per_s: Option<Goodput>,
+    /// Jain's fairness index of their goodputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jain_index: Option<f64>,
+    /// Coefficient of variation of their goodputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput_cov: Option<f64>,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Each of those flows; left out of batches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<FlowMetrics>,
+}
+
+/// Goodput of a group's flows in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Goodput {
+    /// All together.
+    pub total: f64,
+    /// Mean over flows.
+    pub mean: f64,
+    /// Standard deviation over flows.
+    pub sd: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// Metrics of one flow over a span.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FlowMetrics {
+    /// Goodput in bits per second.
+    pub goodput_bit_per_s: f64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+}
+
+impl GroupMetrics {
+    /// Metrics over `span` of flows whose tallies at its two ends are given; `header_size` bytes of
+    /// each packet are no goodput.
+    pub fn of(span: Span, tallies: &[(Tally, Tally)], header_size: u32, each: bool) -> Self {
+        let seconds = (span.end - span.begin) as f64 / 1e9;
+        let flows: Vec<FlowMetrics> = tallies
+            .iter()
+            .map(|(begin, end)| {
+                let headers =
+                    (end.delivered_segments - begin.delivered_segments) * u64::from(header_size);
+                let bytes = (end.delivered_bytes - begin.delivered_bytes).saturating_sub(headers);
+                FlowMetrics {
+                    goodput_bit_per_s: bytes as f64 * 8.0 / seconds,
+                    timeouts: end.timeouts - begin.timeouts,
+                    retransmissions: end.retransmissions - begin.retransmissions,
+                }
+            })
+            .collect();
+        let goodputs = || flows.iter().map(|flow| flow.goodput_bit_per_s);
+        let count = flows.len() as f64;
+        let (total, squares) = goodputs().fold((0.0, 0.0), |(sum, squares), goodput| {
+            (sum + goodput, squares + goodput * goodput)
+        });
+        let mean = total / count;
+        let sd = (squares / count - mean * mean).max(0.0).sqrt();
+        Self {
+            start_s: span.begin as f64 / 1e9,
+            end_s: span.end as f64 / 1e9,
+            flows: flows.len() as u64,
+            goodput_bit_per_s: (!flows.is_empty()).then(|| Goodput {
+                total,
+                mean,
+                sd,
+                min: goodputs().fold(f64::INFINITY, f64::min),
+                max: goodputs().fold(0.0, f64::max),
+            }),
+            jain_index: (squares > 0.0).then(|| total * total / (count * squares)),
+            goodput_cov: (total > 0.0).then(|| sd / mean),
+            timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
+            retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
+            each: if each { flows } else { Vec::new() },
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The way of a group's packets: which delay line follows each queue.
+//!
+//! What the links of a path do not use of a flow's base round trip is access delay, half of it on
+//! the sender's side and half on the receiver's, each in both directions. The stretch from the
+//! sender to the first queue is not simulated: sender and first queue are put in one place by
+//! setting the sender's clock back by that stretch, which changes no instant at any queue. A flow
+//! therefore starts at its first queue a quarter of the access delay after its start.
+
+use crate::delay_line::{DelayLine, End};
+use crate::scenario::{FlowGroup, Scenario};
+
+/// A queue on the way and the delay line behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// Number of the link.
+    pub link: u32,
+    /// Number of the delay line its output goes to.
+    pub line: u32,
+}
+
+/// The way of a group's packets.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Queues on the way of data.
+    pub forward: Vec<Hop>,
+    /// Line on which an acknowledgement leaves the receiver, where that is a stretch of its own.
+    pub acknowledgement_line: Option<u32>,
+    /// Queues on the way of acknowledgements.
+    pub backward: Vec<Hop>,
+    /// How much later than at the sender things happen at the first queue, in nanoseconds.
+    pub first_access: u64,
+}
+
+/// Collects the delay lines of all routes, each distinct one once.
+#[derive(Debug, Default)]
+pub struct Lines(pub Vec<DelayLine>);
+
+impl Lines {
+    fn find_or_add(&mut self, link: Option<u32>, end: End, extra_delay: u64) -> u32 {
+        let known = self.0.iter().position(|line| {
+            line.link == link && line.end == end && line.extra_delay == extra_delay
+        });
+        let index = known.unwrap_or_else(|| {
+            self.0.push(DelayLine::new(link, end, extra_delay));
+            self.0.len() - 1
+        });
+        index as u32
+    }
+}
+
+impl Route {
+    /// Lays the route of `group`. `separate_receiver`: acknowledgements are not sent at once.
+    pub fn lay(
+        scenario: &Scenario,
+        group: &FlowGroup,
+        separate_receiver: bool,
+        lines: &mut Lines,
+    ) -> Self {
+        let numbers = |path: &[String]| -> Vec<u32> {
+            path.iter()
+                .map(|name| scenario.link_index(name).expect("paths were checked") as u32)
+                .collect()
+        };
+        let (out, back) = (numbers(&group.path), numbers(&group.return_path));
+        let propagation: u64 =
+            out.iter().chain(&back).map(|&link| scenario.links[link as usize].delay_ns).sum();
+        let access = group.rtt_ns - propagation;
+        let first_access = access / 4;
+        let to_receiver = access / 4;
+        let open_loop = group.sender.is_none();
+
+        let mut acknowledgement_line = None;
+        let (last_end, last_extra) = if open_loop {
+            (End::Sink, to_receiver)
+        } else if back.is_empty() && !separate_receiver {
+            (End::ReceiverAndBack, access)
+        } else {
+            let (end, delay) = if back.is_empty() {
+                (End::Sender, access - to_receiver)
+            } else {
+                (End::ReturnLink, access / 4)
+            };
+            acknowledgement_line = Some(lines.find_or_add(None, end, delay));
+            (End::Receiver, to_receiver)
+        };
+        let forward = hops(&out, End::Link, last_end, last_extra, lines);
+        let home = access - to_receiver - access / 4;
+        let backward = hops(&back, End::ReturnLink, End::Sender, home, lines);
+        Self { forward, acknowledgement_line, backward, first_access }
+    }
+}
+
+fn hops(path: &[u32], next: End, last: End, last_extra: u64, lines: &mut Lines) -> Vec<Hop> {
+    let count = path.len();
+    path.iter()
+        .enumerate()
+        .map(|(index, &link)| {
+            let (end, extra) = if index + 1 < count { (next, 0) } else { (last, last_extra) };
+            Hop { link, line: lines.find_or_add(Some(link), end, extra) }
+        })
+        .collect()
+}

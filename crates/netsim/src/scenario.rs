@@ -1,0 +1,320 @@
+//! A scenario as the core takes it: whole nanoseconds, bytes and bits per second, every default of
+//! the scenario language already filled in. It is built from what users write by the layer above.
+
+use serde::Deserialize;
+use vermilion_parameters::{ParameterError, Values};
+
+/// Longest duration: about eleven days.
+pub const LONGEST_DURATION: u64 = 1_000_000_000_000_000;
+/// Highest rate of a link: 10 Tbit/s.
+pub const HIGHEST_RATE: u64 = 10_000_000_000_000;
+/// Longest delay or round trip: an hour.
+pub const LONGEST_DELAY: u64 = 3_600_000_000_000;
+/// Most flows in all groups together.
+pub const MOST_FLOWS: u64 = 1_000_000;
+/// Most points of a probe's time series.
+pub const MOST_PROBES: u64 = 10_000_000;
+
+/// A network, its traffic, and what happens to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Simulated time in nanoseconds.
+    pub duration_ns: u64,
+    /// Time excluded from metrics at the beginning, in nanoseconds.
+    pub warm_up_ns: u64,
+    /// Time excluded from a phase's metrics after each change, in nanoseconds.
+    pub settle_ns: u64,
+    /// Interval of the time series in nanoseconds; none are kept without it.
+    #[serde(default)]
+    pub probe_interval_ns: Option<u64>,
+    /// The links.
+    pub links: Vec<Link>,
+    /// The groups of flows.
+    pub flows: Vec<FlowGroup>,
+    /// What changes while the network runs.
+    #[serde(default)]
+    pub changes: Vec<Change>,
+}
+
+/// A link and the queue in front of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Rate in bits per second.
+    pub rate_bit_per_s: u64,
+    /// Propagation delay in nanoseconds, one way, after the queue.
+    pub delay_ns: u64,
+    /// Its queue.
+    pub queue: Queue,
+}
+
+/// A queue discipline and its parameters.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Name of the discipline.
+    pub discipline: String,
+    /// Its parameters in the units of its table.
+    #[serde(default)]
+    pub parameters: Values,
+}
+
+/// Flows that are alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowGroup {
+    /// Its name.
+    pub name: String,
+    /// Number of flows.
+    pub count: u32,
+    /// Names of the links that data crosses, in order.
+    pub path: Vec<String>,
+    /// Names of the links that acknowledgements cross, in order.
+    #[serde(default)]
+    pub return_path: Vec<String>,
+    /// Round-trip time without queueing and transmission, in nanoseconds.
+    pub rtt_ns: u64,
+    /// The sender; `None` for open-loop traffic.
+    #[serde(default)]
+    pub sender: Option<SenderChoice>,
+    /// Size of a data packet in bytes, headers included.
+    #[serde(default = "default_packet_size")]
+    pub packet_size_bytes: u32,
+    /// The part of a data packet that is no goodput, in bytes.
+    #[serde(default)]
+    pub header_size_bytes: u32,
+    /// Size of an acknowledgement (and of a packet that opens a connection) in bytes.
+    #[serde(default = "default_acknowledgement_size")]
+    pub ack_size_bytes: u32,
+    /// What it sends.
+    #[serde(default)]
+    pub traffic: Traffic,
+    /// Range over which starts are uniform, in nanoseconds.
+    pub start_ns: (u64, u64),
+    /// Range over which stops are uniform, in nanoseconds; `None` for never.
+    #[serde(default)]
+    pub stop_ns: Option<(u64, u64)>,
+}
+
+/// A sender and its parameters.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SenderChoice {
+    /// Name of the sender.
+    pub congestion_control: String,
+    /// Its parameters in the units of its table.
+    #[serde(default)]
+    pub parameters: Values,
+}
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Traffic {
+    /// Endless data under the control of the sender.
+    #[default]
+    Bulk,
+    /// Packets of equal size at equal intervals, whatever happens to them.
+    ConstantRate {
+        /// Rate in bits per second.
+        rate_bit_per_s: f64,
+    },
+    /// Packets at the times of a Poisson process, whatever happens to them.
+    Poisson {
+        /// Mean rate in bits per second.
+        rate_bit_per_s: f64,
+        /// Whether sizes are all equal or exponential with the same mean.
+        #[serde(default)]
+        packet_size: PacketSize,
+    },
+}
+
+/// Distribution of packet sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketSize {
+    /// All of the same size.
+    #[default]
+    Constant,
+    /// Exponential, rounded to whole bytes, at least one.
+    Exponential,
+}
+
+/// Something about a link that changes at a time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, in nanoseconds.
+    pub at_ns: u64,
+    /// Name of the link.
+    pub link: String,
+    /// New rate in bits per second.
+    #[serde(default)]
+    pub rate_bit_per_s: Option<u64>,
+    /// New propagation delay in nanoseconds.
+    #[serde(default)]
+    pub delay_ns: Option<u64>,
+    /// Discipline parameters to replace.
+    #[serde(default)]
+    pub queue: Option<Values>,
+}
+
+const fn default_packet_size() -> u32 {
+    1000
+}
+
+const fn default_acknowledgement_size() -> u32 {
+    40
+}
+
+impl Scenario {
+    /// Number of the link called `name`.
+    #[must_use]
+    pub fn link_index(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|link| link.name == name)
+    }
+
+    /// Checks everything that does not need a discipline or a sender to be built.
+    ///
+    /// # Errors
+    /// The first field that cannot be used.
+    pub fn check(&self) -> Result<(), ParameterError> {
+        within("duration", self.duration_ns, 1, LONGEST_DURATION, "ns")?;
+        if self.warm_up_ns >= self.duration_ns {
+            let accepted = format!("less than the duration, {} ns", self.duration_ns);
+            return Err(ParameterError::new("warm_up", self.warm_up_ns, accepted));
+        }
+        within("settle", self.settle_ns, 0, LONGEST_DURATION, "ns")?;
+        if let Some(interval) = self.probe_interval_ns {
+            let least = (self.duration_ns / MOST_PROBES).max(1);
+            within("probe_interval", interval, least, LONGEST_DURATION, "ns")?;
+        }
+        if self.links.is_empty() {
+            return Err(ParameterError::new("links", "nothing", "at least one link"));
+        }
+        for (index, link) in self.links.iter().enumerate() {
+            link.check().map_err(|error| error.under(&format!("links.{}", link.name)))?;
+            if self.link_index(&link.name) != Some(index) {
+                return Err(ParameterError::new("links", &link.name, "each name once"));
+            }
+        }
+        for (index, group) in self.flows.iter().enumerate() {
+            self.check_group(group)
+                .map_err(|error| error.under(&format!("flows.{}", group.name)))?;
+            if self.flows[..index].iter().any(|earlier| earlier.name == group.name) {
+                return Err(ParameterError::new("flows", &group.name, "each name once"));
+            }
+        }
+        let flows = self.flows.iter().map(|group| u64::from(group.count)).sum();
+        within("flows", flows, 1, MOST_FLOWS, "flows in all")?;
+        for (index, change) in self.changes.iter().enumerate() {
+            self.check_change(change).map_err(|error| error.under(&format!("changes.{index}")))?;
+        }
+        Ok(())
+    }
+
+    fn check_group(&self, group: &FlowGroup) -> Result<(), ParameterError> {
+        within("count", u64::from(group.count), 1, MOST_FLOWS, "flows")?;
+        within("packet_size", u64::from(group.packet_size_bytes), 1, 65_535, "bytes")?;
+        within("ack_size", u64::from(group.ack_size_bytes), 1, 65_535, "bytes")?;
+        let largest_header = u64::from(group.packet_size_bytes) - 1;
+        within("header_size", u64::from(group.header_size_bytes), 0, largest_header, "bytes")?;
+        within("rtt", group.rtt_ns, 0, LONGEST_DELAY, "ns")?;
+        if group.path.is_empty() {
+            return Err(ParameterError::new("path", "[]", "at least one link"));
+        }
+        if group.path.len() + group.return_path.len() > usize::from(u16::MAX) {
+            return Err(ParameterError::new("path", group.path.len(), "at most 65535 links"));
+        }
+        let mut propagation = 0;
+        for (field, path) in [("path", &group.path), ("return_path", &group.return_path)] {
+            for name in path {
+                let Some(index) = self.link_index(name) else {
+                    let names: Vec<_> = self.links.iter().map(|link| &*link.name).collect();
+                    let accepted = format!("a link of the scenario: {}", names.join(", "));
+                    return Err(ParameterError::new(field, format!("\"{name}\""), accepted));
+                };
+                propagation += self.links[index].delay_ns;
+            }
+        }
+        if propagation > group.rtt_ns {
+            let accepted = format!("at least {propagation} ns, the delay of the links crossed");
+            return Err(ParameterError::new("rtt", group.rtt_ns, accepted));
+        }
+        ordered("start", group.start_ns)?;
+        within("start", group.start_ns.1, 0, self.duration_ns, "ns (the duration)")?;
+        if let Some(stop) = group.stop_ns {
+            ordered("stop", stop)?;
+            within("stop", stop.1, 0, LONGEST_DURATION, "ns")?;
+            if stop.0 < group.start_ns.0 {
+                let accepted = format!("not before the start, {} ns", group.start_ns.0);
+                return Err(ParameterError::new("stop", stop.0, accepted));
+            }
+        }
+        group.check_traffic()
+    }
+
+    fn check_change(&self, change: &Change) -> Result<(), ParameterError> {
+        within("at", change.at_ns, 0, self.duration_ns, "ns (the duration)")?;
+        if self.link_index(&change.link).is_none() {
+            let names: Vec<_> = self.links.iter().map(|link| &*link.name).collect();
+            let accepted = format!("a link of the scenario: {}", names.join(", "));
+            return Err(ParameterError::new("link", format!("\"{}\"", change.link), accepted));
+        }
+        if let Some(rate) = change.rate_bit_per_s {
+            within("rate", rate, 1, HIGHEST_RATE, "bit/s")?;
+        }
+        if let Some(delay) = change.delay_ns {
+            within("delay", delay, 0, LONGEST_DELAY, "ns")?;
+        }
+        Ok(())
+    }
+}
+
+impl Link {
+    fn check(&self) -> Result<(), ParameterError> {
+        within("rate", self.rate_bit_per_s, 1, HIGHEST_RATE, "bit/s")?;
+        within("delay", self.delay_ns, 0, LONGEST_DELAY, "ns")
+    }
+}
+
+impl FlowGroup {
+    fn check_traffic(&self) -> Result<(), ParameterError> {
+        let rate = match self.traffic {
+            Traffic::Bulk if self.sender.is_none() => {
+                return Err(ParameterError::new("sender", "nothing", "a sender for bulk traffic"));
+            }
+            Traffic::Bulk => return Ok(()),
+            Traffic::ConstantRate { rate_bit_per_s } | Traffic::Poisson { rate_bit_per_s, .. } => {
+                rate_bit_per_s
+            }
+        };
+        if self.sender.is_some() {
+            let accepted = "no sender: open-loop traffic has none";
+            return Err(ParameterError::new("sender", "a sender", accepted));
+        }
+        if !(1e-3..=HIGHEST_RATE as f64).contains(&rate) {
+            let accepted = format!("from 0.001 to {HIGHEST_RATE} bit/s");
+            return Err(ParameterError::new("traffic.rate", rate, accepted));
+        }
+        Ok(())
+    }
+}
+
+fn within(field: &str, value: u64, low: u64, high: u64, unit: &str) -> Result<(), ParameterError> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(ParameterError::new(field, value, format!("from {low} to {high} {unit}")))
+}
+
+fn ordered(field: &str, range: (u64, u64)) -> Result<(), ParameterError> {
+    if range.0 <= range.1 {
+        return Ok(());
+    }
+    let value = format!("{} .. {} ns", range.0, range.1);
+    Err(ParameterError::new(field, value, "a range whose end is not before its beginning"))
+}

@@ -1,0 +1,69 @@
+//! Timers that are re-armed far more often than they expire.
+//!
+//! Each timer has at most one live entry in a heap. Moving a timer later costs nothing: when the
+//! old entry comes up, its owner is asked for the deadline in force and the entry is put back.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::calendar::NEVER;
+
+/// A heap of expiries with one live entry per timer.
+#[derive(Clone, Debug)]
+pub struct Timers {
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Time of each timer's live entry, [`NEVER`] if it has none.
+    armed: Vec<u64>,
+}
+
+impl Timers {
+    /// `count` timers, none armed.
+    pub fn new(count: usize) -> Self {
+        Self { heap: BinaryHeap::new(), armed: vec![NEVER; count] }
+    }
+
+    /// When the first entry comes up.
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        self.heap.peek().map_or(NEVER, |Reverse((time, _))| *time)
+    }
+
+    /// Makes sure that `timer` comes up no later than `deadline`. Whether the first entry changed.
+    #[inline]
+    pub fn arm(&mut self, timer: u32, deadline: u64) -> bool {
+        if deadline >= self.armed[timer as usize] {
+            return false;
+        }
+        self.armed[timer as usize] = deadline;
+        let first = deadline < self.next_time();
+        self.heap.push(Reverse((deadline, timer)));
+        first
+    }
+
+    /// Takes the first entry out: the timer that comes up, or `None` if the entry was stale.
+    pub fn pop(&mut self) -> Option<u32> {
+        let Reverse((time, timer)) = self.heap.pop()?;
+        if self.armed[timer as usize] != time {
+            return None;
+        }
+        self.armed[timer as usize] = NEVER;
+        Some(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_earlier_deadline_replaces_a_later_one_and_the_later_entry_is_stale() {
+        let mut timers = Timers::new(2);
+        assert!(timers.arm(0, 100));
+        assert!(!timers.arm(0, 200)); // later: nothing to do yet
+        assert!(timers.arm(0, 50));
+        assert_eq!(timers.next_time(), 50);
+        assert_eq!(timers.pop(), Some(0));
+        assert_eq!(timers.pop(), None);
+        assert_eq!(timers.next_time(), NEVER);
+    }
+}

@@ -1,0 +1,38 @@
+//! The one way a value is refused.
+
+use thiserror::Error;
+
+/// A value that cannot be used: which field, what was given, what would be accepted.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{field}: {value} is not accepted; expected {accepted}")]
+pub struct ParameterError {
+    /// Dotted path of the field as a scenario spells it.
+    pub field: String,
+    /// The value as given.
+    pub value: String,
+    /// What would have been accepted.
+    pub accepted: String,
+}
+
+impl ParameterError {
+    /// Makes an error from its three parts.
+    #[must_use]
+    pub fn new(
+        field: impl Into<String>,
+        value: impl ToString,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self { field: field.into(), value: value.to_string(), accepted: accepted.into() }
+    }
+
+    /// The same error with `prefix.` before its field: each level of a scenario adds its own name.
+    #[must_use]
+    pub fn under(mut self, prefix: &str) -> Self {
+        self.field = if self.field.is_empty() {
+            prefix.to_owned()
+        } else {
+            format!("{prefix}.{}", self.field)
+        };
+        self
+    }
+}

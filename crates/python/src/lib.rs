@@ -1,0 +1,31 @@
+//! The thin binding: scenarios in, results and arrays out. No logic lives here.
+
+use pyo3::prelude::*;
+
+mod convert;
+mod errors;
+mod run;
+mod simulation;
+mod tables;
+
+/// The simulator's core. See `_core.pyi` for the meaning of everything in here.
+#[pymodule]
+mod _core {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::errors::ParameterError;
+    #[pymodule_export]
+    use super::run::{check, run, run_many};
+    #[pymodule_export]
+    use super::simulation::Simulation;
+    #[pymodule_export]
+    use super::tables::{disciplines, senders};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        module.add("OPTIMISED", !cfg!(debug_assertions))?;
+        module.add("RANDOM_STREAMS", vermilion_netsim::random::RANDOM_STREAMS)
+    }
+}

@@ -1,0 +1,26 @@
+//! Reno: fast recovery that ends with the first acknowledgement of new data.
+//!
+//! Source: RFC 5681, section 3.2, without the changes of RFC 6582; ns-2.35 `tcp-reno.cc`. With
+//! several losses in one window the first retransmission's acknowledgement ends the episode, and
+//! the others usually cost a timeout: within one window there is no second fast retransmit.
+
+use vermilion_parameters::Algorithm;
+
+use super::Progress;
+use crate::registry::COMMON;
+
+/// Name, source and parameter table.
+pub const RENO: Algorithm = Algorithm {
+    name: "reno",
+    title: "Reno",
+    summary: "Fast retransmit and recovery that ends with the first new acknowledgement",
+    source: "RFC 5681; ns-2.35, tcp-reno.cc",
+    parameters: COMMON,
+    ordered: &[("minimum_timeout", "maximum_timeout")],
+};
+
+/// Any acknowledgement of new data ends the recovery.
+#[inline]
+pub const fn judge() -> Progress {
+    Progress::Complete
+}

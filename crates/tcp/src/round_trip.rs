@@ -1,0 +1,146 @@
+//! Round-trip time, its estimate, and the retransmission timeout that follows from it.
+//!
+//! Source: V. Jacobson 1988 and RFC 6298 (gains 1/8 and 1/4, timeout = smoothed + 4 x variation,
+//! first sample: variation = half of it, doubling at each expiry, Karn's rule), with a clock of
+//! finite granularity as in 4.3BSD and ns-2.35: a sample is counted in clock ticks, smoothed value
+//! and variation are kept with 3 and 2 fractional bits.
+//!
+//! Departures from RFC 6298, following ns-2.35 and changing outcomes under heavy loss:
+//! 1. The minimum timeout may be below 1 s (default 0.2 s), and is applied before backing off.
+//! 2. After four expiries in a row the smoothed value is set aside (folded into the variation) and
+//!    the next sample starts the estimate anew.
+//! 3. A backed-off timeout stays in force until a newly sent segment's round trip has been timed.
+
+/// The rules of a retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimerRules {
+    /// Least timeout before backing off, in nanoseconds.
+    pub minimum_timeout: u64,
+    /// Timeout before any sample, in nanoseconds.
+    pub initial_timeout: u64,
+    /// Greatest timeout, in nanoseconds.
+    pub maximum_timeout: u64,
+    /// Clock tick in which round trips are counted, in nanoseconds, at least 1.
+    pub tick: u64,
+}
+
+/// Estimates the round-trip time and derives the timeout.
+#[derive(Clone, Debug)]
+pub struct RoundTripEstimator {
+    rules: TimerRules,
+    /// Smoothed round trip in eighths of a tick; 0 while there is none.
+    smoothed: i64,
+    /// Variation in quarters of a tick.
+    variation: i64,
+    /// The timeout before bounds and backing off, in nanoseconds.
+    current: u64,
+    backoff: u32,
+    /// Where in a tick the host's clock stood at time 0, in nanoseconds.
+    clock_phase: u64,
+}
+
+impl RoundTripEstimator {
+    /// No sample yet. `clock_phase` sets the host's clock apart from others', within a tick.
+    #[must_use]
+    pub fn new(rules: TimerRules, clock_phase: u64) -> Self {
+        Self {
+            rules,
+            smoothed: 0,
+            variation: 0,
+            current: rules.initial_timeout,
+            backoff: 1,
+            clock_phase: clock_phase % rules.tick,
+        }
+    }
+
+    /// Takes the sample of a segment sent at `sent` and acknowledged at `now` (nanoseconds).
+    pub fn sample(&mut self, sent: u64, now: u64) {
+        let tick = self.rules.tick;
+        let offset = (sent + self.clock_phase) % tick;
+        let measured = (((now - sent) + offset) / tick).max(1) as i64;
+        if self.smoothed == 0 {
+            self.smoothed = measured << 3;
+            self.variation = measured << 1;
+        } else {
+            let error = measured - (self.smoothed >> 3);
+            self.smoothed = (self.smoothed + error).max(1);
+            self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
+        }
+        let ticks = ((self.variation << 3) + self.smoothed) >> 3;
+        self.current = ticks as u64 * tick;
+    }
+
+    /// The timeout in force, in nanoseconds.
+    #[must_use]
+    pub fn timeout(&self) -> u64 {
+        let least = self.current.max(self.rules.minimum_timeout);
+        least
+            .saturating_mul(u64::from(self.backoff))
+            .min(self.rules.maximum_timeout)
+            .max(2 * self.rules.tick)
+    }
+
+    /// The timer has expired: the next timeout is twice as long.
+    pub fn back_off(&mut self) {
+        if self.backoff < 64 || self.timeout() < self.rules.maximum_timeout {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > 8 {
+            self.variation += self.smoothed >> 3;
+            self.smoothed = 0;
+        }
+    }
+
+    /// A newly sent segment has been acknowledged: the network is heard again.
+    pub fn end_back_off(&mut self) {
+        self.backoff = 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const RULES: TimerRules = TimerRules {
+        minimum_timeout: 200 * MS,
+        initial_timeout: 3000 * MS,
+        maximum_timeout: 60_000 * MS,
+        tick: MS,
+    };
+
+    #[test]
+    fn the_first_sample_gives_three_times_itself() {
+        // RFC 6298 (2.2): RTO = R + 4 * R/2 = 3 R.
+        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        assert_eq!(estimator.timeout(), 3000 * MS);
+        estimator.sample(0, 100 * MS);
+        assert_eq!(estimator.timeout(), 300 * MS);
+    }
+
+    #[test]
+    fn constant_samples_bring_the_timeout_to_the_sample_or_the_minimum() {
+        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        for _ in 0..100 {
+            estimator.sample(0, 400 * MS);
+        }
+        let timeout = estimator.timeout();
+        assert!((400 * MS..=406 * MS).contains(&timeout), "{timeout}");
+        for _ in 0..100 {
+            estimator.sample(0, 20 * MS);
+        }
+        assert_eq!(estimator.timeout(), 200 * MS);
+    }
+
+    #[test]
+    fn each_expiry_doubles_up_to_the_maximum() {
+        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        estimator.sample(0, 100 * MS);
+        for expected in [600, 1200, 2400, 4800, 9600, 19200, 38400, 60000, 60000] {
+            estimator.back_off();
+            assert_eq!(estimator.timeout(), expected * MS);
+        }
+        estimator.end_back_off();
+        assert_eq!(estimator.timeout(), 300 * MS);
+    }
+}
