@@ -32,6 +32,8 @@ pub struct Red {
     min_threshold: f64,
     max_threshold: f64,
     max_probability: f64,
+    /// Rise of the probability between the thresholds, per packet.
+    slope: f64,
     weight: f64,
     gentle: bool,
     byte_mode: bool,
@@ -98,11 +100,15 @@ impl Discipline for Red {
 
     fn new(settings: &Settings, link: Link) -> Self {
         let mean_packet_size = settings.number("mean_packet_size");
+        let min_threshold = settings.number("min_threshold");
+        let max_threshold = settings.number("max_threshold");
+        let max_probability = settings.number("max_probability");
         Self {
             limit: settings.number("limit") as u32,
-            min_threshold: settings.number("min_threshold"),
-            max_threshold: settings.number("max_threshold"),
-            max_probability: settings.number("max_probability"),
+            min_threshold,
+            max_threshold,
+            max_probability,
+            slope: max_probability / (max_threshold - min_threshold),
             weight: settings.number("weight"),
             gentle: settings.switch("gentle"),
             byte_mode: settings.switch("byte_mode"),
@@ -160,8 +166,7 @@ impl Red {
         if self.average < self.min_threshold {
             0.0
         } else if self.average < self.max_threshold {
-            self.max_probability * (self.average - self.min_threshold)
-                / (self.max_threshold - self.min_threshold)
+            self.slope * (self.average - self.min_threshold)
         } else if self.gentle {
             self.max_probability
                 + (1.0 - self.max_probability) * (self.average - self.max_threshold)

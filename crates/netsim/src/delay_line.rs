@@ -36,12 +36,14 @@ pub struct DelayLine {
     /// Delay beyond the link's own propagation, in nanoseconds.
     pub extra_delay: u64,
     packets: VecDeque<Packet>,
+    /// When the last packet leaves, or left.
+    last_time: u64,
 }
 
 impl DelayLine {
     /// An empty line.
     pub fn new(link: Option<u32>, end: End, extra_delay: u64) -> Self {
-        Self { end, link, extra_delay, packets: VecDeque::new() }
+        Self { end, link, extra_delay, packets: VecDeque::new(), last_time: 0 }
     }
 
     /// When the first packet leaves, [`NEVER`] if there is none.
@@ -60,9 +62,9 @@ impl DelayLine {
     /// delay may have been shortened meanwhile). Whether the line was empty before.
     #[inline]
     pub fn push(&mut self, mut packet: Packet, time: u64) -> bool {
-        let last = self.packets.back();
-        packet.time = last.map_or(time, |last| last.time.max(time));
-        let was_empty = last.is_none();
+        packet.time = time.max(self.last_time);
+        self.last_time = packet.time;
+        let was_empty = self.packets.is_empty();
         self.packets.push_back(packet);
         was_empty
     }
@@ -80,5 +82,6 @@ impl DelayLine {
             packet.time = packet.time.max(last);
             last = packet.time;
         }
+        self.last_time = last;
     }
 }

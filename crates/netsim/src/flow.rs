@@ -8,7 +8,7 @@ use crate::traffic::OpenLoop;
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A window-based sender and its receiver.
-    Window(Box<Connection>),
+    Window(Connection),
     /// Packets sent whatever happens to them.
     OpenLoop(Box<OpenLoop>),
 }
@@ -57,6 +57,16 @@ impl Flow {
     /// Whether it sends, or has something outstanding.
     pub fn active(&self) -> bool {
         self.began.is_some() && self.ended.is_none()
+    }
+
+    /// When the timer of its sender (`end` 0) or receiver (1) is due, in nanoseconds.
+    #[inline]
+    pub fn deadline(&self, end: u32) -> u64 {
+        match &self.source {
+            Source::OpenLoop(source) => source.next_time(),
+            Source::Window(connection) if end == 0 => connection.sender.deadline(),
+            Source::Window(connection) => connection.receiver.deadline(),
+        }
     }
 
     /// What has been counted so far; `packet_size` is that of its group, in bytes.

@@ -2,26 +2,35 @@
 //!
 //! Values are whole numbers. Those below 256 have a bucket each (queues counted in packets are
 //! exact up to there); above, buckets grow with the value, 128 to each power of two, so that a
-//! percentile is within 0.4 % of the true one. Sums are exact.
+//! percentile is within 0.4 % of the true one. The sum is exact.
 
 /// Weighted distribution of whole numbers; the weight is a time in nanoseconds or a count.
 #[derive(Clone, Debug, Default)]
 pub struct Distribution {
     weight: u64,
     sum: u128,
-    squares: u128,
     maximum: u64,
     buckets: Vec<u64>,
 }
 
 impl Distribution {
+    /// Adds `value` once.
+    #[inline]
+    pub fn count(&mut self, value: u64) {
+        self.sum += u128::from(value);
+        self.file(value, 1);
+    }
+
     /// Adds `value` with `weight`.
     #[inline]
     pub fn add(&mut self, value: u64, weight: u64) {
+        self.sum += u128::from(value) * u128::from(weight);
+        self.file(value, weight);
+    }
+
+    #[inline]
+    fn file(&mut self, value: u64, weight: u64) {
         self.weight += weight;
-        let weighted = u128::from(value) * u128::from(weight);
-        self.sum += weighted;
-        self.squares += weighted * u128::from(value);
         let bucket = bucket_of(value);
         if bucket >= self.buckets.len() {
             self.grow(bucket);
@@ -39,7 +48,6 @@ impl Distribution {
     pub fn merge(&mut self, other: &Self) {
         self.weight += other.weight;
         self.sum += other.sum;
-        self.squares += other.squares;
         self.maximum = self.maximum.max(other.maximum);
         if self.buckets.len() < other.buckets.len() {
             self.buckets.resize(other.buckets.len(), 0);
@@ -52,7 +60,7 @@ impl Distribution {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.buckets.fill(0);
-        (self.weight, self.sum, self.squares, self.maximum) = (0, 0, 0, 0);
+        (self.weight, self.sum, self.maximum) = (0, 0, 0);
     }
 
     /// Sum of value x weight.
@@ -68,11 +76,20 @@ impl Distribution {
     }
 
     /// Standard deviation of the whole population, or `None` if nothing was added.
+    ///
+    /// Worked out from the buckets: exact below 256, and above as good as values known to 0.4 %
+    /// allow. It costs nothing while collecting.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let mean = self.mean()?;
-        let variance = self.squares as f64 / self.weight as f64 - mean * mean;
-        Some(variance.max(0.0).sqrt())
+        let squares: f64 = self
+            .buckets
+            .iter()
+            .enumerate()
+            .filter(|&(_, &weight)| weight > 0)
+            .map(|(bucket, &weight)| weight as f64 * (middle_of(bucket) - mean).powi(2))
+            .sum();
+        Some((squares / self.weight as f64).sqrt())
     }
 
     /// Largest value, or `None` if nothing was added.

@@ -223,7 +223,7 @@ impl LinkState {
     fn begin_transmission(&mut self, start: u64, size: u32, waited: u64, in_service: InService) {
         self.window.forwarded += 1;
         self.window.bits += f64::from(size) * 8.0;
-        self.window.sojourn.add(waited, 1);
+        self.window.sojourn.count(waited);
         self.ledger.forwarded_bytes += u64::from(size);
         self.in_service = in_service;
         if self.queue_packets == 0 {

@@ -127,10 +127,10 @@ impl Simulation {
                     (_, Some(source)) => Source::OpenLoop(Box::new(source)),
                     (Some(profile), None) => {
                         let phase = phases.uniform_between(0, profile.sender.timer.tick - 1);
-                        Source::Window(Box::new(Connection {
+                        Source::Window(Connection {
                             sender: Sender::new(&profile.sender, phase),
                             receiver: Receiver::new(profile.acknowledgements),
-                        }))
+                        })
                     }
                     (None, None) => unreachable!("bulk traffic was checked to have a sender"),
                 };
@@ -348,35 +348,26 @@ impl Simulation {
 
     /// The first entry among the timers comes up: even numbers are senders', odd ones receivers'.
     fn on_timer(&mut self) {
-        let timer = self.timers.pop();
+        let (now, flows) = (self.now, &self.flows);
+        let expired =
+            self.timers.expire(now, |timer| flows[timer as usize / 2].deadline(timer % 2));
         self.calendar.set(TIMERS, self.timers.next_time());
-        let Some(timer) = timer else { return };
-        let (number, now) = (timer / 2, self.now);
+        let Some(timer) = expired else { return };
+        let number = timer / 2;
         match &mut self.flows[number as usize].source {
-            Source::OpenLoop(source) if source.next_time() <= now => {
+            Source::OpenLoop(source) => {
                 let size = source.send();
                 let next = source.next_time();
-                self.offer(Packet::data(number, size, &vermilion_tcp::Segment::default()), false);
-                self.arm(timer, next);
-            }
-            Source::OpenLoop(source) => {
-                let next = source.next_time();
+                let packet = Packet::data(number, size, &vermilion_tcp::Segment::default());
+                self.offer(packet, false);
                 self.arm(timer, next);
             }
             Source::Window(connection) if timer.is_multiple_of(2) => {
-                let deadline = connection.sender.deadline();
-                if deadline <= now {
-                    connection.sender.on_timer(now);
-                    self.send(number);
-                } else {
-                    self.arm(timer, deadline);
-                }
+                connection.sender.on_timer(now);
+                self.send(number);
             }
             Source::Window(connection) => {
-                let deadline = connection.receiver.deadline();
-                if deadline > now {
-                    self.arm(timer, deadline);
-                } else if let Some(answer) = connection.receiver.on_timer() {
+                if let Some(answer) = connection.receiver.on_timer() {
                     self.send_acknowledgement(number, &answer);
                 }
             }

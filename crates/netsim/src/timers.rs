@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use crate::calendar::NEVER;
 
@@ -40,14 +41,25 @@ impl Timers {
         first
     }
 
-    /// Takes the first entry out: the timer that comes up, or `None` if the entry was stale.
-    pub fn pop(&mut self) -> Option<u32> {
-        let Reverse((time, timer)) = self.heap.pop()?;
+    /// Looks at the first entry, due at `now`: the timer that expires, or `None` if the entry was
+    /// stale or its timer has meanwhile been moved to the later time that `deadline_of` tells.
+    #[inline]
+    pub fn expire(&mut self, now: u64, deadline_of: impl FnOnce(u32) -> u64) -> Option<u32> {
+        let mut first = self.heap.peek_mut()?;
+        let Reverse((time, timer)) = *first;
         if self.armed[timer as usize] != time {
+            PeekMut::pop(first);
+            return None;
+        }
+        let deadline = deadline_of(timer);
+        if now < deadline && deadline < NEVER {
+            self.armed[timer as usize] = deadline;
+            *first = Reverse((deadline, timer));
             return None;
         }
         self.armed[timer as usize] = NEVER;
-        Some(timer)
+        PeekMut::pop(first);
+        (deadline <= now).then_some(timer)
     }
 }
 
@@ -62,8 +74,17 @@ mod tests {
         assert!(!timers.arm(0, 200)); // later: nothing to do yet
         assert!(timers.arm(0, 50));
         assert_eq!(timers.next_time(), 50);
-        assert_eq!(timers.pop(), Some(0));
-        assert_eq!(timers.pop(), None);
+        assert_eq!(timers.expire(50, |_| 50), Some(0));
+        assert_eq!(timers.expire(100, |_| NEVER), None);
         assert_eq!(timers.next_time(), NEVER);
+    }
+
+    #[test]
+    fn a_timer_moved_later_expires_only_then() {
+        let mut timers = Timers::new(1);
+        timers.arm(0, 100);
+        assert_eq!(timers.expire(100, |_| 130), None);
+        assert_eq!(timers.next_time(), 130);
+        assert_eq!(timers.expire(130, |_| 130), Some(0));
     }
 }
