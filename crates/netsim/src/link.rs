@@ -45,7 +45,8 @@ struct Transmitter {
 
 impl Transmitter {
     fn new(rate: u64) -> Self {
-        Self { rate, size: 0, whole: 0, remainder: 0, carried: 0 }
+        // Starting just short of a whole nanosecond rounds up: no link is faster than its rate.
+        Self { rate, size: 0, whole: 0, remainder: 0, carried: rate - 1 }
     }
 
     /// Nanoseconds for the next packet, of `size` bytes. Fractions are carried to the next.
@@ -318,7 +319,7 @@ impl LinkState {
         let old_end = self.in_service.end;
         if old_end > now {
             let left = u128::from(old_end - now) * u128::from(old_rate);
-            self.in_service.end = now + (left / u128::from(rate)) as u64;
+            self.in_service.end = now + left.div_ceil(u128::from(rate)) as u64;
             moved.push((self.in_service.line, old_end, self.in_service.end));
         }
         let mut start = self.in_service.end;

@@ -1,0 +1,174 @@
+//! Conservation and Little's law for every discipline and every sender, on networks of every shape.
+//! The laws themselves are in `common::assert_laws`, which every simulation of every test passes.
+
+mod common;
+#[path = "common/open_loop.rs"]
+mod open_loop;
+
+use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
+use open_loop::open_loop;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use vermilion_aqm::registry::ALGORITHMS;
+use vermilion_tcp::registry::Profile;
+
+#[test]
+fn every_discipline_with_every_sender() {
+    for discipline in ALGORITHMS {
+        for sender in Profile::algorithms() {
+            for options in [
+                json!({}),
+                json!({"ecn": true}),
+                json!({"delayed_acknowledgements": true, "loss_window": "flight-size"}),
+            ] {
+                let results = simulate(
+                    &scenario(
+                        10.0,
+                        &[link("bottleneck", 10_000_000, discipline.name, json!({"limit": 60}))],
+                        &[bulk("flows", 12, &["bottleneck"], sender.name, options)],
+                    ),
+                    1,
+                );
+                let total = &results.links["bottleneck"].spans.total;
+                assert!(total.utilization.unwrap() > 0.6, "{} {}", discipline.name, sender.name);
+                assert!(total.drops + total.marks > 0, "{} {}", discipline.name, sender.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn several_links_loaded_return_paths_and_changes() {
+    let mut network = scenario(
+        20.0,
+        &[
+            link("first", 10_000_000, "red", json!({})),
+            link("second", 8_000_000, "drop-tail", json!({"limit": 50})),
+            link("back", 1_000_000, "adaptive-red", json!({})),
+        ],
+        &[
+            bulk("through", 6, &["first", "second"], "newreno", json!({})),
+            bulk("one-hop", 4, &["second"], "reno", json!({"delayed_acknowledgements": true})),
+            bulk("against", 3, &["back"], "newreno", json!({})),
+            open_loop("second", json!({"kind": "poisson", "rate_bit_per_s": 1e6})),
+        ],
+    );
+    network["flows"][0]["return_path"] = json!(["back"]);
+    network["flows"][1]["stop_ns"] = json!([12 * SECOND, 13 * SECOND]);
+    network["changes"] = json!([
+        {"at_ns": 4 * SECOND, "link": "second", "rate_bit_per_s": 3_000_000},
+        {"at_ns": 8 * SECOND, "link": "second", "rate_bit_per_s": 30_000_000},
+        {"at_ns": 9 * SECOND, "link": "first", "delay_ns": MILLISECOND},
+        {"at_ns": 15 * SECOND, "link": "first", "queue": {"max_threshold": 40, "limit": 70}},
+    ]);
+    for seed in 0..5 {
+        let results = simulate(&network, seed);
+        assert!(results.links["back"].spans.total.arrivals > 1000);
+        let goodput = results.flows["through"].total.goodput_bit_per_s.unwrap();
+        assert!(goodput.total > 1e6, "{goodput:?}");
+    }
+}
+
+#[test]
+fn a_change_of_rate_retimes_what_waits() {
+    // 100 packets of 1000 bytes fill the queue at 1 Mbit/s (8 ms each); at 50 ms the link becomes
+    // ten times as fast. Six packets have left by then and the seventh is a quarter sent.
+    let mut network = scenario(
+        1.0,
+        &[link("link", 1_000_000, "drop-tail", json!({"limit": 1000}))],
+        &[bulk(
+            "one",
+            1,
+            &["link"],
+            "newreno",
+            json!({"handshake": false, "initial_window": 100, "window_cap": 100}),
+        )],
+    );
+    network["flows"][0]["start_ns"] = json!([0, 0]);
+    network["flows"][0]["rtt_ns"] = json!(3_000 * MILLISECOND);
+    network["changes"] = json!([{"at_ns": 750 * MILLISECOND + 50 * MILLISECOND - 2_500_000, "link": "link",
+            "rate_bit_per_s": 10_000_000}]);
+    // Access delay is 2990 ms; data reaches the queue after a quarter of it, 747.5 ms.
+    let results = simulate(&network, 1);
+    let total = &results.links["link"].spans.total;
+    assert_eq!(total.packets_forwarded, 100);
+    // Six waits of 8 ms steps, then the seventh ends at 50 + 0.75 * 0.8 = 50.6 ms, then 0.8 ms.
+    let waits: f64 =
+        (0..100)
+            .map(|packet| {
+                if packet < 7 {
+                    f64::from(packet) * 8.0
+                } else {
+                    50.6 + f64::from(packet - 7) * 0.8
+                }
+            })
+            .sum();
+    let measured = total.sojourn_ms.unwrap().mean * 100.0;
+    assert!((measured - waits).abs() < 1e-3, "{measured} against {waits}");
+}
+
+fn any_discipline() -> impl Strategy<Value = Value> {
+    let names: Vec<&str> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
+    (prop::sample::select(names), 1_u32..200)
+        .prop_map(|(name, limit)| json!({"discipline": name, "parameters": {"limit": limit}}))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_network_keeps_the_laws(
+        queues in prop::collection::vec((any_discipline(), 1_u64..200_000_000, 0_u64..20), 1..4),
+        groups in prop::collection::vec(
+            (1_u32..20, 0_usize..8, any::<bool>(), any::<bool>(), any::<bool>(), 1_u32..3000, 0_u64..2000),
+            1..4,
+        ),
+        changes in prop::collection::vec((0_u64..2000, 1_u64..50_000_000), 0..3),
+        seed in any::<u64>(),
+    ) {
+        let links: Vec<Value> = queues
+            .iter()
+            .enumerate()
+            .map(|(index, (queue, rate, delay))| json!({
+                "name": index.to_string(),
+                "rate_bit_per_s": rate,
+                "delay_ns": delay * MILLISECOND,
+                "queue": queue,
+            }))
+            .collect();
+        let count = links.len();
+        let flows: Vec<Value> = groups
+            .iter()
+            .enumerate()
+            .map(|(index, &(flows, shape, newreno, ecn, delayed, size, start))| {
+                let path: Vec<String> = (0..=shape % count).map(|link| link.to_string()).collect();
+                let back: Vec<String> =
+                    if shape > 4 { vec![(count - 1).to_string()] } else { Vec::new() };
+                json!({
+                    "name": index.to_string(),
+                    "count": flows,
+                    "path": path,
+                    "return_path": back,
+                    "rtt_ns": 100 * MILLISECOND,
+                    "sender": {
+                        "congestion_control": if newreno { "newreno" } else { "reno" },
+                        "parameters": {"ecn": ecn, "delayed_acknowledgements": delayed},
+                    },
+                    "packet_size_bytes": size,
+                    "start_ns": [start * MILLISECOND, (start + 100) * MILLISECOND],
+                    "stop_ns": if delayed { json!([(start + 500) * MILLISECOND, (start + 900) * MILLISECOND]) } else { Value::Null },
+                })
+            })
+            .collect();
+        let mut network = scenario(3.0, &links, &flows);
+        network["changes"] = changes
+            .iter()
+            .map(|(at, rate)| json!({"at_ns": at * MILLISECOND, "link": "0", "rate_bit_per_s": rate}))
+            .collect();
+        simulate(&network, seed);
+    }
+}

@@ -1,0 +1,34 @@
+//! Explicit congestion notification: RFC 3168, one response per window of data.
+
+mod common;
+
+use common::{Path, SECOND, assert_near, transfer};
+
+fn marked(mark: f64) -> (f64, vermilion_tcp::Sender) {
+    let path = Path { round_trip: SECOND / 10, loss: 0.0, mark };
+    transfer("newreno", &[("ecn", true)], path, 1)
+}
+
+#[test]
+fn marks_slow_a_flow_as_losses_do_and_nothing_is_sent_again() {
+    for (mark, predicted) in [(0.001, 387.3), (0.005, 173.2), (0.01, 122.5)] {
+        let (rate, sender) = marked(mark);
+        assert_near(rate, predicted, 0.2);
+        assert_eq!(sender.counters(), vermilion_tcp::Counters::default());
+    }
+}
+
+#[test]
+fn marking_everything_leaves_a_window_of_one_or_two_segments() {
+    let (rate, sender) = marked(1.0);
+    assert!(rate <= 20.0, "at most two segments in each round trip of 0.1 s: {rate}");
+    assert!(rate > 0.5, "the flow must stay alive: {rate}");
+    assert!(sender.window() <= 2.0);
+}
+
+#[test]
+fn a_flow_that_is_not_ecn_capable_is_never_marked() {
+    let path = Path { round_trip: SECOND / 10, loss: 0.001, mark: 1.0 };
+    let with = transfer("newreno", &[("ecn", false)], path, 1).0;
+    assert_near(with, 387.3, 0.2);
+}
