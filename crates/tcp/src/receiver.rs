@@ -58,7 +58,8 @@ impl Receiver {
             self.congestion_echo = true;
         }
         let in_order = segment.sequence == self.next_expected;
-        if in_order && self.beyond_gap == 0 {
+        let had_gap = self.beyond_gap > 0;
+        if in_order && !had_gap {
             self.next_expected += 1;
         } else {
             self.place(segment.sequence);
@@ -66,7 +67,7 @@ impl Receiver {
         let AcknowledgementPolicy::Delayed { wait } = self.policy else {
             return Some(self.acknowledgement());
         };
-        let at_once = !in_order || self.beyond_gap > 0 || self.pending || segment.sequence == 0;
+        let at_once = !in_order || had_gap || self.pending || segment.sequence == 0;
         if at_once {
             self.pending = false;
             self.deadline = u64::MAX;
