@@ -83,7 +83,7 @@ pub(crate) const MAX_PROBABILITY: Parameter =
         .described("drop probability at the maximum threshold", "ns-2.35: linterm 10");
 pub(crate) const WEIGHT: Parameter = Parameter::number("weight", "1", None, 0.0, 1.0)
     .above_minimum()
-    .searched(1e-4, 0.1, Scale::Log)
+    .searched(1e-4, 1.0, Scale::Log)
     .described("weight of one arrival in the average; automatic: see automatic_weight", "ns-2.35");
 pub(crate) const AUTOMATIC_WEIGHT: Parameter =
     Parameter::choice("automatic_weight", "round-trip", &["round-trip", "second", "tenth-second"])

@@ -76,7 +76,7 @@ impl Discipline for Red {
                 ),
             Parameter::number("weight", "1", Some(0.002), 0.0, 1.0)
                 .above_minimum()
-                .searched(1e-4, 0.1, Scale::Log)
+                .searched(1e-4, 1.0, Scale::Log)
                 .described("weight of one arrival in the average", "the paper, section IV"),
             Parameter::switch("gentle", false)
                 .described("probability rises to 1 at twice the maximum threshold", "Floyd 2000"),

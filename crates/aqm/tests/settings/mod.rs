@@ -1,0 +1,87 @@
+//! Settings drawn from a discipline's own table, and links to put it in front of.
+
+use vermilion_aqm::{Coin, Link};
+use vermilion_parameters::{Algorithm, Kind, Parameter, Scale, Settings, Value, Values};
+
+use super::seeded::Seeded;
+
+/// A link between 100 kbit/s and 1 Gbit/s, with up to 200 ms of delay.
+pub fn random_link(random: &mut Seeded) -> Link {
+    Link {
+        rate: between(1e5, 1e9, Scale::Log, random).round(),
+        delay: between(0.0, 0.2, Scale::Linear, random),
+    }
+}
+
+/// Settings that the table accepts, some left to their defaults.
+pub fn random_values(algorithm: &Algorithm, random: &mut Seeded) -> Values {
+    for _ in 0..1000 {
+        let mut values = Values::new();
+        for parameter in algorithm.parameters {
+            if random.uniform() < 0.7 {
+                values.insert(parameter.name.to_owned(), random_value(parameter, random));
+            }
+        }
+        if Settings::resolve(algorithm, &values).is_ok() {
+            return values;
+        }
+    }
+    panic!("{}: a thousand draws and none is accepted", algorithm.name)
+}
+
+/// Each parameter in turn at the ends of its range or at each of its alternatives, the others at
+/// their defaults; what the table refuses is left out.
+pub fn corners(algorithm: &'static Algorithm) -> impl Iterator<Item = Values> {
+    let ends = |parameter: &Parameter| -> Vec<Value> {
+        match parameter.kind {
+            Kind::Number { minimum, minimum_excluded, maximum, .. } => {
+                let least = if minimum_excluded { minimum + 1e-9 } else { minimum };
+                vec![Value::Number(least), Value::Number(maximum)]
+            }
+            Kind::Switch { .. } => vec![Value::Switch(false), Value::Switch(true)],
+            Kind::Choice { choices, .. } => {
+                choices.iter().map(|choice| Value::Choice((*choice).to_owned())).collect()
+            }
+        }
+    };
+    algorithm
+        .parameters
+        .iter()
+        .flat_map(move |parameter| {
+            ends(parameter)
+                .into_iter()
+                .map(|value| Values::from([(parameter.name.to_owned(), value)]))
+        })
+        .filter(|values| Settings::resolve(algorithm, values).is_ok())
+}
+
+fn random_value(parameter: &Parameter, random: &mut Seeded) -> Value {
+    match parameter.kind {
+        Kind::Number { default, minimum, maximum, integer, scale, search, .. } => {
+            if default.is_none() && random.uniform() < 0.3 {
+                return Value::Automatic;
+            }
+            let number = match (search, default) {
+                (Some((low, high)), _) => between(low, high, scale, random),
+                // A tenth to ten times the default.
+                (None, Some(default)) => default * between(0.1, 10.0, Scale::Log, random),
+                (None, None) => minimum + 1e-3 * random.uniform() * (maximum - minimum),
+            };
+            let number = number.clamp(minimum, maximum);
+            Value::Number(if integer { number.round() } else { number })
+        }
+        Kind::Switch { .. } => Value::Switch(random.uniform() < 0.5),
+        Kind::Choice { choices, .. } => {
+            let index = (random.uniform() * choices.len() as f64) as usize;
+            Value::Choice(choices[index].to_owned())
+        }
+    }
+}
+
+fn between(low: f64, high: f64, scale: Scale, random: &mut Seeded) -> f64 {
+    let part = random.uniform();
+    match scale {
+        Scale::Linear => low + part * (high - low),
+        Scale::Log => low * (high / low).powf(part),
+    }
+}

@@ -1,0 +1,275 @@
+//! Every discipline answers the test vectors of `tests/vectors` as an independent reference does.
+//!
+//! The format is described beside the files. The vectors come from reference scripts that share
+//! no code with this crate, and from cases worked out by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use vermilion_aqm::{AnyDiscipline, Arrival, DropReason, Link, Verdict, registry::ALGORITHMS};
+use vermilion_parameters::{Settings, Values};
+
+/// Relative error that double precision may leave in a figure.
+const TOLERANCE: f64 = 1e-9;
+/// Absolute error that it may leave in one whose digits were cancelled by a subtraction.
+const FLOOR: f64 = 1e-12;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VectorFile {
+    format: u32,
+    discipline: String,
+    #[serde(rename = "source")]
+    _source: String,
+    defaults: Values,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    origin: String,
+    #[serde(rename = "about")]
+    _about: String,
+    parameters: Values,
+    link: GivenLink,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenLink {
+    rate_bit_per_s: f64,
+    delay_s: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Step {
+    Arrival(GivenArrival),
+    Settings(GivenSettings),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenSettings {
+    parameters: Values,
+    link: GivenLink,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenArrival {
+    #[serde(default = "once")]
+    times: u32,
+    time_ns: u64,
+    size_bytes: u32,
+    ecn_capable: bool,
+    queue_packets: u32,
+    queue_bytes: u64,
+    empty_since_ns: u64,
+    idle_since_ns: Option<u64>,
+    coins: Vec<f64>,
+    expected: Expected,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    verdict: String,
+    reason: Option<String>,
+    /// Absent: not stated. Null: the discipline has none.
+    #[serde(default, deserialize_with = "stated")]
+    average_queue_packets: Option<Figure>,
+    #[serde(default, deserialize_with = "stated")]
+    drop_probability: Option<Figure>,
+    /// Not published by a discipline of this crate; it shows in the drop probabilities.
+    #[serde(default, rename = "max_probability")]
+    _max_probability: Option<f64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Figure {
+    Exact(f64),
+    Quoted { value: f64, within: f64 },
+    None,
+}
+
+fn stated<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Figure>, D::Error> {
+    Figure::deserialize(from).map(Some)
+}
+
+impl Figure {
+    fn agrees(self, published: Option<f64>) -> bool {
+        match (self, published) {
+            (Self::Exact(value), Some(published)) => {
+                (published - value).abs() <= TOLERANCE * value.abs() + FLOOR
+            }
+            (Self::Quoted { value, within }, Some(published)) => {
+                (published - value).abs() <= within
+            }
+            (Self::None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl From<GivenLink> for Link {
+    fn from(given: GivenLink) -> Self {
+        Self { rate: given.rate_bit_per_s, delay: given.delay_s }
+    }
+}
+
+impl GivenArrival {
+    fn arrival(&self) -> Arrival {
+        Arrival {
+            now: self.time_ns,
+            size: self.size_bytes,
+            ecn_capable: self.ecn_capable,
+            queue_packets: self.queue_packets,
+            queue_bytes: self.queue_bytes,
+            empty_since: self.empty_since_ns,
+            idle_since: self.idle_since_ns,
+        }
+    }
+}
+
+impl Expected {
+    fn verdict(&self) -> Verdict {
+        match (self.verdict.as_str(), self.reason.as_deref()) {
+            ("accept", None) => Verdict::Accept,
+            ("mark", None) => Verdict::Mark,
+            ("drop", Some("early")) => Verdict::Drop(DropReason::Early),
+            ("drop", Some("forced")) => Verdict::Drop(DropReason::Forced),
+            ("drop", Some("overflow")) => Verdict::Drop(DropReason::Overflow),
+            unknown => panic!("a verdict that does not exist: {unknown:?}"),
+        }
+    }
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")
+}
+
+/// Every file of vectors, by the name of its discipline.
+fn files() -> BTreeMap<String, VectorFile> {
+    let entries = std::fs::read_dir(folder()).expect("the folder of vectors is in the repository");
+    entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let file: VectorFile =
+                serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+            assert_eq!(path.file_stem().unwrap(), file.discipline.as_str(), "{path:?}");
+            assert_eq!(file.format, 1, "{path:?}");
+            (file.discipline.clone(), file)
+        })
+        .collect()
+}
+
+fn complete(defaults: &Values, given: &Values) -> Values {
+    let mut values = defaults.clone();
+    values.extend(given.clone());
+    values
+}
+
+/// Plays one case and says where the discipline first answers otherwise.
+fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
+    let values = complete(defaults, &case.parameters);
+    let (mut discipline, _) = AnyDiscipline::from_values(name, &values, case.link.into())
+        .map_err(|error| error.to_string())?;
+    for (index, step) in case.steps.iter().enumerate() {
+        let given = match step {
+            Step::Arrival(given) => given,
+            Step::Settings(given) => {
+                discipline
+                    .reconfigure(&complete(defaults, &given.parameters), given.link.into())
+                    .map_err(|error| error.to_string())?;
+                continue;
+            }
+        };
+        let fail = |problem: String| Err(format!("step {}: {problem}", index + 1));
+        for _ in 0..given.times {
+            let mut coins = given.coins.iter();
+            let mut asked = 0;
+            let verdict = discipline.on_arrival(&given.arrival(), &mut || {
+                asked += 1;
+                *coins.next().unwrap_or(&f64::NAN)
+            });
+            if verdict != given.expected.verdict() {
+                return fail(format!("{verdict:?} instead of {:?}", given.expected.verdict()));
+            }
+            if asked != given.coins.len() {
+                return fail(format!("{asked} coins instead of {}", given.coins.len()));
+            }
+        }
+        for (figure, published, what) in [
+            (given.expected.average_queue_packets, discipline.average_queue(), "average"),
+            (given.expected.drop_probability, discipline.drop_probability(), "drop probability"),
+        ] {
+            if let Some(figure) = figure
+                && !figure.agrees(published)
+            {
+                let expected = match figure {
+                    Figure::Exact(value) => format!("{value}"),
+                    Figure::Quoted { value, within } => format!("{value} within {within}"),
+                    Figure::None => "none".to_owned(),
+                };
+                return fail(format!("{what} {published:?} instead of {expected}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_discipline_has_vectors_and_every_file_has_a_discipline() {
+    let with_vectors: BTreeSet<_> = files().into_keys().collect();
+    let registered: BTreeSet<_> =
+        ALGORITHMS.iter().map(|algorithm| algorithm.name.to_owned()).collect();
+    assert_eq!(with_vectors, registered);
+}
+
+#[test]
+fn every_file_has_cases_by_hand_and_cases_from_a_reference() {
+    for (name, file) in files() {
+        for origin in ["by hand", "reference"] {
+            let cases: Vec<_> = file.cases.iter().filter(|case| case.origin == origin).collect();
+            assert!(!cases.is_empty(), "{name} has no case with origin \"{origin}\"");
+            assert!(cases.iter().all(|case| !case.steps.is_empty()), "{name} has an empty case");
+        }
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_vectors() {
+    for (name, file) in files() {
+        let algorithm = ALGORITHMS
+            .iter()
+            .find(|algorithm| algorithm.name == name)
+            .unwrap_or_else(|| panic!("no discipline is called {name}"));
+        let in_force = Settings::resolve(algorithm, &Values::new()).unwrap().to_values();
+        assert_eq!(in_force, file.defaults, "{name}");
+    }
+}
+
+#[test]
+fn every_discipline_answers_as_its_vectors_say() {
+    let mut problems = Vec::new();
+    for (name, file) in files() {
+        for case in &file.cases {
+            if let Err(problem) = play(&name, &file.defaults, case) {
+                problems.push(format!("{name}, \"{}\" ({}): {problem}", case.name, case.origin));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}

@@ -1,0 +1,93 @@
+"""Disciplines and senders for reading: a list of all, or one with its parameter table."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import console, output_file
+from vermilion.scenario.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.scenario.algorithms import Algorithm, Parameter
+
+
+def show(
+    kind: str, name: str | None, known: Mapping[str, Algorithm], raw: str, target: str | None
+) -> None:
+    """Prints the algorithms of one kind, or one of them in full.
+
+    Args:
+        kind: "discipline" or "sender".
+        name: the one to show; ``None`` for a list of all.
+        known: all of them.
+        raw: the core's own JSON of them, which is what ``--json`` writes.
+        target: of ``--json``.
+
+    Raises:
+        UserError: there is none of this name.
+    """
+    if name is not None and name not in known:
+        message = f'{kind}: "{name}" is not accepted; expected {did_you_mean(name, known)}'
+        raise UserError(message)
+    if target is not None:
+        rows = [row for row in json.loads(raw) if name is None or row["name"] == name]
+        with output_file("--json", target) as file:
+            file.write(f"{json.dumps(rows if name is None else rows[0], indent=2)}\n")
+    elif name is None:
+        _print_list(known)
+    else:
+        _print_one(known[name])
+
+
+def _print_list(known: Mapping[str, Algorithm]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for algorithm in known.values():
+        table.add_row(algorithm.name, algorithm.title, algorithm.summary)
+    console().print(table)
+
+
+def _print_one(algorithm: Algorithm) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    screen = console()
+    screen.print(f"[bold]{escape(algorithm.name)}[/bold]: {escape(algorithm.title)}")
+    screen.print(f"{algorithm.summary}.", markup=False)
+    screen.print(f"Source: {algorithm.source}", markup=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("parameter", "default", "accepted", "meaning", "source"):
+        table.add_column(heading)
+    for parameter in algorithm.parameters.values():
+        cells = (
+            parameter.name,
+            parameter.readable(parameter.default),
+            _accepted(parameter),
+            parameter.meaning,
+            parameter.source,
+        )
+        table.add_row(*(escape(cell) for cell in cells))
+    screen.print(table)
+    for lower, upper in algorithm.ordered:
+        screen.print(f"{lower} must be below {upper}.", markup=False)
+
+
+def _accepted(parameter: Parameter) -> str:
+    """What is accepted, short enough for a table."""
+    if parameter.kind == "switch":
+        return "true, false"
+    if parameter.kind == "choice":
+        return ", ".join(parameter.choices or ())
+    kind = "whole, " if parameter.integer else ""
+    low = "" if parameter.minimum is None else parameter.readable(parameter.minimum)
+    high = "" if parameter.maximum is None else parameter.readable(parameter.maximum)
+    sign = ">" if parameter.minimum_excluded else ">="
+    bounds = [f"{sign} {low}"] if low else []
+    bounds += [f"<= {high}"] if high else []
+    return f"{kind}{', '.join(bounds)}"

@@ -1,0 +1,47 @@
+"""The commands put together."""
+
+from typing import Annotated
+
+import typer
+
+from vermilion.cli.compare import compare
+from vermilion.cli.disciplines import disciplines
+from vermilion.cli.online import online
+from vermilion.cli.run import run
+from vermilion.cli.scenarios import scenarios
+from vermilion.cli.senders import senders
+from vermilion.cli.tune import tune
+
+
+def application() -> typer.Typer:
+    """The command-line application."""
+    # Plain help: drawing it with rich would take longer than everything else together.
+    app = typer.Typer(
+        name="vermilion",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_vermilion)
+    for command in (run, compare, tune, online, scenarios, disciplines, senders):
+        app.command()(command)
+    return app
+
+
+def _show_version(*, wanted: bool) -> None:
+    if wanted:
+        from vermilion import _core
+
+        typer.echo(f"vermilion {_core.VERSION}")
+        raise typer.Exit
+
+
+def _vermilion(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version."),
+    ] = False,
+) -> None:
+    """Simulate, tune and keep tuned the queue at a bottleneck."""

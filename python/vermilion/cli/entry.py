@@ -1,0 +1,102 @@
+"""The entry point: runs a command and turns whatever happens into an exit code.
+
+0: done; 2: a user's mistake, with one line saying which; 130: interrupted with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from vermilion.scenario.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_MISTAKE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+EXIT_BROKEN_PIPE: Final = 141
+"""128 + SIGPIPE: what a shell reports of a program whose reader has gone."""
+
+
+class UserError(Exception):
+    """A mistake of the user that is not in a scenario; ``str()`` is the line to show."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code.
+
+    Args:
+        arguments: without the program's name; ``None`` for those of the process.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show "±" shows "?"; that is no reason to fail.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. Python would complain at exit otherwise.
+        _forget_output()
+        return EXIT_BROKEN_PIPE
+    except KeyboardInterrupt:
+        sys.stderr.write("\nvermilion: interrupted\n")
+        return EXIT_INTERRUPTED
+    except (ScenarioError, UserError) as error:
+        return _mistake(str(error))
+    except OSError as error:
+        _forget_output()
+        return _mistake(f"cannot write the output: {error.strerror or error}")
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    import typer
+
+    from vermilion.cli.application import application
+
+    if arguments is None:
+        arguments = sys.argv[1:]
+    # The class of every complaint about options, wherever this version of typer keeps it.
+    usage_error: type[Exception] = typer.BadParameter.__mro__[1]
+    try:
+        outcome = typer.main.get_command(application())(
+            args=list(arguments) or ["--help"],
+            prog_name="vermilion",
+            standalone_mode=False,
+        )
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except SystemExit:
+        # Within typer and rich this stands for a broken pipe, and for nothing else.
+        raise BrokenPipeError from None
+    except usage_error as error:
+        return _mistake(_complaint(error))
+    if outcome == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _forget_output() -> None:
+    """Drops what is still buffered: it cannot be written, and Python would try again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complaint(error: Exception) -> str:
+    """What is wrong with the options, and where to read about them."""
+    message = str(getattr(error, "message", "") or error)
+    format_message = getattr(error, "format_message", None)
+    if callable(format_message):
+        message = str(format_message())
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "vermilion")
+    return f"{message.rstrip('.')}; see {command} --help"
+
+
+def _mistake(message: str) -> int:
+    line = " ".join(message.split("\n"))
+    sys.stderr.write(f"vermilion: {line}\n")
+    return EXIT_MISTAKE

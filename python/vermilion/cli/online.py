@@ -1,0 +1,161 @@
+"""``vermilion online``: keeps a changing network tuned, beside the same network left alone."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+
+if TYPE_CHECKING:
+    from vermilion.online.record import Decision, OnlineRun
+    from vermilion.scenario import Scenario
+
+
+def online(
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO...",
+            help="Scenario files (TOML) or names of shipped ones, each with a [tuning] table.",
+            show_default=False,
+        ),
+    ],
+    *,
+    seeds: options.Seeds = 1,
+    first_seed: options.FirstSeed = 1,
+    overrides: options.Overrides = None,
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long a search may take, in the network's time.",
+            show_default=False,
+        ),
+    ] = None,
+    clock: Annotated[
+        Literal["measured", "fixed"],
+        typer.Option(
+            help='"measured" charges the network the time that searches really take; "fixed" '
+            "charges the deadline and tries a fixed number of settings, which repeats exactly."
+        ),
+    ] = "measured",
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep every sample, decision and setting in this SQLite file.",
+            show_default=False,
+        ),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write a page (HTML) about what happened.", show_default=False
+        ),
+    ] = None,
+    target: options.Json = None,
+) -> None:
+    """Keep a changing network tuned.
+
+    The network is a running simulation with a hidden seed. The controller sees what a router
+    can export; it notices changes, rebuilds a model, tunes it, applies what is significantly
+    better, verifies and rolls back. Every decision is shown with its reason.
+    """
+    from vermilion.online.policy import Policy
+    from vermilion.scenario import load_scenario
+
+    check_outputs(json=target, report=report)
+    loaded = [load_scenario(name, overrides or ()) for name in scenarios]
+    for scenario in loaded:
+        Policy.of_scenario(scenario)
+    limit = None if deadline is None else options.seconds("--deadline", deadline)
+    shown = STANDARD_OUTPUT not in {target, report}
+    with ExitStack() as outputs:
+        json_file = target and outputs.enter_context(output_file("--json", target))
+        report_file = report and outputs.enter_context(output_file("--report", report))
+        runs = []
+        for scenario in loaded:
+            runs.append(
+                [
+                    _run(scenario, seed, journal, clock, limit, shown=shown)
+                    for seed in range(first_seed, first_seed + seeds)
+                ]
+            )
+            if shown:
+                from vermilion.cli.online_tables import print_outcome
+
+                print_outcome(runs[-1])
+        if json_file:
+            import json
+
+            from vermilion import _core
+
+            document = {
+                "version": _core.VERSION,
+                "runs": [_document(run) for group in runs for run in group],
+            }
+            json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+        if report_file:
+            from vermilion.report import online_report
+
+            report_file.write(online_report(runs))
+
+
+def _run(
+    scenario: "Scenario",
+    seed: int,
+    journal: Path | None,
+    clock: Literal["measured", "fixed"],
+    deadline_s: float | None,
+    *,
+    shown: bool,
+) -> "OnlineRun":
+    from vermilion.online.journal import JournalError
+    from vermilion.online.policy import DEADLINE_S
+    from vermilion.online.run import run_online
+
+    def show(decision: "Decision") -> None:
+        if decision.kind == "start":
+            typer.echo(f"{scenario.title or scenario.origin}  (seed {seed})")
+        typer.echo(f"{decision.time_s:9.2f} s  {decision.kind:<15}  {decision.reason}")
+
+    try:
+        return run_online(
+            scenario,
+            seed=seed,
+            journal_path=journal,
+            on_event=show if shown else None,
+            clock=clock,
+            deadline_s=DEADLINE_S if deadline_s is None else deadline_s,
+        )
+    except JournalError as error:
+        raise UserError(str(error)) from None
+
+
+def _document(run: "OnlineRun") -> dict[str, Any]:
+    """A run for JSON."""
+    return {
+        "scenario": run.scenario.origin,
+        "seed": run.seed,
+        "link": run.link,
+        "target_packets": run.target_packets,
+        "parameters": list(run.parameters),
+        "decisions": [
+            {
+                "time_s": decision.time_s,
+                "kind": decision.kind,
+                "reason": decision.reason,
+                "details": decision.details,
+            }
+            for decision in run.decisions
+        ],
+        "settings": [
+            {"time_s": time_s, "parameters": parameters} for time_s, parameters in run.settings
+        ],
+        "tuned": run.tuned.data,
+        "untouched": run.reference.data,
+    }

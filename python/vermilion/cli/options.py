@@ -1,0 +1,78 @@
+"""Options and arguments that several commands share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+ScenarioName = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file (TOML) or the name of a shipped one; see: vermilion scenarios",
+        show_default=False,
+    ),
+]
+
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a value, like links.bottleneck.rate='8 Mbit/s'. May be repeated.",
+        show_default=False,
+    ),
+]
+
+Seed = Annotated[
+    int,
+    typer.Option(metavar="N", help="The seed from which every random number of the run derives."),
+]
+
+FirstSeed = Annotated[
+    int, typer.Option("--seed", metavar="N", help="The first seed; further ones follow it.")
+]
+
+Seeds = Annotated[
+    int,
+    typer.Option(metavar="COUNT", min=1, max=100_000, help="How many seeds (replications)."),
+]
+
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=4096,
+        help="How many runs at a time (default: one for each core).",
+        show_default=False,
+    ),
+]
+
+Json = Annotated[
+    str | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help='Write the results as JSON to a file, or to standard output for "-".',
+        show_default=False,
+    ),
+]
+
+
+def seconds(option: str, text: str) -> float:
+    """The value of an option that is a time, like "30 s".
+
+    Raises:
+        UserError: it is not a time.
+    """
+    from vermilion.cli.entry import UserError
+    from vermilion.scenario import TIME, QuantityError
+    from vermilion.scenario.quantities import Quantity
+
+    try:
+        return float(Quantity(TIME).parse(text))
+    except QuantityError as error:
+        message = f'{option}: "{text}" is not accepted; expected {error.accepted}'
+        raise UserError(message) from None

@@ -1,0 +1,90 @@
+"""``vermilion run``: one simulation, as tables for a person or JSON for a machine."""
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
+from vermilion.cli.progress import ProgressBar
+
+DEFAULT_PROBE_S = 0.1
+"""Seconds between the points of a time series, unless told otherwise."""
+
+
+def run(
+    scenario: options.ScenarioName,
+    *,
+    seed: options.Seed = 1,
+    overrides: options.Overrides = None,
+    discipline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Another queue discipline on every link. Parameters that the scenario sets are "
+            "carried over where the discipline has them too.",
+            show_default=False,
+        ),
+    ] = None,
+    target: options.Json = None,
+    series: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write time series as CSV: link, time_s, queue_packets, queue_bytes, "
+            "average_queue_packets and drop_probability (empty where the discipline has none), "
+            'throughput_bit_per_s. "-" is standard output.',
+            show_default=False,
+        ),
+    ] = None,
+    probe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="The interval of the time series, like 0.1s (the default).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Simulate a scenario once.
+
+    Shows what happened on each link and to each group of flows.
+
+    Every figure is given for the whole run after its warm-up and for each phase: the stretches
+    between the moments at which flows start or stop or something changes.
+    """
+    from vermilion import simulate
+    from vermilion.scenario import load_scenario
+    from vermilion.scenario.carry_over import with_discipline
+
+    check_outputs(json=target, series=series)
+    loaded = load_scenario(scenario, overrides or ())
+    if discipline is not None:
+        loaded, reports = with_discipline(loaded, discipline)
+        for report in reports:
+            note(str(report))
+    interval = None
+    if series is not None:
+        interval = DEFAULT_PROBE_S if probe is None else options.seconds("--probe", probe)
+    if probe is not None and series is None:
+        message = "--probe needs --series FILE, which is where its time series go"
+        raise UserError(message)
+    for remark in loaded.notes:
+        note(remark)
+    with ExitStack() as outputs:
+        json_file = target and outputs.enter_context(output_file("--json", target))
+        series_file = series and outputs.enter_context(output_file("--series", series))
+        with ProgressBar("simulating", 1.0) as bar:
+            result = simulate.run(loaded, seed, interval, progress=bar.callback)
+        if json_file:
+            json_file.write(f"{result.to_json()}\n")
+        if series_file:
+            from vermilion.cli.series import write_series
+
+            write_series(series_file, result)
+    if STANDARD_OUTPUT not in {target, series}:
+        from vermilion.cli.run_tables import print_result
+
+        print_result(loaded, result)

@@ -1,0 +1,100 @@
+"""The table of ``vermilion run``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vermilion.cli.grid import Section, grid
+from vermilion.cli.numbers import fixed, megabits, percent, stretch, whole
+from vermilion.cli.output import console
+from vermilion.simulate import metric_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import FlowsResult, LinkResult, Result
+
+    # Label, path of the metric, how to show it.
+    Row = tuple[str, str, Callable[[float | None], str]]
+
+
+def _one_decimal(value: float | None) -> str:
+    return fixed(value, 1)
+
+
+def _three_decimals(value: float | None) -> str:
+    return fixed(value, 3)
+
+
+LINK_ROWS: Sequence[Row] = (
+    ("utilisation", "utilization", percent),
+    ("queue mean (pkt)", "queue_packets.mean", _one_decimal),
+    ("queue sd", "queue_packets.sd", _one_decimal),
+    ("queue p95", "queue_packets.p95", _one_decimal),
+    ("own average's mean", "average_queue_packets.mean", _one_decimal),
+    ("sojourn mean (ms)", "sojourn_ms.mean", _one_decimal),
+    ("sojourn p95", "sojourn_ms.p95", _one_decimal),
+    ("packets forwarded", "packets_forwarded", whole),
+    ("drops", "drops", whole),
+    ("drop rate", "drop_rate", percent),
+    ("mark rate", "mark_rate", percent),
+)
+
+FLOW_ROWS: Sequence[Row] = (
+    ("flows", "flows", whole),
+    ("goodput (Mbit/s)", "goodput_bit_per_s.total", megabits),
+    ("  of each: mean", "goodput_bit_per_s.mean", megabits),
+    ("  sd", "goodput_bit_per_s.sd", megabits),
+    ("  smallest", "goodput_bit_per_s.min", megabits),
+    ("  largest", "goodput_bit_per_s.max", megabits),
+    ("Jain's fairness index", "jain_index", _three_decimals),
+    ("timeouts", "timeouts", whole),
+    ("retransmissions", "retransmissions", whole),
+)
+
+
+def print_result(scenario: Scenario, result: Result) -> None:
+    """Prints what happened on the links and to the flow groups, a column for each phase."""
+    screen = console()
+    title = scenario.title or scenario.origin
+    screen.print(f"{title}  (seed {result.seed})", markup=False, style="bold")
+    windows = _windows(result.link(result.links[0]))
+    links = [
+        _section(
+            f"link {name} ({scenario.links[name].queue.discipline})", result.link(name), LINK_ROWS
+        )
+        for name in result.links
+    ]
+    flows = [_section(f"flows {name}", result.flows(name), FLOW_ROWS) for name in result.groups]
+    screen.print(grid([heading for heading, _ in windows], [*links, *flows]))
+    data = result.data
+    speed = data["packets_forwarded"] / data["cpu_s"] / 1e6 if data["cpu_s"] > 0 else None
+    screen.print(
+        f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s "
+        f"({fixed(speed, 1)} million per CPU second)",
+        markup=False,
+    )
+
+
+def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, Any]]]:
+    """Headings and metrics of the phases and of the whole run, which may be a single phase."""
+    phases: list[tuple[str, Mapping[str, Any]]] = [
+        (stretch(window), window) for window in entry.phases
+    ]
+    if [heading for heading, _ in phases] == [stretch(entry.total)]:
+        return phases
+    return [*phases, ("whole run", entry.total)]
+
+
+def _section(title: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -> Section:
+    windows = [window for _, window in _windows(entry)]
+    cells = [
+        (label, [show(metric_of(window, path)) for window in windows]) for label, path, show in rows
+    ]
+    # A line without a single number is one that this link or group has nothing to say about.
+    return Section(title, [row for row in cells if any(map(_says_something, row[1]))])
+
+
+def _says_something(cell: str) -> bool:
+    return any(character.isdigit() for character in cell)

@@ -1,0 +1,150 @@
+"""``vermilion tune``: searches the best setting of a queue, and says whether to use it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
+from vermilion.cli.output import STANDARD_OUTPUT, output_file
+from vermilion.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vermilion.scenario import Scenario
+    from vermilion.tuning import ProgressReport, Recommendation, TuningProgress
+
+
+def tune(
+    scenario: options.ScenarioName,
+    *,
+    budget: Annotated[
+        int,
+        typer.Option(metavar="COUNT", min=1, help="How many settings the search may simulate."),
+    ] = 400,
+    deadline: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help='Stop in time, like "30 s".', show_default=False),
+    ] = None,
+    search: Annotated[
+        str, typer.Option(metavar="NAME", help="How to search.")
+    ] = "recursive-random-search",
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            metavar="PATH",
+            help="What to tune, instead of the scenario's own list. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    constraints: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--constraint",
+            metavar="TEXT",
+            help="What must hold, instead of the scenario's own list, like "
+            "'links.bottleneck.utilization >= 0.95'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on with the search of an earlier tuning: what its --json wrote.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: options.Seed = 1,
+    overrides: options.Overrides = None,
+    threads: options.Threads = None,
+    target: options.Json = None,
+) -> int:
+    """Search the best setting of a queue.
+
+    What to tune, for which objective and under which constraints is in the scenario's [tuning]
+    table. The best setting found meets the present one on fresh seeds; it is recommended only
+    if it is significantly better and keeps every constraint.
+    """
+    from vermilion import tuning
+    from vermilion.scenario import ScenarioError, load_scenario
+
+    loaded = load_scenario(scenario, overrides or ())
+    state = None if resume is None else _search_state(resume)
+    time_left = None if deadline is None else options.seconds("--deadline", deadline)
+    with output_file("--json", target or STANDARD_OUTPUT) as file:
+        with ProgressBar("search", budget) as bar:
+            try:
+                outcome = tuning.tune(
+                    loaded,
+                    parameters=parameters,
+                    constraints=constraints,
+                    search=search,
+                    budget=budget,
+                    seed=seed,
+                    deadline_s=time_left,
+                    resume=state,
+                    threads=threads,
+                    progress=_report_to(bar),
+                )
+            except ScenarioError:
+                raise
+            except (ValueError, KeyError, TypeError) as error:
+                if state is None:
+                    raise
+                # The state is the user's: whatever cannot be done with it is their mistake.
+                message = f'--resume: "{resume}" does not fit this tuning ({error})'
+                raise UserError(message) from None
+        if target is not None:
+            file.write(f"{outcome.to_json()}\n")
+    if target != STANDARD_OUTPUT:
+        typer.echo(str(outcome))
+        if outcome.accepted:
+            typer.echo(f"\nto see it: {_command(scenario, loaded, outcome)}")
+    return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
+
+
+def _report_to(bar: ProgressBar) -> "ProgressReport | None":
+    update: Callable[[float], object] | None = bar.callback
+    if update is None:
+        return None
+
+    def report(progress: "TuningProgress") -> None:
+        best = "" if progress.best == float("inf") else f" (best so far {progress.best:.4g})"
+        bar.describe(f"{progress.stage}{best}", progress.total)
+        update(progress.done)
+
+    return report
+
+
+def _search_state(path: Path) -> dict[str, Any]:
+    """The state that an earlier tuning's JSON holds."""
+    import json
+
+    expected = "a file that tune --json has written"
+    try:
+        state: object = json.loads(path.read_text(encoding="utf-8"))["search"]["state"]
+    except OSError as error:
+        message = f'--resume: "{path}" cannot be read ({error.strerror}); expected {expected}'
+        raise UserError(message) from None
+    except (ValueError, KeyError, TypeError):
+        message = f'--resume: "{path}" is not accepted; expected {expected}'
+        raise UserError(message) from None
+    if not isinstance(state, dict):
+        message = f'--resume: "{path}" is not accepted; expected {expected}'
+        raise UserError(message)
+    return state
+
+
+def _command(name: str, scenario: "Scenario", outcome: "Recommendation") -> str:
+    """The command that simulates the recommended setting."""
+    import shlex
+
+    settings = [
+        f"--set={path}={scenario.parameter(path).exact_text(value)}"
+        for path, value in outcome.parameters.items()
+    ]
+    return shlex.join(["vermilion", "run", name, *settings])

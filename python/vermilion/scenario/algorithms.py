@@ -1,0 +1,289 @@
+"""The parameter tables of the core: every discipline and every sender, with units and ranges.
+
+The tables are the core's; nothing here knows the name of any algorithm.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.scenario.errors import FieldError, did_you_mean, one_of
+from vermilion.scenario.quantities import (
+    PACKETS,
+    RATE,
+    RATIO,
+    SIZE,
+    TIME,
+    Dimension,
+    Quantity,
+    exact_text,
+    format_quantity,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ParameterValue = float | int | bool | str | None
+"""A number in the table's unit, a switch, a choice, or ``None`` for "automatic"."""
+
+AUTOMATIC: Final = "automatic"
+"""How a scenario says that the algorithm's own rule decides (TOML has no null)."""
+
+_DIMENSIONS: Final[dict[str, Dimension]] = {
+    "packets": PACKETS,
+    "bytes": SIZE,
+    "seconds": TIME,
+    "bit/s": RATE,
+    "probability": RATIO,
+    "1": RATIO,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One row of a parameter table; see the core's description of each field.
+
+    Attributes:
+        name: its name in scenarios.
+        kind: "number", "switch" or "choice".
+        unit: "packets", "bytes", "seconds", "bit/s", "probability" or "1".
+        default: the value when none is given; ``None`` leaves it to the algorithm's own rule.
+        minimum: smallest number accepted, ``None`` for no bound.
+        maximum: largest number accepted, ``None`` for no bound.
+        minimum_excluded: whether the smallest number itself is refused.
+        integer: whether only whole numbers are accepted.
+        scale: "linear" or "log": how a search should walk along it.
+        search: the box a tuner searches unless told otherwise; ``None`` if none makes sense.
+        choices: the names accepted, for a choice.
+        meaning: one line.
+        source: where its default or definition comes from.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    default: ParameterValue
+    minimum: float | None
+    maximum: float | None
+    minimum_excluded: bool
+    integer: bool
+    scale: str
+    search: tuple[float, float] | None
+    choices: tuple[str, ...] | None
+    meaning: str
+    source: str
+
+    @property
+    def dimension(self) -> Dimension:
+        """The kind of quantity that its unit measures."""
+        return _DIMENSIONS.get(self.unit, RATIO)
+
+    @property
+    def quantity(self) -> Quantity:
+        """What is accepted as its number."""
+        return Quantity(
+            self.dimension,
+            self.minimum,
+            self.maximum,
+            minimum_excluded=self.minimum_excluded,
+            integer=self.integer,
+        )
+
+    def accepted(self) -> str:
+        """What is accepted, in words."""
+        if self.kind == "switch":
+            return "true or false"
+        if self.kind == "choice":
+            return one_of(self.choices or ())
+        words = self.quantity.accepted()
+        return f'{words}, or "{AUTOMATIC}"' if self.default is None else words
+
+    def parse(self, value: object) -> ParameterValue:
+        """The value in the table's unit.
+
+        Raises:
+            FieldError: of the wrong kind or outside the range.
+        """
+        if self.kind == "switch":
+            if isinstance(value, bool):
+                return value
+        elif self.kind == "choice":
+            if isinstance(value, str) and value in (self.choices or ()):
+                return value
+        elif value == AUTOMATIC and self.default is None:
+            return None
+        else:
+            try:
+                return self.quantity.parse(value)
+            except FieldError:
+                raise FieldError(self.name, value, self.accepted()) from None
+        raise FieldError(self.name, value, self.accepted())
+
+    def exact_text(self, value: ParameterValue) -> object:
+        """The value as a scenario would spell it, reading back as the same value."""
+        if value is None:
+            return AUTOMATIC
+        if isinstance(value, bool | str) or self.kind != "number":
+            return value
+        return exact_text(value, self.dimension)
+
+    def readable(self, value: ParameterValue) -> str:
+        """The value as a person would write it."""
+        if value is None:
+            return AUTOMATIC
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return value if isinstance(value, str) else format_quantity(value, self.dimension)
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A queue discipline or a sender as the core describes it.
+
+    Attributes:
+        name: its name in scenarios.
+        title: its name in prose.
+        summary: one line.
+        source: citation.
+        parameters: its table, by name.
+        ordered: pairs of parameters of which the first must be below the second.
+    """
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    parameters: Mapping[str, Parameter]
+    ordered: tuple[tuple[str, str], ...]
+
+    def parse(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
+        """The values given, each in its table's unit; what is not given stays away.
+
+        Raises:
+            FieldError: an unknown name, a value that is not accepted, or a wrong order.
+        """
+        values = {name: self.parse_one(name, value) for name, value in given.items()}
+        self.check_order(values)
+        return values
+
+    def parse_one(self, name: str, value: object) -> ParameterValue:
+        """One value in its table's unit.
+
+        Raises:
+            FieldError: an unknown name or a value that is not accepted.
+        """
+        parameter = self.parameters.get(name)
+        if parameter is None:
+            accepted = f"a parameter of {self.name}: {did_you_mean(name, self.parameters)}"
+            raise FieldError(name, value, accepted)
+        return parameter.parse(value)
+
+    def complete(self, values: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+        """Every parameter: the values given, and the defaults of the others."""
+        return {
+            name: values.get(name, parameter.default) for name, parameter in self.parameters.items()
+        }
+
+    def check_order(self, values: Mapping[str, ParameterValue]) -> None:
+        """Refuses values whose ordered pairs are in the wrong order, defaults included.
+
+        Raises:
+            FieldError: naming the second of the pair, or the first if only that was given.
+        """
+        complete = self.complete(values)
+        for lower, upper in self.ordered:
+            low, high = complete[lower], complete[upper]
+            # A pair with an automatic member is the algorithm's own rule to order.
+            if not isinstance(low, int | float) or not isinstance(high, int | float):
+                continue
+            if low >= high:
+                if upper in values or lower not in values:
+                    parameter, value = self.parameters[upper], high
+                    other = f"above {lower}, which is {self.parameters[lower].readable(low)}"
+                else:
+                    parameter, value = self.parameters[lower], low
+                    other = f"below {upper}, which is {self.parameters[upper].readable(high)}"
+                raise FieldError(
+                    parameter.name, parameter.readable(value), f"{parameter.dimension.name} {other}"
+                )
+
+
+@cache
+def disciplines() -> dict[str, Algorithm]:
+    """Every queue discipline of the core, by name."""
+    from vermilion import _core
+
+    return _tables(_core.disciplines())
+
+
+@cache
+def senders() -> dict[str, Algorithm]:
+    """Every sender (congestion control) of the core, by name."""
+    from vermilion import _core
+
+    return _tables(_core.senders())
+
+
+def discipline(name: object) -> Algorithm:
+    """The discipline of this name.
+
+    Raises:
+        FieldError: there is none.
+    """
+    return _named("discipline", name, disciplines())
+
+
+def sender(name: object, field: str = "congestion_control") -> Algorithm:
+    """The sender of this name; ``field`` is where it was written, for the message.
+
+    Raises:
+        FieldError: there is none.
+    """
+    return _named(field, name, senders())
+
+
+def _named(field: str, name: object, known: Mapping[str, Algorithm]) -> Algorithm:
+    if isinstance(name, str):
+        if name in known:
+            return known[name]
+        raise FieldError(field, name, did_you_mean(name, known))
+    raise FieldError(field, name, one_of(known))
+
+
+def _tables(text: str) -> dict[str, Algorithm]:
+    return {row["name"]: _algorithm(row) for row in json.loads(text)}
+
+
+def _algorithm(row: Mapping[str, Any]) -> Algorithm:
+    return Algorithm(
+        name=row["name"],
+        title=row["title"],
+        summary=row["summary"],
+        source=row["source"],
+        parameters={entry["name"]: _parameter(entry) for entry in row["parameters"]},
+        ordered=tuple((lower, upper) for lower, upper in row["ordered"]),
+    )
+
+
+def _parameter(row: Mapping[str, Any]) -> Parameter:
+    search, choices, default = row["search"], row["choices"], row["default"]
+    if row["integer"] and default is not None:
+        default = int(default)
+    return Parameter(
+        name=row["name"],
+        kind=row["kind"],
+        unit=row["unit"],
+        default=default,
+        minimum=row["minimum"],
+        maximum=row["maximum"],
+        minimum_excluded=row["minimum_excluded"],
+        integer=row["integer"],
+        scale=row["scale"],
+        search=None if search is None else (search[0], search[1]),
+        choices=None if choices is None else tuple(choices),
+        meaning=row["meaning"],
+        source=row["source"],
+    )

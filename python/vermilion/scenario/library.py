@@ -1,0 +1,40 @@
+"""The example scenarios that come with the package, by name."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+
+def scenario_names() -> list[str]:
+    """The names that :func:`vermilion.load_scenario` knows, sorted."""
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in _directory().iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def scenario_text(name: str) -> str | None:
+    """The TOML of a shipped scenario; ``None`` if there is none of this name."""
+    if name not in scenario_names():
+        return None
+    return (_directory() / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def scenario_summaries() -> list[tuple[str, str, str]]:
+    """Name, title and description of each shipped scenario."""
+    import tomllib
+
+    summaries = []
+    for name in scenario_names():
+        document = tomllib.loads(scenario_text(name) or "")
+        summaries.append((name, str(document["title"]), str(document["description"])))
+    return summaries
+
+
+def _directory() -> Traversable:
+    return resources.files("vermilion.scenario") / "library"

@@ -1,0 +1,382 @@
+"""The scenario as a model: every field with its unit, its bounds and its default.
+
+Quantities are held in SI units (seconds, bit/s, bytes, packets); what the user wrote stays in
+the scenario's document, for printing and for making changed copies. The rules that involve
+more than one field are in :mod:`vermilion.scenario.structure`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictStr,
+    model_validator,
+)
+
+from vermilion.scenario import algorithms
+from vermilion.scenario.errors import FieldError, did_you_mean, one_of
+from vermilion.scenario.quantities import (
+    PACKETS,
+    RATE,
+    RATIO,
+    SIZE,
+    TIME,
+    Quantity,
+    QuantityRange,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.scenario.algorithms import Algorithm, Parameter
+
+LONGEST_DURATION_S: Final = 1e6
+"""Seconds; 10^15 ns leave a factor of 9000 before a 64-bit count of nanoseconds overflows."""
+
+LONGEST_DELAY_S: Final = 3600.0
+"""Seconds of propagation, and of a round trip."""
+
+LARGEST_RATE_BIT_PER_S: Final = 1e13
+"""bit/s; beyond 10 Tbit/s a small packet's transmission would round to 0 ns."""
+
+LARGEST_PACKET_BYTES: Final = 65_535
+"""The largest IP packet (RFC 791)."""
+
+LARGEST_FLOW_COUNT: Final = 1_000_000
+"""Flows of one scenario, all groups together; more would not fit into a machine's memory."""
+
+LONGEST_NAME: Final = 64
+_NAME: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
+
+Duration = Annotated[float, Quantity(TIME, minimum=1e-3, maximum=LONGEST_DURATION_S)]
+Delay = Annotated[float, Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)]
+Seconds = Annotated[float, Quantity(TIME, minimum=0.0, maximum=LONGEST_DURATION_S)]
+SecondsRange = Annotated[
+    tuple[float, float],
+    QuantityRange(Quantity(TIME, minimum=0.0, maximum=LONGEST_DURATION_S)),
+]
+Rate = Annotated[float, Quantity(RATE, minimum=1.0, maximum=LARGEST_RATE_BIT_PER_S)]
+PacketSize = Annotated[int, Quantity(SIZE, minimum=1.0, maximum=LARGEST_PACKET_BYTES, integer=True)]
+HeaderSize = Annotated[int, Quantity(SIZE, minimum=0.0, maximum=LARGEST_PACKET_BYTES, integer=True)]
+FlowCount = Annotated[int, Quantity(RATIO, minimum=1.0, maximum=LARGEST_FLOW_COUNT, integer=True)]
+Packets = Annotated[float, Quantity(PACKETS, minimum=0.0, maximum=1e9)]
+
+
+def _names_are_plain(tables: dict[str, Any]) -> dict[str, Any]:
+    """Names appear in paths like ``links.NAME.rate``, so they hold no dots or blanks."""
+    if not tables:
+        raise FieldError("", "an empty table", "at least one")
+    for name in tables:
+        if not _NAME.fullmatch(name):
+            accepted = f'a name of letters, digits, "_" and "-", at most {LONGEST_NAME} characters'
+            raise FieldError("", name, accepted)
+    return tables
+
+
+def _names_differ(names: tuple[str, ...]) -> tuple[str, ...]:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise FieldError("", name, "each name only once")
+    return names
+
+
+def _is_list(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise FieldError("", value, "a list")
+    return value
+
+
+Names = Annotated[tuple[StrictStr, ...], BeforeValidator(_is_list), AfterValidator(_names_differ)]
+
+
+class Table(BaseModel):
+    """A TOML table: unknown keys are refused, and what was read does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Queue(Table):
+    """``[links.NAME.queue]``: a discipline and its parameters."""
+
+    discipline: str = Field(description="the name of a queue discipline")
+    parameters: dict[str, algorithms.ParameterValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Checks the keys beside ``discipline`` against the discipline's own table."""
+        if not isinstance(value, dict):
+            raise FieldError("", value, 'a table, like { discipline = "drop-tail" }')
+        given = dict(value)
+        if "discipline" not in given:
+            return {}
+        algorithm = algorithms.discipline(given.pop("discipline"))
+        return {"discipline": algorithm.name, "parameters": algorithm.parse(given)}
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The discipline as the core describes it."""
+        return algorithms.discipline(self.discipline)
+
+
+class Link(Table):
+    """``[links.NAME]``: a rate, a propagation delay after the queue, and the queue."""
+
+    rate: Rate = Field(description="bit/s")
+    delay: Delay = Field(description="one-way propagation delay after the queue, s")
+    queue: Queue = Field(description='a table, like { discipline = "drop-tail" }')
+
+
+class Sender(Table):
+    """``sender`` of a flow group: a congestion control and its parameters."""
+
+    congestion_control: str = Field(description="the name of a sender")
+    parameters: dict[str, algorithms.ParameterValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Accepts the name alone, and checks further keys against the sender's own table."""
+        if isinstance(value, str):
+            algorithm = algorithms.sender(value, field="")
+            return {"congestion_control": algorithm.name}
+        if not isinstance(value, dict):
+            raise FieldError("", value, "the name of a sender or a table with congestion_control")
+        given = dict(value)
+        if "congestion_control" not in given:
+            return {}
+        algorithm = algorithms.sender(given.pop("congestion_control"))
+        return {"congestion_control": algorithm.name, "parameters": algorithm.parse(given)}
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The sender as the core describes it."""
+        return algorithms.sender(self.congestion_control)
+
+
+TRAFFIC_KINDS: Final = ("bulk", "constant-rate", "poisson")
+
+
+class Traffic(Table):
+    """``traffic`` of a flow group: what it wants to send.
+
+    "bulk" always has data and needs a sender; "constant-rate" and "poisson" are open-loop
+    (UDP): they send at their own rate whatever the network does, and have no sender.
+    """
+
+    kind: Literal["bulk", "constant-rate", "poisson"] = Field(description=one_of(TRAFFIC_KINDS))
+    rate: Rate | None = Field(default=None, description="bit/s of each flow, open-loop kinds only")
+    packet_size: Literal["constant", "exponential"] | None = Field(
+        default=None, description='of "poisson": "constant" (default) or "exponential"'
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        field = "kind"
+        if isinstance(value, str):
+            field, value = "", {"kind": value}
+        if not isinstance(value, dict):
+            raise FieldError("", value, "the name of a kind of traffic or a table with kind")
+        kind = value.get("kind", "bulk")
+        if kind not in TRAFFIC_KINDS:
+            given = kind if isinstance(kind, str) else ""
+            raise FieldError(field, kind, did_you_mean(given, TRAFFIC_KINDS))
+        return value
+
+    @model_validator(mode="after")
+    def _keys_fit_the_kind(self) -> Traffic:
+        if self.kind == "bulk" and self.rate is not None:
+            raise FieldError("rate", self.rate, "no rate: bulk traffic takes what it gets")
+        if self.kind != "bulk" and self.rate is None:
+            accepted = f'a table, like {{ kind = "{self.kind}", rate = "1 Mbit/s" }}'
+            raise FieldError("", self.kind, accepted)
+        if self.kind != "poisson" and self.packet_size is not None:
+            raise FieldError("packet_size", self.packet_size, 'none, except for kind = "poisson"')
+        return self
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether it sends whatever the network does."""
+        return self.kind != "bulk"
+
+
+class FlowGroup(Table):
+    """``[flows.NAME]``: a number of like flows."""
+
+    count: FlowCount = 1
+    path: Names = Field(description='a list of link names, like ["bottleneck"]')
+    return_path: Names = ()
+    rtt: Delay | None = Field(default=None, description="base round trip without queueing, s")
+    sender: Sender | None = None
+    traffic: Traffic = Traffic(kind="bulk")
+    packet_size: PacketSize = 1000
+    header_size: HeaderSize = 0
+    ack_size: PacketSize = 40
+    start: SecondsRange = (0.0, 0.0)
+    stop: SecondsRange | None = None
+
+
+class Change(Table):
+    """``[[changes]]``: something about a link or its queue changes at a time.
+
+    ``queue`` holds the discipline's parameters as written; which discipline that is, only the
+    scenario knows (:meth:`Scenario.change_parameters`).
+    """
+
+    at: Seconds = Field(description="s")
+    link: StrictStr = Field(description="the name of a link")
+    rate: Rate | None = None
+    delay: Delay | None = None
+    queue: dict[str, Any] | None = None
+
+
+class TuningObjective(Table):
+    """What a tuner minimises; the names of objectives belong to the room above."""
+
+    name: StrictStr = Field(description='the name of an objective, like "queue-deviation"')
+    link: StrictStr = Field(description="the name of a link")
+    target: Packets | None = Field(default=None, description="the queue length wanted, packets")
+    over: Literal["phases", "total"] | None = Field(
+        default=None, description='the mean of all "phases" (default) or the "total"'
+    )
+
+
+class Tuning(Table):
+    """``[tuning]``: what may be changed, and what it is changed for.
+
+    ``space`` replaces the box that a parameter's table proposes: a lower and an upper end, in
+    the parameter's unit.
+    """
+
+    parameters: Names = Field(description='a list of paths, like ["links.bottleneck.queue.weight"]')
+    objective: TuningObjective = Field(
+        description='a table, like { name = "queue-deviation", link = "bottleneck", '
+        'target = "30 packets" }'
+    )
+    constraints: tuple[StrictStr, ...] | None = None
+    space: dict[str, Any] = Field(default_factory=dict)
+
+
+class Scenario(Table):
+    """A network, its traffic, what changes in it, and optionally what to tune.
+
+    Made by :func:`vermilion.load_scenario` or :func:`vermilion.parse_scenario`, which also
+    check the rules between fields; a scenario made in another way has not been checked.
+    """
+
+    title: StrictStr = ""
+    description: StrictStr = ""
+    duration: Duration = Field(description="s")
+    warm_up: Seconds = 0.0
+    settle: Seconds = 0.0
+    links: Annotated[dict[str, Link], AfterValidator(_names_are_plain)] = Field(
+        description="a table [links.NAME] for each link"
+    )
+    flows: Annotated[dict[str, FlowGroup], AfterValidator(_names_are_plain)] = Field(
+        description="a table [flows.NAME] for each group of flows"
+    )
+    changes: tuple[Change, ...] = ()
+    tuning: Tuning | None = None
+
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _origin: str = PrivateAttr(default="scenario")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settle_follows_warm_up(cls, value: object) -> object:
+        if isinstance(value, dict) and "settle" not in value and "warm_up" in value:
+            return {**value, "settle": value["warm_up"]}
+        return value
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """What the user wrote, overrides included: TOML as nested dictionaries."""
+        return self._document
+
+    @property
+    def origin(self) -> str:
+        """The file, or the name in the library, for messages."""
+        return self._origin
+
+    @property
+    def notes(self) -> list[str]:
+        """What is accepted but probably not meant, a sentence each."""
+        from vermilion.scenario.structure import notes
+
+        return notes(self)
+
+    def core_json(self, probe_interval_s: float | None = None) -> str:
+        """The scenario as the core reads it.
+
+        Args:
+            probe_interval_s: seconds between the points of the time series; ``None`` for none.
+
+        Raises:
+            ScenarioError: the interval is not accepted.
+        """
+        from vermilion.scenario.lowering import core_json
+
+        return core_json(self, probe_interval_s)
+
+    def get(self, path: str) -> Any:  # noqa: ANN401 - as many types as there are fields
+        """The value at a path like ``links.bottleneck.queue.weight``, in SI units.
+
+        A parameter that the scenario does not set has its default; ``None`` is "automatic".
+
+        Raises:
+            ScenarioError: there is no such path.
+        """
+        from vermilion.scenario.paths import value_at
+
+        return value_at(self, path)
+
+    def parameter(self, path: str) -> Parameter:
+        """The table row of a discipline's or sender's parameter.
+
+        Args:
+            path: like ``links.bottleneck.queue.weight`` or ``flows.early.sender.ecn``.
+
+        Raises:
+            ScenarioError: the path names no such parameter.
+        """
+        from vermilion.scenario.paths import parameter_at
+
+        return parameter_at(self, path)
+
+    def with_values(self, values: Mapping[str, object]) -> Scenario:
+        """A checked copy with other values.
+
+        Args:
+            values: by path; numbers are in SI units, texts as in a scenario ("8 Mbit/s"), and
+                ``None`` is "automatic".
+
+        Raises:
+            ScenarioError: an unknown path or a value that is not accepted.
+        """
+        from vermilion.scenario.overrides import with_values
+
+        return with_values(self, values)
+
+    def change_parameters(self, index: int) -> dict[str, algorithms.ParameterValue] | None:
+        """The discipline parameters that a change sets, in the table's units.
+
+        Raises:
+            FieldError: a parameter that the link's discipline does not have or accept.
+        """
+        change = self.changes[index]
+        if change.queue is None:
+            return None
+        if "discipline" in change.queue:
+            accepted = "parameters of the link's discipline, which itself stays"
+            raise FieldError("discipline", change.queue["discipline"], accepted)
+        algorithm = self.links[change.link].queue.algorithm
+        return {name: algorithm.parse_one(name, value) for name, value in change.queue.items()}

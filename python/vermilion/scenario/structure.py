@@ -1,0 +1,196 @@
+"""The rules between a scenario's fields: names that must exist, orders that must hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.scenario.algorithms import sender, senders
+from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
+from vermilion.scenario.model import LARGEST_FLOW_COUNT
+from vermilion.scenario.quantities import (
+    PACKETS,
+    RATIO,
+    SIZE,
+    TIME,
+    Quantity,
+    QuantityError,
+    format_quantity,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from vermilion.scenario.algorithms import ParameterValue
+    from vermilion.scenario.model import FlowGroup, Scenario
+
+NANOSECONDS = 1_000_000_000
+
+
+def check_structure(scenario: Scenario) -> None:
+    """Refuses a scenario whose fields do not fit each other.
+
+    Raises:
+        FieldError: the first rule that is broken.
+    """
+    if scenario.warm_up >= scenario.duration:
+        accepted = f"a time below the duration, {format_quantity(scenario.duration, TIME)}"
+        raise FieldError("warm_up", format_quantity(scenario.warm_up, TIME), accepted)
+    total = sum(group.count for group in scenario.flows.values())
+    if total > LARGEST_FLOW_COUNT:
+        accepted = f"at most {LARGEST_FLOW_COUNT:,} flows in all groups together"
+        raise FieldError("flows", f"{total:,} flows", accepted)
+    for name, group in scenario.flows.items():
+        try:
+            _check_group(scenario, group)
+        except FieldError as error:
+            raise error.under(f"flows.{name}") from None
+    _check_changes(scenario)
+    _check_tuning(scenario)
+
+
+def notes(scenario: Scenario) -> list[str]:
+    """What is accepted but probably not meant, a sentence each."""
+    crossed = {link for group in scenario.flows.values() for link in group.path}
+    crossed.update(link for group in scenario.flows.values() for link in group.return_path)
+    return [f"links.{name} is crossed by no flow" for name in scenario.links if name not in crossed]
+
+
+def _check_group(scenario: Scenario, group: FlowGroup) -> None:
+    if not group.path:
+        raise FieldError("path", group.path, "at least one link")
+    _check_links("path", group.path, scenario.links)
+    _check_links("return_path", group.return_path, scenario.links)
+    _check_sender(group)
+    _check_round_trip(scenario, group)
+    if group.header_size >= group.packet_size:
+        accepted = f"a size below packet_size, {format_quantity(group.packet_size, SIZE)}"
+        raise FieldError("header_size", format_quantity(group.header_size, SIZE), accepted)
+    if group.start[1] > scenario.duration:
+        accepted = f"a time within the duration, {format_quantity(scenario.duration, TIME)}"
+        raise FieldError("start", format_quantity(group.start[1], TIME), accepted)
+    if group.stop is not None and group.stop[0] < group.start[1]:
+        accepted = f"a time not before the last start, {format_quantity(group.start[1], TIME)}"
+        raise FieldError("stop", format_quantity(group.stop[0], TIME), accepted)
+
+
+def _check_links(field: str, names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise FieldError(field, name, f"a link of this scenario: {did_you_mean(name, known)}")
+
+
+def _check_sender(group: FlowGroup) -> None:
+    if group.traffic.is_open_loop:
+        if group.sender is not None:
+            accepted = f"no sender, because {group.traffic.kind} traffic has none"
+            raise FieldError("sender", group.sender.congestion_control, accepted)
+        return
+    if group.sender is None:
+        raise FieldError("sender", MISSING, one_of(senders()))
+    sender(group.sender.congestion_control)
+    if group.rtt is None:
+        raise FieldError("rtt", MISSING, Quantity(TIME).accepted())
+
+
+def _check_round_trip(scenario: Scenario, group: FlowGroup) -> None:
+    if group.rtt is None:
+        return
+    used = sum(
+        round(scenario.links[name].delay * NANOSECONDS)
+        for name in (*group.path, *group.return_path)
+    )
+    if round(group.rtt * NANOSECONDS) < used:
+        least = format_quantity(used / NANOSECONDS, TIME)
+        accepted = f"at least the propagation delay of the links it crosses, {least}"
+        raise FieldError("rtt", format_quantity(group.rtt, TIME), accepted)
+
+
+def _check_changes(scenario: Scenario) -> None:
+    in_force: dict[str, dict[str, ParameterValue]] = {
+        name: dict(link.queue.parameters) for name, link in scenario.links.items()
+    }
+    order = sorted(range(len(scenario.changes)), key=lambda index: scenario.changes[index].at)
+    for index in order:
+        try:
+            _check_change(scenario, index)
+            _check_queue_after(scenario, index, in_force[scenario.changes[index].link])
+        except FieldError as error:
+            raise error.under(f"changes.{index}") from None
+
+
+def _check_change(scenario: Scenario, index: int) -> None:
+    change = scenario.changes[index]
+    _check_links("link", [change.link], scenario.links)
+    if not 0 <= change.at < scenario.duration:
+        duration = format_quantity(scenario.duration, TIME)
+        accepted = f"a time within the duration, below {duration}"
+        raise FieldError("at", format_quantity(change.at, TIME), accepted)
+    if change.rate is None and change.delay is None and not change.queue:
+        raise FieldError("", "a change of nothing", "a rate, a delay or a queue")
+
+
+def _check_queue_after(scenario: Scenario, index: int, in_force: dict[str, ParameterValue]) -> None:
+    """Adds what a change sets to what is in force, whose order must still hold."""
+    algorithm = scenario.links[scenario.changes[index].link].queue.algorithm
+    try:
+        in_force.update(scenario.change_parameters(index) or {})
+        algorithm.check_order(in_force)
+    except FieldError as error:
+        raise error.under("queue") from None
+
+
+def _check_tuning(scenario: Scenario) -> None:
+    tuning = scenario.tuning
+    if tuning is None:
+        return
+    from vermilion.scenario.paths import find_parameter
+
+    if not tuning.parameters:
+        raise FieldError("tuning.parameters", tuning.parameters, "at least one path")
+    for path in tuning.parameters:
+        try:
+            parameter = find_parameter(scenario, path)
+        except FieldError as error:
+            raise FieldError("tuning.parameters", path, error.accepted) from None
+        if parameter.kind != "number":
+            raise FieldError("tuning.parameters", path, "a parameter that is a number")
+    _check_links("tuning.objective.link", [tuning.objective.link], scenario.links)
+    for path in tuning.space:
+        if path not in tuning.parameters:
+            accepted = (
+                f"a path listed in tuning.parameters: {did_you_mean(path, tuning.parameters)}"
+            )
+            raise FieldError("tuning.space", path, accepted)
+        search_box(scenario, path)
+
+
+def search_box(scenario: Scenario, path: str) -> tuple[float, float] | None:
+    """The ends between which a tuned parameter is searched, in its table's unit.
+
+    The scenario's ``[tuning.space]`` comes before the table's own proposal; ``None`` where
+    neither says anything.
+
+    Raises:
+        FieldError: the scenario's box is not one.
+    """
+    from vermilion.scenario.paths import find_parameter
+
+    parameter = find_parameter(scenario, path)
+    given = None if scenario.tuning is None else scenario.tuning.space.get(path)
+    if given is None:
+        return parameter.search
+    example = '["5 packets", "60 packets"]' if parameter.dimension is PACKETS else "[0.01, 0.5]"
+    if parameter.dimension not in {PACKETS, RATIO}:
+        text = parameter.dimension.example
+        example = f'two ends like ["{text}", ...]'
+    accepted = f"a lower and a higher end, each {parameter.quantity.accepted()}; like {example}"
+    field = f"tuning.space.{path}"
+    if not isinstance(given, list | tuple) or len(given) != 2:  # noqa: PLR2004 - two ends
+        raise FieldError(field, given, accepted)
+    try:
+        lower, upper = (float(parameter.quantity.parse(end)) for end in given)
+    except QuantityError as error:
+        raise FieldError(field, error.value, accepted) from None
+    if lower >= upper:
+        raise FieldError(field, f"{given[0]} .. {given[1]}", accepted)
+    return lower, upper

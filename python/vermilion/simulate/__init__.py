@@ -1,0 +1,18 @@
+"""Running scenarios: one with :func:`run`, many candidates and seeds with :func:`run_many`."""
+
+from __future__ import annotations
+
+from vermilion.simulate.result import FlowsResult, LinkResult, Result, metric_of
+from vermilion.simulate.runs import run, run_many
+from vermilion.simulate.statistics import Interval, mean_interval
+
+__all__ = [
+    "FlowsResult",
+    "Interval",
+    "LinkResult",
+    "Result",
+    "mean_interval",
+    "metric_of",
+    "run",
+    "run_many",
+]

@@ -1,0 +1,144 @@
+"""What a run has measured, as plain dictionaries with documented keys."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Series = Mapping[str, NDArray[np.float64]]
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkResult:
+    """One link's metrics.
+
+    Attributes:
+        total: over the whole run after the warm-up. ``utilization`` is between 0 and 1;
+            ``queue_packets``, ``queue_bytes``, ``average_queue_packets`` (only where the
+            discipline has an average) and ``sojourn_ms`` each hold mean, sd, p5, p50, p95,
+            p99 and max; further ``start_s``, ``end_s``, ``packets_forwarded``, ``arrivals``,
+            ``drops``, ``marks``, ``drop_rate``, ``mark_rate``.
+        phases: the same for each phase.
+        ledger: what went in and came out over the whole run from 0 s: Little's law.
+    """
+
+    total: dict[str, Any]
+    phases: list[dict[str, Any]]
+    ledger: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowsResult:
+    """One flow group's metrics.
+
+    Attributes:
+        total: over the whole run after the warm-up: ``goodput_bit_per_s`` (total, mean, sd,
+            min, max), ``jain_index``, ``goodput_cov``, ``timeouts``, ``retransmissions`` and,
+            from a single run, ``each`` flow.
+        phases: the same for each phase.
+    """
+
+    total: dict[str, Any]
+    phases: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of one run.
+
+    A number that cannot be computed is absent from the dictionaries, never zero.
+
+    Attributes:
+        data: ``seed``, ``version``, ``packets_forwarded``, ``events``, ``links``, ``flows``
+            and, for a single run, ``wall_s`` and ``cpu_s`` of the simulation alone.
+    """
+
+    data: dict[str, Any]
+    _series: Mapping[str, Series] = field(default_factory=dict, repr=False)
+
+    @property
+    def seed(self) -> int:
+        """The seed it was run with."""
+        return int(self.data["seed"])
+
+    @property
+    def links(self) -> list[str]:
+        """The names of the links."""
+        return list(self.data["links"])
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of the flow groups."""
+        return list(self.data["flows"])
+
+    def link(self, name: str) -> LinkResult:
+        """One link's metrics.
+
+        Raises:
+            KeyError: there is no such link.
+        """
+        entry = _named("link", name, self.data["links"])
+        return LinkResult(entry["total"], entry["phases"], entry["ledger"])
+
+    def flows(self, group: str) -> FlowsResult:
+        """One flow group's metrics.
+
+        Raises:
+            KeyError: there is no such group.
+        """
+        entry = _named("flow group", group, self.data["flows"])
+        return FlowsResult(entry["total"], entry["phases"])
+
+    def series(self, link: str) -> Series:
+        """One link's time series: arrays of one length, a point at each probe interval.
+
+        ``time_s``, ``queue_packets``, ``queue_bytes``, ``average_queue_packets`` and
+        ``drop_probability`` (NaN where the discipline has none), ``throughput_bit_per_s``.
+
+        Raises:
+            KeyError: there is no such link, or the run had no ``probe_interval_s``.
+        """
+        if not self._series:
+            message = "no time series: run with probe_interval_s"
+            raise KeyError(message)
+        return _named("link", link, self._series)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The data as strict JSON: what cannot be computed is absent, so there is no NaN."""
+        return json.dumps(self.data, indent=indent, allow_nan=False)
+
+
+def metric_of(window: Mapping[str, Any], path: str) -> float | None:
+    """The number at a path like "queue_packets.mean" of a window's metrics.
+
+    ``None`` where it is absent because it could not be computed.
+    """
+    here: Any = window
+    for part in path.split("."):
+        here = here.get(part) if isinstance(here, dict) else None
+    return None if here is None else float(here)
+
+
+def _named(kind: str, name: str, known: Mapping[str, Value]) -> Value:
+    if name not in known:
+        message = f"no {kind} {name!r}; there is {', '.join(known)}"
+        raise KeyError(message)
+    return known[name]
+
+
+def result_of(
+    text: str, *, seed: int, version: str, timing: Mapping[str, float], series: Mapping[str, Series]
+) -> Result:
+    """Makes a result from the core's JSON, the identifying keys first."""
+    data = {"seed": seed, "version": version, **timing, **json.loads(text)}
+    return Result(data, series)

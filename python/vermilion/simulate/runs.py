@@ -1,0 +1,150 @@
+"""One run, and many: the core does the work, here it is timed and its refusals translated."""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import cache
+from typing import TYPE_CHECKING
+
+from vermilion.scenario.errors import ScenarioError, from_core
+from vermilion.simulate.result import Result, result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vermilion.scenario import Scenario
+
+STEPS = 200
+"""Steps of a run that reports its progress."""
+
+LARGEST_SEED = 2**64 - 1
+"""Seeds are unsigned 64-bit numbers."""
+
+
+def run(
+    scenario: Scenario,
+    seed: int = 1,
+    probe_interval_s: float | None = None,
+    *,
+    progress: Callable[[float], object] | None = None,
+) -> Result:
+    """Simulates a scenario once.
+
+    The same scenario and seed give bit-identical metrics on every machine and thread.
+
+    Args:
+        scenario: what to simulate.
+        seed: 0 .. 2^64 - 1; every random stream of the run derives from it.
+        probe_interval_s: seconds between the points of :meth:`Result.series`; ``None`` for none.
+        progress: called from time to time with the part of the scenario's duration that is
+            done, 0 to 1; the run is then made in steps, with the same outcome.
+
+    Raises:
+        ScenarioError: a seed or an interval that is not accepted.
+        KeyboardInterrupt: at Ctrl-C, within 0.1 s.
+    """
+    from vermilion import _core
+
+    warn_if_not_optimised()
+    check_seed(seed, scenario.origin)
+    text = scenario.core_json(probe_interval_s)
+    # The core works on a thread of its own, so it is the time of the whole process that counts.
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        if progress is None:
+            outcome, series = _core.run(text, seed)
+        else:
+            outcome, series = _run_in_steps(text, seed, scenario.duration, progress)
+    except _core.ParameterError as error:
+        raise from_core(error, scenario.origin) from None
+    timing = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+    return result_of(outcome, seed=seed, version=_core.VERSION, timing=timing, series=series)
+
+
+def _run_in_steps(
+    text: str, seed: int, duration_s: float, progress: Callable[[float], object]
+) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
+    from vermilion import _core
+
+    simulation = _core.Simulation(text, seed)
+    duration_ns = round(duration_s * 1e9)
+    for step in range(1, STEPS + 1):
+        simulation.advance(duration_ns * step // STEPS)
+        progress(step / STEPS)
+    return simulation.result()
+
+
+def run_many(
+    scenarios: Sequence[Scenario | str],
+    seeds: Sequence[int],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    deadline_s: float | None = None,
+) -> list[list[Result | None]]:
+    """Simulates every scenario with every seed, on all cores.
+
+    The results have no ``wall_s`` and ``cpu_s``, no series and no single flows (``each``).
+
+    Args:
+        scenarios: the candidates; a text is a scenario as the core reads it
+            (:meth:`Scenario.core_json`).
+        seeds: common to all candidates, so that they meet the same random numbers.
+        threads: how many runs at a time; ``None`` for one on each core.
+        progress: called with the number of runs done, about every 50 ms.
+        deadline_s: wall seconds after which no further result is waited for.
+
+    Returns:
+        For each scenario a list with one result per seed, in order; ``None`` where the
+        deadline came first.
+
+    Raises:
+        ScenarioError: a scenario or a seed that is not accepted.
+        KeyboardInterrupt: at Ctrl-C, within 0.2 s.
+    """
+    from vermilion import _core
+
+    warn_if_not_optimised()
+    origins = [entry if isinstance(entry, str) else entry.origin for entry in scenarios]
+    for seed in seeds:
+        check_seed(seed, origins[0] if origins and not isinstance(scenarios[0], str) else "")
+    texts = [entry if isinstance(entry, str) else entry.core_json() for entry in scenarios]
+    jobs = [(index, seed) for index in range(len(texts)) for seed in seeds]
+    try:
+        outcomes = _core.run_many(texts, jobs, threads, progress, deadline_s)
+    except _core.ParameterError as error:
+        raise from_core(error, "") from None
+    results = [
+        None
+        if outcome is None
+        else result_of(outcome, seed=seed, version=_core.VERSION, timing={}, series={})
+        for outcome, (_, seed) in zip(outcomes, jobs, strict=True)
+    ]
+    return [results[index * len(seeds) : (index + 1) * len(seeds)] for index in range(len(texts))]
+
+
+def check_seed(seed: int, origin: str = "") -> None:
+    """Refuses what is not an unsigned 64-bit number.
+
+    Raises:
+        ScenarioError: naming the seed.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+        raise ScenarioError("seed", seed, f"a whole number from 0 to {LARGEST_SEED}", origin)
+
+
+@cache
+def warn_if_not_optimised() -> None:
+    """Says loudly, once per process, that the core is a debug build."""
+    from vermilion import _core
+
+    if not _core.OPTIMISED:
+        sys.stderr.write(
+            "vermilion: WARNING: the core was built WITHOUT OPTIMISATION and is 10 to 100 times "
+            "slower than it should be.\n"
+            "vermilion: WARNING: build it with `maturin develop --release` or `pip install .`\n"
+        )

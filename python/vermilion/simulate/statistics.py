@@ -1,0 +1,133 @@
+"""Statistics over replications: what several seeds say about one number.
+
+Runs that differ only in their seed are independent replications, so the mean of a
+metric over them has a Student t interval (A. M. Law, *Simulation Modeling and
+Analysis*, 5th ed. 2015, section 9.4.1: the replication method). One replication says
+nothing about its own uncertainty; its interval is absent, never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean over replications and how far it can be trusted.
+
+    Attributes:
+        mean: the mean of the values, in their unit.
+        half_width: half the width of the confidence interval, in the same unit;
+            ``None`` where it cannot be computed (a single value).
+        count: the number of values.
+    """
+
+    mean: float
+    half_width: float | None
+    count: int
+
+    @property
+    def low(self) -> float | None:
+        """The interval's lower end; ``None`` for a single value."""
+        return None if self.half_width is None else self.mean - self.half_width
+
+    @property
+    def high(self) -> float | None:
+        """The interval's upper end; ``None`` for a single value."""
+        return None if self.half_width is None else self.mean + self.half_width
+
+    def excludes(self, value: float) -> bool:
+        """Whether ``value`` lies outside the interval: a significant difference from it.
+
+        A single replication excludes nothing.
+        """
+        if self.half_width is None:
+            return False
+        return abs(value - self.mean) > self.half_width
+
+
+def mean_interval(values: Iterable[float], confidence: float = 0.95) -> Interval:
+    """The mean of ``values`` with its two-sided Student t interval.
+
+    Args:
+        values: one number per independent replication; at least one, all finite.
+        confidence: the probability that such an interval covers the true mean, in (0, 1).
+
+    Raises:
+        ValueError: no values, a value that is not finite, or a confidence outside (0, 1).
+    """
+    sample = [float(value) for value in values]
+    count = len(sample)
+    if count == 0:
+        message = "an interval needs at least one value; got none"
+        raise ValueError(message)
+    for value in sample:
+        if not math.isfinite(value):
+            message = f"an interval needs finite values; got {value}"
+            raise ValueError(message)
+    if not 0.0 < confidence < 1.0:
+        message = f"confidence {confidence} is not accepted; expected a number between 0 and 1"
+        raise ValueError(message)
+
+    mean = math.fsum(sample) / count
+    if count == 1:
+        return Interval(mean, None, 1)
+    variance = math.fsum((value - mean) ** 2 for value in sample) / (count - 1)
+    return Interval(mean, _t_quantile(confidence, count - 1) * math.sqrt(variance / count), count)
+
+
+@dataclass(frozen=True, slots=True)
+class RatioInterval:
+    """How many times larger one positive quantity is than another, over paired replications.
+
+    Attributes:
+        mean: the geometric mean of the ratios.
+        low: the confidence interval's lower end; ``None`` for a single pair.
+        high: its upper end, likewise.
+        count: the number of pairs.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    count: int
+
+
+def ratio_interval(
+    pairs: Iterable[tuple[float, float]], confidence: float = 0.95
+) -> RatioInterval | None:
+    """The ratio first / second of pairs that share a seed, with its confidence interval.
+
+    Ratios multiply, so their logarithms are averaged: "twice" and "half" cancel, and the
+    ratio of A to B is the inverse of that of B to A.
+
+    Args:
+        pairs: (numerator, denominator), one pair per replication.
+        confidence: as for :func:`mean_interval`.
+
+    Returns:
+        ``None`` if there are no pairs, or any ratio is zero or infinite: no mean exists then.
+    """
+    sample = [(float(first), float(second)) for first, second in pairs]
+    if not sample or any(min(pair) <= 0 or not math.isfinite(max(pair)) for pair in sample):
+        return None
+    logarithm = mean_interval((math.log(first / second) for first, second in sample), confidence)
+    low, high = logarithm.low, logarithm.high
+    return RatioInterval(
+        math.exp(logarithm.mean),
+        None if low is None else math.exp(low),
+        None if high is None else math.exp(high),
+        logarithm.count,
+    )
+
+
+def _t_quantile(confidence: float, degrees_of_freedom: int) -> float:
+    """The two-sided Student t quantile: 4.303 for 95 % and 2 degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees_of_freedom, 0.5 + confidence / 2.0))

@@ -1,0 +1,85 @@
+"""``vermilion online``: every decision with its reason, a journal, a page, and JSON."""
+
+import signal
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from test_cli import PROGRAM, SHORT, refused, strict, vermilion
+
+__all__ = ["vermilion"]
+
+QUICK = ("online", "varying-load", "--clock=fixed", *SHORT)
+
+
+def test_decisions_are_shown_with_their_reasons_and_then_the_outcome(vermilion, tmp_path):
+    journal, page = tmp_path / "journal.sqlite", tmp_path / "report.html"
+    code, out, err = vermilion(*QUICK, f"--journal={journal}", f"--report={page}")
+    assert (code, err) == (0, "")
+    for word in (
+        "(seed 1)",
+        "watching link bottleneck",
+        "left alone",
+        "kept tuned",
+        "queue-deviation",
+    ):
+        assert word in out
+    assert page.read_text().lstrip().lower().startswith("<!doctype html")
+    with sqlite3.connect(journal) as database:
+        (count,) = database.execute("SELECT count(*) FROM decision").fetchone()
+    database.close()
+    assert count > 0
+
+
+def test_json_has_every_decision_and_both_networks(vermilion):
+    code, out, err = vermilion(*QUICK, "--seeds=2", "--json=-")
+    assert (code, err) == (0, "")
+    document = strict(out)
+    assert [run["seed"] for run in document["runs"]] == [1, 2]
+    run = document["runs"][0]
+    assert run["decisions"][0]["kind"] == "start"
+    assert run["settings"][0]["time_s"] == 0
+    assert run["tuned"]["links"]["bottleneck"]["phases"]
+    assert run["untouched"]["links"]["bottleneck"]["phases"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.toml"], "no such file"),
+        (["--deadline=soon"], "a time"),
+        (["--clock=broken"], "--clock"),
+        (["--seeds=0"], "--seeds"),
+        (["--journal=/nowhere/x.sqlite"], "journal"),
+        (["--journal=/"], "journal"),
+        (["--report=/nowhere/x.html"], "cannot be written"),
+        (["--report=-", "--json=-"], "cannot both"),
+        (["--set=tuning.objective.name=beauty"], "queue-deviation"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_code_2(vermilion, arguments, words):
+    assert words in refused(vermilion(*QUICK, *arguments))
+
+
+def test_a_scenario_without_a_policy_is_refused(vermilion, tmp_path):
+    from vermilion.scenario.library import scenario_text
+
+    text = scenario_text("varying-load")
+    path = tmp_path / "bare.toml"
+    path.write_text(text[: text.index("[tuning]")])
+    assert "[tuning]" in refused(vermilion("online", path))
+
+
+def test_ctrl_c_ends_it_with_130():
+    command = [*PROGRAM, "online", "varying-load", "--seeds=50"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(2.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "Traceback" not in err

@@ -1,0 +1,109 @@
+"""``vermilion tune``: a recommendation for people and for machines, and never a traceback."""
+
+import json
+import math
+import shlex
+import signal
+import subprocess
+import time
+
+import pytest
+
+from test_cli import PROGRAM, SHORT, refused, strict, vermilion
+from vermilion.cli import main
+from vermilion.scenario import load_scenario
+
+__all__ = ["vermilion"]
+
+QUICK = ("tune", "varying-load", "--budget=12", *SHORT)
+
+
+def test_a_recommendation_is_shown_with_the_command_that_repeats_it(vermilion, capsys):
+    code, out, err = vermilion("tune", "varying-load", "--budget=60", *SHORT)
+    assert (code, err) == (0, "")
+    assert "queue-deviation" in out
+    assert "on fresh seeds" in out
+    command = out.rstrip().splitlines()[-1]
+    assert command.startswith("to see it: vermilion run varying-load ")
+    arguments = shlex.split(command.removeprefix("to see it: vermilion "))
+    assert main([*arguments, "--json=-", *SHORT]) == 0
+    assert strict(capsys.readouterr().out)["seed"] == 1
+
+
+def test_a_machine_gets_numbers_that_make_a_scenario(vermilion):
+    code, out, _ = vermilion(*QUICK, "--json=-")
+    assert code == 0
+    document = strict(out)
+    tuned = load_scenario("varying-load").with_values(document["parameters"])
+    for path, value in document["parameters"].items():
+        assert tuned.get(path) == value
+    assert document["evaluations"] == 12
+    assert math.isfinite(document["objective"]["best"]["mean"])
+
+
+def test_the_same_seed_finds_the_same_setting(vermilion):
+    first, second = (strict(vermilion(*QUICK, "--json=-", "--seed=4")[1]) for _ in range(2))
+    assert first["parameters"] == second["parameters"]
+    assert first["objective"] == second["objective"]
+
+
+def test_a_search_goes_on_where_it_stopped(vermilion, tmp_path):
+    path = tmp_path / "tuned.json"
+    assert vermilion(*QUICK, f"--json={path}")[0] == 0
+    code, out, _ = vermilion(*QUICK, f"--resume={path}", "--json=-")
+    assert code == 0
+    assert strict(out)["search"]["state"] != strict(path.read_text())["search"]["state"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"search": {"state": 3}}', '{"search": {"state": {"x": 1}}}']
+)
+def test_a_state_that_is_none_is_refused(vermilion, tmp_path, content):
+    path = tmp_path / "tuned.json"
+    path.write_text(content)
+    assert "--resume" in refused(vermilion(*QUICK, f"--resume={path}"))
+
+
+def test_a_damaged_state_is_refused(vermilion, tmp_path):
+    path = tmp_path / "tuned.json"
+    assert vermilion(*QUICK, f"--json={path}")[0] == 0
+    document = json.loads(path.read_text())
+    for key in document["search"]["state"]:
+        damaged = json.loads(path.read_text())
+        damaged["search"]["state"][key] = "damaged"
+        other = tmp_path / "damaged.json"
+        other.write_text(json.dumps(damaged))
+        assert "--resume" in refused(vermilion(*QUICK, f"--resume={other}"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--budget=0"], "--budget"),
+        (["--search=guessing"], "recursive-random-search"),
+        (["--deadline=soon"], "a time"),
+        (["--deadline=-3 s"], "a time"),
+        (["--parameter=links.bottleneck.queue.waight"], 'did you mean "weight"'),
+        (["--parameter=links.bottleneck.queue.gentle"], "gentle"),
+        (["--constraint=be good"], "links.NAME.METRIC"),
+        (["--resume=/nowhere.json"], "cannot be read"),
+        (["--json=/nowhere/x.json"], "cannot be written"),
+        (["--set=tuning.objective.name=beauty"], "queue-deviation"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_code_2(vermilion, arguments, words):
+    assert words in refused(vermilion(*QUICK, *arguments))
+
+
+def test_ctrl_c_shows_the_best_so_far_and_ends_with_130():
+    command = [*PROGRAM, "tune", "varying-load", "--budget=100000"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(2.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "ended by Ctrl-C" in out
+    assert "Traceback" not in err

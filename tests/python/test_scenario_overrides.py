@@ -1,0 +1,136 @@
+"""Values can be changed by path: in the shell with texts, in Python with SI numbers."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from test_scenario_errors import GOOD
+from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
+from vermilion.scenario.carry_over import with_discipline
+
+WEIGHT = "links.bottleneck.queue.weight"
+
+
+def overridden(*overrides):
+    return load_scenario("varying-load", overrides)
+
+
+def test_a_value_needs_no_quotes_within_the_shells():
+    assert overridden("links.bottleneck.rate=8 Mbit/s").get("links.bottleneck.rate") == 8e6
+    assert overridden('links.bottleneck.rate="8 Mbit/s"').get("links.bottleneck.rate") == 8e6
+    assert overridden(f"{WEIGHT}=0.01").get(WEIGHT) == 0.01
+    assert overridden("flows.late.start=30 s .. 31 s").get("flows.late.start") == (30.0, 31.0)
+
+
+def test_what_the_file_leaves_out_can_be_set_too():
+    assert overridden("links.bottleneck.queue.gentle=true").get("links.bottleneck.queue.gentle")
+    assert overridden("settle=2 s").settle == 2.0
+    assert overridden("flows.early.traffic.kind=bulk").get("flows.early.traffic.kind") == "bulk"
+    assert overridden(f"tuning.space.{WEIGHT}=[0.001, 0.01]").tuning.space == {
+        WEIGHT: [0.001, 0.01]
+    }
+
+
+def test_a_sender_written_as_one_word_takes_parameters():
+    scenario = overridden("flows.early.sender.ecn=true")
+    assert scenario.flows["early"].sender.congestion_control == "newreno"
+    assert scenario.get("flows.early.sender.ecn") is True
+
+
+def test_the_last_of_several_overrides_counts():
+    assert overridden("duration=40 s", "duration=50 s").duration == 50.0
+
+
+def test_a_text_with_a_line_break_adds_no_keys():
+    assert overridden('title="x"\nduration="1 s"').duration == 80.0
+
+
+@pytest.mark.parametrize(
+    ("override", "accepted"),
+    [
+        ("links.botleneck.rate=8 Mbit/s", '"bottleneck"'),
+        ("links.bottleneck.rat=8 Mbit/s", 'did you mean "rate"?'),
+        ("links.bottleneck.queue.waight=0.1", 'did you mean "weight"?'),
+        ("links.bottleneck.queue.weight.x=0.1", '"weight"'),
+        ("links.other={}", '"bottleneck"'),
+        ("flows.later.count=3", 'did you mean "late"?'),
+        ("changes.0.rate=8 Mbit/s", '"links"'),
+        ("nonsense=1", '"duration"'),
+        ("no equals sign", "path=value"),
+        ("=3", "path=value"),
+        ("links.bottleneck.rate=8", '"10 Mbit/s"'),
+        (f"{WEIGHT}=[", "above 0 up to 1"),
+    ],
+)
+def test_an_override_that_leads_nowhere_is_refused_with_what_exists(override, accepted):
+    with pytest.raises(ScenarioError) as caught:
+        overridden(override)
+    assert accepted in str(caught.value)
+    assert str(caught.value).startswith("varying-load: ")
+
+
+@given(st.text(), st.text())
+def test_any_override_is_applied_or_refused(path, value):
+    message = ""
+    try:
+        overridden(f"{path}={value}")
+    except ScenarioError as error:
+        message = str(error)
+    assert len(message.splitlines()) <= 1
+
+
+def test_a_copy_has_other_values_and_the_original_its_own():
+    scenario = parse_scenario(GOOD)
+    changed = scenario.with_values(
+        {
+            WEIGHT: 0.01,
+            "links.bottleneck.rate": 9e6,
+            "flows.early.count": 3,
+            "flows.early.start": (0.0, 2.0),
+            "flows.late.sender.ecn": False,
+            "changes.0.queue.limit": 50,
+            "duration": 70.5,
+        }
+    )
+    assert changed.get(WEIGHT) == 0.01
+    assert changed.get("links.bottleneck.rate") == 9e6
+    assert changed.get("flows.early.count") == 3
+    assert changed.get("flows.early.start") == (0.0, 2.0)
+    assert changed.get("flows.late.sender.ecn") is False
+    assert json.loads(changed.core_json())["changes"][0]["queue"] == {"limit": 50}
+    assert changed.duration == 70.5
+    assert scenario.core_json() == parse_scenario(GOOD).core_json()
+
+
+def test_none_is_automatic():
+    scenario = parse_scenario(GOOD.replace('"red"', '"ns2-red"'))
+    assert scenario.with_values({WEIGHT: None}).get(WEIGHT) is None
+
+
+@given(st.floats(min_value=0, max_value=1, exclude_min=True))
+def test_a_number_arrives_unchanged(weight):
+    scenario = parse_scenario(GOOD).with_values({WEIGHT: weight})
+    assert json.loads(scenario.core_json())["links"][0]["queue"]["parameters"]["weight"] == weight
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, 2.0, math.nan, math.inf, "x", True])
+def test_a_copy_is_checked_like_any_scenario(value):
+    with pytest.raises(ScenarioError, match=r"queue\.weight"):
+        parse_scenario(GOOD).with_values({WEIGHT: value})
+
+
+def test_another_discipline_takes_over_what_it_knows():
+    scenario = load_scenario("varying-load")
+    plain, [report] = with_discipline(scenario, "drop-tail")
+    assert plain.get("links.bottleneck.queue.limit") == 100
+    assert plain.tuning is None
+    assert report.kept == ("limit",)
+    assert "weight" in report.left
+    same, reports = with_discipline(scenario, "red")
+    assert same.core_json() == scenario.core_json()
+    assert reports == []
+    with pytest.raises(ScenarioError, match='did you mean "red"'):
+        with_discipline(scenario, "rde")
