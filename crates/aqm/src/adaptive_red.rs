@@ -14,7 +14,7 @@
 //! 3. `lowest_probability` is automatic as in ns-2.35: the smaller of 0.01 and 80000 / rate (bit/s),
 //!    the paper has 0.01.
 
-use vermilion_parameters::{Algorithm, Parameter, Settings};
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings};
 
 use crate::ns2_red::{
     AUTOMATIC_WEIGHT, BYTE_MODE, ECN, GENTLE, LIMIT, MARK_PROBABILITY, MAX_PROBABILITY,
@@ -72,24 +72,36 @@ impl Discipline for AdaptiveRed {
         ],
     };
 
-    fn new(settings: &Settings, link: Link) -> Self {
-        Self {
-            red: Ns2Red::new(settings, link),
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+        let lowest_probability = settings
+            .automatic("lowest_probability")
+            .unwrap_or_else(|| (80_000.0 / link.rate).min(0.01));
+        let highest_probability = settings.number("highest_probability");
+        if lowest_probability >= highest_probability {
+            let accepted =
+                format!("a value above lowest_probability, which is {lowest_probability}");
+            return Err(ParameterError::new("highest_probability", highest_probability, accepted));
+        }
+        Ok(Self {
+            red: Ns2Red::new(settings, link)?,
             increase: settings.number("increase"),
             decrease: settings.number("decrease"),
             interval: (settings.number("interval") * 1e9) as u64,
-            lowest_probability: settings
-                .automatic("lowest_probability")
-                .unwrap_or_else(|| (80_000.0 / link.rate).min(0.01)),
-            highest_probability: settings.number("highest_probability"),
+            lowest_probability,
+            highest_probability,
             last_change: 0,
-        }
+        })
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) {
-        let mut red = self.red.clone();
-        red.reconfigure(settings, link);
-        *self = Self { red, last_change: self.last_change, ..Self::new(settings, link) };
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        let fresh = Self::new(settings, link)?;
+        self.red.reconfigure(settings, link)?;
+        *self = Self { red: self.red.clone(), last_change: self.last_change, ..fresh };
+        Ok(())
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        self.red.link_changed(link);
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! What every discipline is.
 
-use vermilion_parameters::{Algorithm, Settings};
+use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
 use crate::{Arrival, Coin, Link, Verdict};
 
@@ -10,10 +10,20 @@ pub trait Discipline: Sized {
     const ALGORITHM: Algorithm;
 
     /// A fresh discipline in front of `link`.
-    fn new(settings: &Settings, link: Link) -> Self;
+    ///
+    /// # Errors
+    /// Values that the table accepts one by one but that do not go together.
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError>;
 
-    /// Takes new settings while running; the state (average, counters) is kept.
-    fn reconfigure(&mut self, settings: &Settings, link: Link);
+    /// Takes new settings while running. What it has measured and learnt (average, counters, a
+    /// probability it has adapted and that the settings do not change) is kept.
+    ///
+    /// # Errors
+    /// As for [`Discipline::new`]; then nothing has changed.
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError>;
+
+    /// The link behind it has changed; the settings stay, the automatic ones as they were.
+    fn link_changed(&mut self, link: Link);
 
     /// Decides over one arriving packet.
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict;

@@ -7,7 +7,7 @@
 //! 1. ns-2 drops when the packet would be the `limit`-th in the queue, so its queue holds
 //!    `limit - 1` packets; here the queue holds `limit`.
 
-use vermilion_parameters::{Algorithm, Parameter, Settings};
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings};
 
 use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
 
@@ -29,13 +29,16 @@ impl Discipline for DropTail {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Self {
-        Self { limit: settings.number("limit") as u32 }
+    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+        Ok(Self { limit: settings.number("limit") as u32 })
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) {
-        *self = Self::new(settings, link);
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        *self = Self::new(settings, link)?;
+        Ok(())
     }
+
+    fn link_changed(&mut self, _link: Link) {}
 
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
@@ -56,7 +59,7 @@ mod tests {
     fn the_packet_after_the_limit_is_dropped() {
         let values = Values::from([("limit".to_owned(), Value::Number(3.0))]);
         let settings = Settings::resolve(&DropTail::ALGORITHM, &values).unwrap();
-        let mut queue = DropTail::new(&settings, Link { rate: 1e6, delay: 0.0 });
+        let mut queue = DropTail::new(&settings, Link { rate: 1e6, delay: 0.0 }).unwrap();
         let mut meet = |queue_packets| {
             let arrival = Arrival {
                 now: 0,

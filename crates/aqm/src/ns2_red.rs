@@ -7,8 +7,8 @@
 //!    the `1/p` after those, so the drop rate is about two thirds of `p` instead of twice `p`.
 //! 2. The estimator always takes a full step, also when the queue is empty, and while the link is
 //!    idle (nothing in transmission) it takes one more for each whole packet time.
-//! 3. Nothing is dropped early while fewer than two packets wait, and the first packet after the
-//!    average enters the range is let through without a test.
+//! 3. Nothing is dropped early while fewer than two packets (in byte mode: two bytes) wait, and
+//!    the first packet after the average enters the range is let through without a test.
 //! 4. The count of packets runs on below the minimum threshold.
 //! 5. Above the maximum threshold the probability is 1 but still spaced.
 //! 6. Packets are marked only while the unspaced probability is at most `mark_probability`; above,
@@ -22,10 +22,12 @@
 //! 1. Defaults: packet mode and a mean packet size of 1000 bytes (ns-2.35: byte mode, 500 bytes),
 //!    a limit of 100 packets (50), and ECN-capable packets are marked (not). Set `byte_mode`,
 //!    `mean_packet_size`, `limit` and `ecn` to have ns-2.35's own.
-//! 2. The experimental `cautious_` and `ns1_compat_` options, and dropping from the front or at
+//! 2. `byte_mode` is both `bytes_` and `queue_in_bytes_` of ns-2, which can be set apart there.
+//! 3. Automatic settings that contradict given ones are refused.
+//! 4. The experimental `cautious_` and `ns1_compat_` options, and dropping from the front or at
 //!    random, are left out.
 
-use vermilion_parameters::{Algorithm, Parameter, Scale, Settings};
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
 use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
 
@@ -37,6 +39,8 @@ pub struct Ns2Red {
     min_threshold: f64,
     max_threshold: f64,
     max_probability: f64,
+    /// The maximum probability as it was set: an adaptation may have moved the one in force.
+    given_probability: f64,
     weight: f64,
     gentle: bool,
     wait: bool,
@@ -134,7 +138,7 @@ impl Discipline for Ns2Red {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Self {
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
         let mean_packet_size = settings.number("mean_packet_size");
         let packets_per_second = link.packets_per_second(mean_packet_size);
         let unit = if settings.switch("byte_mode") { mean_packet_size } else { 1.0 };
@@ -142,12 +146,17 @@ impl Discipline for Ns2Red {
             (settings.number("target_delay") * packets_per_second / 2.0).max(5.0)
         });
         let max_threshold = settings.automatic("max_threshold").unwrap_or(3.0 * min_threshold);
+        if min_threshold >= max_threshold {
+            let accepted = format!("a value above min_threshold, which is {min_threshold}");
+            return Err(ParameterError::new("max_threshold", max_threshold, accepted));
+        }
         let max_probability = settings.number("max_probability");
-        Self {
+        Ok(Self {
             limit: settings.number("limit") * unit,
             min_threshold: min_threshold * unit,
             max_threshold: max_threshold * unit,
             max_probability,
+            given_probability: max_probability,
             weight: settings
                 .automatic("weight")
                 .unwrap_or_else(|| automatic_weight(settings, link, packets_per_second)),
@@ -165,17 +174,29 @@ impl Discipline for Ns2Red {
             count: 0,
             count_bytes: 0,
             in_range: false,
-        }
+        })
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) {
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        let fresh = Self::new(settings, link)?;
+        // Scaled only if need be: settings given again change nothing, to the last bit.
+        let scale =
+            if fresh.byte_mode == self.byte_mode { 1.0 } else { fresh.unit() / self.unit() };
+        let set_anew = fresh.given_probability != self.given_probability;
         *self = Self {
-            average: self.average,
+            average: self.average * scale,
+            max_probability: if set_anew { fresh.max_probability } else { self.max_probability },
+            probability: self.probability,
             count: self.count,
             count_bytes: self.count_bytes,
             in_range: self.in_range,
-            ..Self::new(settings, link)
+            ..fresh
         };
+        Ok(())
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        self.packets_per_nanosecond = link.packets_per_second(self.mean_packet_size) / 1e9;
     }
 
     #[inline]
@@ -186,7 +207,7 @@ impl Discipline for Ns2Red {
 
     #[inline]
     fn average_queue(&self) -> Option<f64> {
-        Some(if self.byte_mode { self.average / self.mean_packet_size } else { self.average })
+        Some(self.average / self.unit())
     }
 
     fn drop_probability(&self) -> Option<f64> {
@@ -208,6 +229,11 @@ fn automatic_weight(settings: &Settings, link: Link, packets_per_second: f64) ->
 }
 
 impl Ns2Red {
+    /// What a packet counts in the queue: 1, or in byte mode its mean size.
+    fn unit(&self) -> f64 {
+        if self.byte_mode { self.mean_packet_size } else { 1.0 }
+    }
+
     /// The average, in packets or (byte mode) bytes.
     pub(crate) fn average(&self) -> f64 {
         self.average
@@ -242,7 +268,7 @@ impl Ns2Red {
     /// Accepts, marks or drops, given the average.
     #[inline]
     pub(crate) fn decide(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         self.count_bytes += u64::from(arrival.size);
         let queue = self.queue(arrival);
         let mut verdict = Verdict::Accept;

@@ -20,8 +20,11 @@
 //!    marked and any other dropped; above the maximum threshold too, unless
 //!    `drop_above_maximum` asks for RFC 3168's advice (section 7) to drop there.
 //! 3. A full buffer drops the arriving packet; the paper leaves buffers out.
+//! 4. Time for which the average has been decayed is not counted again. By the letter of the
+//!    pseudo-code every packet that is dropped at an empty queue repeats the whole decay.
+//! 5. Byte mode scales by the mean packet size; the paper by the largest.
 
-use vermilion_parameters::{Algorithm, Parameter, Scale, Settings};
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
 use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
 
@@ -44,6 +47,8 @@ pub struct Red {
     typical_transmission: f64,
 
     average: f64,
+    /// Up to when the average has been decayed for an empty queue, in nanoseconds.
+    decayed_until: u64,
     /// Packets let through since the last mark or drop, while the average is in the range.
     count: f64,
 }
@@ -98,12 +103,12 @@ impl Discipline for Red {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Self {
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
         let mean_packet_size = settings.number("mean_packet_size");
         let min_threshold = settings.number("min_threshold");
         let max_threshold = settings.number("max_threshold");
         let max_probability = settings.number("max_probability");
-        Self {
+        Ok(Self {
             limit: settings.number("limit") as u32,
             min_threshold,
             max_threshold,
@@ -115,15 +120,21 @@ impl Discipline for Red {
             ecn: settings.switch("ecn"),
             drop_above_maximum: settings.switch("drop_above_maximum"),
             mean_packet_size,
-            typical_transmission: 1e9 / link.packets_per_second(mean_packet_size),
+            typical_transmission: typical_transmission(mean_packet_size, link),
             average: 0.0,
+            decayed_until: 0,
             count: 0.0,
-        }
+        })
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) {
-        let (average, count) = (self.average, self.count);
-        *self = Self { average, count, ..Self::new(settings, link) };
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        let Self { average, decayed_until, count, .. } = *self;
+        *self = Self { average, decayed_until, count, ..Self::new(settings, link)? };
+        Ok(())
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        self.typical_transmission = typical_transmission(self.mean_packet_size, link);
     }
 
     #[inline]
@@ -147,6 +158,11 @@ impl Discipline for Red {
     }
 }
 
+/// Nanoseconds in which `link` sends a packet of `size` bytes.
+fn typical_transmission(size: f64, link: Link) -> f64 {
+    1e9 / link.packets_per_second(size)
+}
+
 impl Red {
     /// "if the queue is nonempty: avg <- (1 - w) avg + w q, else: m <- f(time - q_time),
     /// avg <- (1 - w)^m avg".
@@ -155,8 +171,9 @@ impl Red {
         if arrival.queue_packets > 0 {
             self.average += self.weight * (f64::from(arrival.queue_packets) - self.average);
         } else {
-            let empty_for = (arrival.now - arrival.empty_since) as f64;
-            self.average *= (1.0 - self.weight).powf(empty_for / self.typical_transmission);
+            let empty_for = arrival.now - arrival.empty_since.max(self.decayed_until);
+            self.average *= (1.0 - self.weight).powf(empty_for as f64 / self.typical_transmission);
+            self.decayed_until = arrival.now;
         }
     }
 

@@ -20,9 +20,13 @@ macro_rules! registry {
 
         impl AnyDiscipline {
             /// Builds the discipline called `name` from checked settings.
-            fn build(name: &str, settings: &Settings, link: Link) -> Option<Self> {
+            fn build(
+                name: &str,
+                settings: &Settings,
+                link: Link,
+            ) -> Option<Result<Self, ParameterError>> {
                 $(if name == $discipline::ALGORITHM.name {
-                    return Some(Self::$discipline($discipline::new(settings, link)));
+                    return Some($discipline::new(settings, link).map(Self::$discipline));
                 })*
                 None
             }
@@ -46,8 +50,13 @@ macro_rules! registry {
                 match self { $(Self::$discipline(it) => it.drop_probability()),* }
             }
 
+            /// See [`Discipline::link_changed`].
+            pub fn link_changed(&mut self, link: Link) {
+                match self { $(Self::$discipline(it) => it.link_changed(link)),* }
+            }
+
             /// See [`Discipline::reconfigure`].
-            fn take(&mut self, settings: &Settings, link: Link) {
+            fn take(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
                 match self { $(Self::$discipline(it) => it.reconfigure(settings, link)),* }
             }
 
@@ -89,7 +98,7 @@ impl AnyDiscipline {
         let settings = Settings::resolve(algorithm, values)?;
         let discipline =
             Self::build(name, &settings, link).expect("every listed name has its discipline");
-        Ok((discipline, settings))
+        Ok((discipline?, settings))
     }
 
     /// Replaces the settings of a running discipline; on error nothing changes.
@@ -98,7 +107,7 @@ impl AnyDiscipline {
     /// A value the table refuses.
     pub fn reconfigure(&mut self, values: &Values, link: Link) -> Result<Settings, ParameterError> {
         let settings = Settings::resolve(self.algorithm(), values)?;
-        self.take(&settings, link);
+        self.take(&settings, link)?;
         Ok(settings)
     }
 }

@@ -10,10 +10,12 @@
 //! Departures from the source:
 //! 1. `max_probability` is kept at most 1 (the published rule has no bound).
 //! 2. Underneath runs [`Ns2Red`], the gateway the authors' simulations modified, not gentle.
-//! 3. Some descriptions let `max_probability` rest for a time after a change; the paper's
+//! 3. It starts as if the average had been below the range, as an empty queue's is; the source
+//!    does not say.
+//! 4. Some descriptions let `max_probability` rest for a time after a change; the paper's
 //!    algorithm has no timer and neither has this.
 
-use vermilion_parameters::{Algorithm, Parameter, Settings};
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings};
 
 use crate::ns2_red::{
     AUTOMATIC_WEIGHT, BYTE_MODE, ECN, LIMIT, MARK_PROBABILITY, MAX_PROBABILITY, MAX_THRESHOLD,
@@ -72,20 +74,25 @@ impl Discipline for SelfConfiguringRed {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Self {
-        Self {
-            red: Ns2Red::new(settings, link),
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+        Ok(Self {
+            red: Ns2Red::new(settings, link)?,
             decrease: settings.number("decrease"),
             increase: settings.number("increase"),
             // An empty queue is below the range: the first stay there is no fall and changes nothing.
             status: Status::Below,
-        }
+        })
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) {
-        self.red.reconfigure(settings, link);
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        self.red.reconfigure(settings, link)?;
         self.decrease = settings.number("decrease");
         self.increase = settings.number("increase");
+        Ok(())
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        self.red.link_changed(link);
     }
 
     #[inline]

@@ -69,9 +69,9 @@ impl DelayLine {
         was_empty
     }
 
-    /// The packet that is `from_back` places before the last.
-    pub fn from_back(&mut self, from_back: usize) -> Option<&mut Packet> {
-        let index = self.packets.len().checked_sub(from_back + 1)?;
+    /// The packet that is `distance` places before the last.
+    pub fn nth_from_end(&mut self, distance: usize) -> Option<&mut Packet> {
+        let index = self.packets.len().checked_sub(distance + 1)?;
         self.packets.get_mut(index)
     }
 

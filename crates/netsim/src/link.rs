@@ -336,7 +336,7 @@ impl LinkState {
         let mut seen = vec![0; lines.len()];
         for (line, old_end, new_end) in moved.into_iter().rev() {
             let line = line as usize;
-            if let Some(packet) = lines[line].from_back(seen[line]) {
+            if let Some(packet) = lines[line].nth_from_end(seen[line]) {
                 packet.time = packet.time - old_end + new_end;
             }
             seen[line] += 1;
@@ -349,12 +349,8 @@ impl LinkState {
         self.tell_discipline();
     }
 
-    /// Lets the discipline know the link as it is now; its parameters stay.
     fn tell_discipline(&mut self) {
-        let link = facts(self.transmitter.rate, self.delay);
-        self.discipline
-            .reconfigure(&self.values, link)
-            .expect("values in force are values the table accepts");
+        self.discipline.link_changed(facts(self.transmitter.rate, self.delay));
     }
 }
 

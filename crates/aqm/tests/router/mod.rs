@@ -1,6 +1,6 @@
 //! A router under test: a discipline before a link that sends one packet at a time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use vermilion_aqm::{
@@ -25,21 +25,30 @@ pub struct Outcome {
 /// A discipline chosen by name in the place of one known to the compiler. It is shared with the
 /// router, so that its figures can be read and its settings changed while the queue owns it.
 #[derive(Debug)]
-struct Chosen(Rc<RefCell<AnyDiscipline>>);
+struct Chosen {
+    discipline: Rc<RefCell<AnyDiscipline>>,
+    /// What the queue last told it.
+    told: Rc<Cell<Option<Arrival>>>,
+}
 
 impl Discipline for Chosen {
     const ALGORITHM: Algorithm = ALGORITHMS[0];
 
-    fn new(_: &Settings, _: Link) -> Self {
+    fn new(_: &Settings, _: Link) -> Result<Self, ParameterError> {
         unreachable!("made around a discipline that exists")
     }
 
-    fn reconfigure(&mut self, _: &Settings, _: Link) {
+    fn reconfigure(&mut self, _: &Settings, _: Link) -> Result<(), ParameterError> {
         unreachable!("the router changes the settings")
     }
 
+    fn link_changed(&mut self, _: Link) {
+        unreachable!("the router's link stays as it is")
+    }
+
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.0.borrow_mut().on_arrival(arrival, coin)
+        self.told.set(Some(*arrival));
+        self.discipline.borrow_mut().on_arrival(arrival, coin)
     }
 }
 
@@ -89,12 +98,17 @@ impl Traffic {
 pub struct Router {
     name: &'static str,
     discipline: Rc<RefCell<AnyDiscipline>>,
+    told: Rc<Cell<Option<Arrival>>>,
     settings: Settings,
     link: Link,
     coin: Seeded,
     fifo: Fifo<Packet, Chosen>,
     /// When the packet in transmission has been sent; `None` while the link is idle.
     busy_until: Option<u64>,
+    /// When it fell idle.
+    idle_since: u64,
+    /// When the last packet that waited began its transmission.
+    empty_since: u64,
     offered: u64,
     dropped: u64,
     marked: u64,
@@ -114,14 +128,19 @@ impl Router {
         let name = discipline.algorithm().name;
         assert_eq!(name, algorithm.name);
         let discipline = Rc::new(RefCell::new(discipline));
+        let told = Rc::new(Cell::new(None));
+        let chosen = Chosen { discipline: Rc::clone(&discipline), told: Rc::clone(&told) };
         Self {
             name,
-            fifo: Fifo::new(Chosen(Rc::clone(&discipline))),
+            fifo: Fifo::new(chosen),
             discipline,
+            told,
             settings,
             link,
             coin,
             busy_until: None,
+            idle_since: 0,
+            empty_since: 0,
             offered: 0,
             dropped: 0,
             marked: 0,
@@ -155,6 +174,7 @@ impl Router {
     pub fn offer(&mut self, traffic: &mut Traffic) -> Outcome {
         let (now, size, ecn_capable) = traffic.next(self.byte_time());
         self.send_until(now);
+        let expected = self.arrival(now, size, ecn_capable);
         let (packets, bytes) = (self.fifo.len() as f64, self.fifo.bytes() as f64);
         self.most_packets = self.most_packets.max(packets);
         self.most_bytes = self.most_bytes.max(bytes);
@@ -162,6 +182,7 @@ impl Router {
         let packet = Packet { number: self.offered, size, marked: false };
         let mark = |packet: &mut Packet| packet.marked = true;
         let verdict = self.fifo.enqueue(now, packet, size, ecn_capable, mark, &mut self.coin);
+        assert_eq!(self.told.get(), Some(expected), "{}: what the queue tells", self.name);
         self.offered += 1;
         self.marks.push(verdict == Verdict::Mark);
         self.marked += u64::from(verdict == Verdict::Mark);
@@ -201,15 +222,33 @@ impl Router {
 
     fn send_next(&mut self, now: u64) {
         let Some(packet) = self.fifo.dequeue(now) else {
-            self.busy_until = None;
+            if self.busy_until.take().is_some() {
+                self.idle_since = now;
+            }
             return;
         };
+        if self.fifo.is_empty() {
+            self.empty_since = now;
+        }
         self.busy_until = Some(now + (f64::from(packet.size) * self.byte_time()) as u64);
         assert!(self.last_sent < Some(packet.number), "{}: order is lost", self.name);
         assert_eq!(packet.marked, self.marks[packet.number as usize], "{}: a mark", self.name);
         self.last_sent = Some(packet.number);
         self.sent += 1;
         self.bytes -= u64::from(packet.size);
+    }
+
+    /// What the discipline must be told of a packet that arrives now.
+    fn arrival(&self, now: u64, size: u32, ecn_capable: bool) -> Arrival {
+        Arrival {
+            now,
+            size,
+            ecn_capable,
+            queue_packets: (self.offered - self.dropped - self.sent) as u32,
+            queue_bytes: self.bytes,
+            empty_since: self.empty_since,
+            idle_since: self.busy_until.is_none().then_some(self.idle_since),
+        }
     }
 
     fn outcome(&self, verdict: Verdict) -> Outcome {

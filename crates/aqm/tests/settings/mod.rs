@@ -1,7 +1,7 @@
 //! Settings drawn from a discipline's own table, and links to put it in front of.
 
-use vermilion_aqm::{Coin, Link};
-use vermilion_parameters::{Algorithm, Kind, Parameter, Scale, Settings, Value, Values};
+use vermilion_aqm::{AnyDiscipline, Coin, Link};
+use vermilion_parameters::{Algorithm, Kind, Parameter, Scale, Value, Values};
 
 use super::seeded::Seeded;
 
@@ -13,8 +13,8 @@ pub fn random_link(random: &mut Seeded) -> Link {
     }
 }
 
-/// Settings that the table accepts, some left to their defaults.
-pub fn random_values(algorithm: &Algorithm, random: &mut Seeded) -> Values {
+/// Settings accepted in front of `link`, some left to their defaults.
+pub fn random_values(algorithm: &Algorithm, link: Link, random: &mut Seeded) -> Values {
     for _ in 0..1000 {
         let mut values = Values::new();
         for parameter in algorithm.parameters {
@@ -22,7 +22,7 @@ pub fn random_values(algorithm: &Algorithm, random: &mut Seeded) -> Values {
                 values.insert(parameter.name.to_owned(), random_value(parameter, random));
             }
         }
-        if Settings::resolve(algorithm, &values).is_ok() {
+        if accepts(algorithm, &values, link) {
             return values;
         }
     }
@@ -30,8 +30,8 @@ pub fn random_values(algorithm: &Algorithm, random: &mut Seeded) -> Values {
 }
 
 /// Each parameter in turn at the ends of its range or at each of its alternatives, the others at
-/// their defaults; what the table refuses is left out.
-pub fn corners(algorithm: &'static Algorithm) -> impl Iterator<Item = Values> {
+/// their defaults; what is refused in front of `link` is left out.
+pub fn corners(algorithm: &'static Algorithm, link: Link) -> impl Iterator<Item = Values> {
     let ends = |parameter: &Parameter| -> Vec<Value> {
         match parameter.kind {
             Kind::Number { minimum, minimum_excluded, maximum, .. } => {
@@ -52,7 +52,11 @@ pub fn corners(algorithm: &'static Algorithm) -> impl Iterator<Item = Values> {
                 .into_iter()
                 .map(|value| Values::from([(parameter.name.to_owned(), value)]))
         })
-        .filter(|values| Settings::resolve(algorithm, values).is_ok())
+        .filter(move |values| accepts(algorithm, values, link))
+}
+
+fn accepts(algorithm: &Algorithm, values: &Values, link: Link) -> bool {
+    AnyDiscipline::from_values(algorithm.name, values, link).is_ok()
 }
 
 fn random_value(parameter: &Parameter, random: &mut Seeded) -> Value {

@@ -1,0 +1,33 @@
+"""Equation (1) of the source paper, to the letter, for comparison with it.
+
+T. Ye and S. Kalyanaraman, "Adaptive Tuning of RED Using On-line Simulation", IEEE GLOBECOM
+2002: m = mean over samples of (average queue - target)^2, the average being RED's own. The
+averaging weight is one of the parameters they tune, so the search can also win by making the
+average stand still near the target, whatever the queue does: see docs/tuning.md. Use
+``queue-deviation`` for anything but comparison.
+
+The paper samples the average periodically; here the mean is the exact one over time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from vermilion.objectives.interface import Objective, mean_squared_distance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class PublishedQueueVariance(Objective):
+    """Mean squared distance of the discipline's own average from the target, packets^2."""
+
+    name: ClassVar[str] = "published-queue-variance"
+    summary: ClassVar[str] = "the source paper's equation (1), of RED's own average; gameable"
+    unit: ClassVar[str] = "packets^2"
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """mean((average queue - target)^2) over the window, packets^2."""
+        return mean_squared_distance(self.name, window, "average_queue_packets", self.target)

@@ -1,0 +1,22 @@
+"""Ask/tell searches for the lowest value of a function of a few parameters.
+
+:class:`Search` is the interface and tells the life of a search; :data:`SEARCHES` has every
+search by name; :class:`Space` turns the unit cube that they work in into parameter values.
+"""
+
+from __future__ import annotations
+
+from vermilion.search.interface import Search
+from vermilion.search.registry import SEARCHES, search_from_state, search_named
+from vermilion.search.space import Dimension, Space
+from vermilion.search.uniform_points import Point
+
+__all__ = [
+    "SEARCHES",
+    "Dimension",
+    "Point",
+    "Search",
+    "Space",
+    "search_from_state",
+    "search_named",
+]

@@ -1,0 +1,38 @@
+"""Every search by name: one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.search.random_search import RandomSearch
+from vermilion.search.recursive_random_search import RecursiveRandomSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.search.interface import Search
+
+_SEARCHES: Final[tuple[type[Search], ...]] = (
+    RecursiveRandomSearch,
+    RandomSearch,
+)
+
+SEARCHES: Final[Mapping[str, type[Search]]] = {search.name: search for search in _SEARCHES}
+"""The searches by name, the recommended one first."""
+
+
+def search_named(name: str) -> type[Search]:
+    """The search of this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name not in SEARCHES:
+        message = f'search: "{name}" is not accepted; expected one of: {", ".join(SEARCHES)}'
+        raise ValueError(message)
+    return SEARCHES[name]
+
+
+def search_from_state(state: Mapping[str, Any]) -> Search:
+    """The search, of whatever kind, whose ``state()`` this was."""
+    return search_named(str(state.get("search"))).from_state(state)

@@ -1,0 +1,243 @@
+"""The box that is searched: what the coordinates of the unit cube mean.
+
+A search works in the unit cube; a :class:`Space` turns its points into parameter values and
+back, along each parameter's own scale. Parameters that must keep an order (a minimum
+threshold below a maximum threshold) keep it by construction, so no point is ever refused:
+the coordinate of the second runs from "the first plus a small gap" to the second's upper end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from vermilion.scenario.errors import FieldError, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from vermilion.scenario import Scenario
+    from vermilion.search.uniform_points import Point
+
+GAP: Final = 0.01
+"""Least distance of an ordered pair, as a fraction of the second's range. Far below what makes
+a difference to a queue, and enough to keep a division by it harmless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One parameter of the box.
+
+    Attributes:
+        name: the parameter, such as the path ``links.bottleneck.queue.weight``.
+        lower: the lower end, in the parameter's unit.
+        upper: the upper end.
+        log: whether its logarithm is searched evenly, not the value itself.
+        integer: whether only whole numbers are meant; each gets an equal share.
+        above: the name of the dimension whose value must stay below this one's, or ``None``.
+        gap: by how much, at least.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    log: bool = False
+    integer: bool = False
+    above: str | None = None
+    gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        ends = f"{self.name}: the box {self.lower:g} .. {self.upper:g} is not accepted"
+        if not (math.isfinite(self.lower) and math.isfinite(self.upper)):
+            message = f"{ends}; expected finite ends"
+            raise ValueError(message)
+        if self.lower >= self.upper:
+            message = f"{ends}; expected a lower end below the upper end"
+            raise ValueError(message)
+        if self.log and self.lower <= 0.0:
+            message = f"{ends}; expected a lower end above 0 for a logarithmic scale"
+            raise ValueError(message)
+
+    def value(self, coordinate: float, lower: float | None = None) -> float:
+        """The parameter's value at a coordinate from 0 to 1.
+
+        Args:
+            coordinate: from 0, the lower end, to 1, the upper end.
+            lower: another lower end, for a dimension that must stay above another.
+        """
+        low, high = self._ends(self.lower if lower is None else lower)
+        position = low + coordinate * (high - low)
+        value = math.exp(position) if self.log else position
+        if self.integer:
+            value = float(round(value))
+        return min(max(value, self.lower if lower is None else lower), self.upper)
+
+    def coordinate(self, value: float, lower: float | None = None) -> float:
+        """The coordinate of a value; of the nearest end for values outside the box."""
+        start = self.lower if lower is None else lower
+        low, high = self._ends(start)
+        if high <= low:
+            return 0.0
+        value = min(max(value, start), self.upper)
+        position = math.log(value) if self.log else value
+        return min(max((position - low) / (high - low), 0.0), 1.0)
+
+    def _ends(self, lower: float) -> tuple[float, float]:
+        """The ends on the scale that is searched evenly."""
+        # Half a step beyond its ends, so that rounding gives the end values a full share.
+        margin = 0.5 if self.integer else 0.0
+        low, high = lower - margin, self.upper + margin
+        return (math.log(low), math.log(high)) if self.log else (low, high)
+
+
+class Space:
+    """Parameters and the box in which they are searched.
+
+    Args:
+        dimensions: one for each coordinate, in order. Where one must stay above another, the
+            other's upper end is lowered as far as needed to leave room.
+
+    Attributes:
+        dimensions: as given, with the upper ends lowered.
+        names: of the parameters.
+
+    Raises:
+        ValueError: no dimension, a name twice, an order that names no dimension, or no room.
+    """
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        by_name = {dimension.name: dimension for dimension in dimensions}
+        if not dimensions or len(by_name) < len(dimensions):
+            message = "a space needs at least one dimension, and each name only once"
+            raise ValueError(message)
+        # The lower of a pair before the higher, so that its value is known first.
+        order = _lower_first(by_name)
+        for name in reversed(order):
+            _leave_room_below(by_name, by_name[name])
+        self.names = tuple(by_name)
+        self.dimensions = tuple(by_name.values())
+        self._order = tuple(by_name[name] for name in order)
+
+    def __len__(self) -> int:
+        return len(self.dimensions)
+
+    @classmethod
+    def from_scenario(
+        cls,
+        scenario: Scenario,
+        paths: Iterable[str] | None = None,
+        boxes: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Space:
+        """The box of some parameters of a scenario, from the algorithms' parameter tables.
+
+        Args:
+            scenario: gives the disciplines, and the values of parameters that stay as they
+                are but belong to an ordered pair.
+            paths: parameters like ``links.bottleneck.queue.weight``; by default those that
+                the scenario's ``[tuning]`` names.
+            boxes: a lower and an upper end for some of the paths, in their tables' units,
+                before those of the scenario's ``[tuning.space]`` and of the tables.
+
+        Raises:
+            ScenarioError: no paths, a path that cannot be searched, a box that is not one.
+        """
+        if paths is None:
+            paths = () if scenario.tuning is None else scenario.tuning.parameters
+        chosen = tuple(paths)
+        try:
+            return cls([_dimension(scenario, path, chosen, boxes or {}) for path in chosen])
+        except FieldError as error:
+            raise ScenarioError(error.field, error.value, error.accepted, scenario.origin) from None
+        except ScenarioError:
+            raise
+        except ValueError as error:
+            accepted = f"parameters that leave a box to search ({error})"
+            raise ScenarioError(
+                "tuning.parameters", ", ".join(chosen), accepted, scenario.origin
+            ) from None
+
+    def values(self, point: Point) -> dict[str, float]:
+        """The parameter values of a point, by name, in the order of the dimensions."""
+        by_name: dict[str, float] = {}
+        coordinates = dict(zip(self.names, point, strict=True))
+        for dimension in self._order:
+            lower = _lower_end(dimension, by_name)
+            by_name[dimension.name] = dimension.value(coordinates[dimension.name], lower)
+        return {name: by_name[name] for name in self.names}
+
+    def point(self, values: Mapping[str, float]) -> Point:
+        """The point of these parameter values; the nearest one for values outside the box."""
+        by_name: dict[str, float] = {}
+        coordinates: dict[str, float] = {}
+        for dimension in self._order:
+            lower = _lower_end(dimension, by_name)
+            coordinate = dimension.coordinate(values[dimension.name], lower)
+            coordinates[dimension.name] = coordinate
+            by_name[dimension.name] = dimension.value(coordinate, lower)
+        return tuple(coordinates[name] for name in self.names)
+
+
+def _lower_end(dimension: Dimension, values: Mapping[str, float]) -> float:
+    """The lower end of a dimension, once the value that it must stay above is known."""
+    if dimension.above is None:
+        return dimension.lower
+    lower = max(dimension.lower, values[dimension.above] + dimension.gap)
+    return float(math.ceil(lower)) if dimension.integer else lower
+
+
+def _lower_first(by_name: Mapping[str, Dimension]) -> list[str]:
+    order: list[str] = []
+    left = dict(by_name)
+    while left:
+        ready = [name for name, dimension in left.items() if dimension.above not in left]
+        for name in ready:
+            above = left.pop(name).above
+            if above is not None and above not in by_name:
+                message = f"{name} must stay above {above}, which is not a dimension"
+                raise ValueError(message)
+        if not ready:
+            message = f"{', '.join(left)} must stay above each other"
+            raise ValueError(message)
+        order.extend(ready)
+    return order
+
+
+def _leave_room_below(by_name: dict[str, Dimension], higher: Dimension) -> None:
+    """Lowers the upper end of the dimension that must stay below ``higher``."""
+    if higher.above is not None:
+        lower = by_name[higher.above]
+        upper = min(lower.upper, higher.upper - higher.gap)
+        by_name[lower.name] = replace(lower, upper=upper)
+
+
+def _dimension(
+    scenario: Scenario,
+    path: str,
+    chosen: Sequence[str],
+    boxes: Mapping[str, tuple[float, float]],
+) -> Dimension:
+    """The dimension of one parameter, as its table and the scenario have it."""
+    from vermilion.scenario.structure import search_box
+
+    parameter = scenario.parameter(path)
+    box = boxes.get(path) or search_box(scenario, path)
+    if parameter.kind != "number" or box is None:
+        accepted = "a parameter that is a number and has a box to search; see tuning.space"
+        raise FieldError("tuning.parameters", path, accepted)
+    lower, upper = box
+    gap = max(GAP * (upper - lower), 1.0 if parameter.integer else 0.0)
+    above = None
+    holder = path.removesuffix(parameter.name)
+    for first, second in scenario.get(holder.rstrip(".")).algorithm.ordered:
+        fixed = None
+        if second == parameter.name and f"{holder}{first}" in chosen:
+            above = f"{holder}{first}"
+        elif second == parameter.name:
+            fixed = scenario.get(f"{holder}{first}")
+            lower = lower if fixed is None else max(lower, fixed + gap)
+        elif first == parameter.name and f"{holder}{second}" not in chosen:
+            fixed = scenario.get(f"{holder}{second}")
+            upper = upper if fixed is None else min(upper, fixed - gap)
+    log = parameter.scale == "log" and lower > 0.0
+    return Dimension(path, lower, upper, log, parameter.integer, above, gap)

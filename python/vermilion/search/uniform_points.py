@@ -1,0 +1,86 @@
+"""Uniform points of the unit cube from a named random stream, addressed by their number.
+
+Point ``k`` is a function of the stream's seed, its name and ``k`` alone. A search that has to
+take back points it had proposed can therefore propose others in their places and still use
+the same random numbers for its ``k``-th step as if it had never looked ahead.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+Point = tuple[float, ...]
+"""A point of the unit cube: one number in [0, 1] per dimension."""
+
+STREAM: Final = "vermilion.search.points.1"
+"""Name and version of the stream; another purpose or another rule takes another name."""
+
+
+class UniformPoints:
+    """The points drawn uniformly from the unit cube for one search.
+
+    Attributes:
+        dimensions: coordinates of a point.
+    """
+
+    def __init__(self, dimensions: int, seed: int) -> None:
+        self.dimensions = dimensions
+        self._generator = _named_generator(seed)
+        self._first = 0
+        self._drawn: deque[Point] = deque()
+
+    def point(self, number: int) -> Point:
+        """The point of this number, from 0; numbers already released are gone."""
+        if number < self._first:
+            message = f"point {number} has been released; the first one left is {self._first}"
+            raise IndexError(message)
+        while number >= self._first + len(self._drawn):
+            self._drawn.append(tuple(self._generator.random(self.dimensions).tolist()))
+        return self._drawn[number - self._first]
+
+    def release(self, number: int) -> None:
+        """Forgets the points before this number, which will not be needed again."""
+        while self._first < number:
+            self.point(self._first)
+            self._drawn.popleft()
+            self._first += 1
+
+    def state(self) -> dict[str, Any]:
+        """What continues this stream exactly, for JSON."""
+        numbers = self._generator.bit_generator.state
+        return {
+            "stream": STREAM,
+            # 128-bit integers, as text because most JSON readers would round them.
+            "generator": {
+                **numbers,
+                "state": {name: str(value) for name, value in numbers["state"].items()},
+            },
+            "first": self._first,
+            "drawn": [list(point) for point in self._drawn],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues where :meth:`state` was taken."""
+        if state["stream"] != STREAM:
+            message = f"random stream {state['stream']!r} is not accepted; expected {STREAM!r}"
+            raise ValueError(message)
+        generator = state["generator"]
+        self._generator.bit_generator.state = {
+            **generator,
+            "state": {name: int(value) for name, value in generator["state"].items()},
+        }
+        self._first = state["first"]
+        self._drawn = deque(tuple(point) for point in state["drawn"])
+
+
+def _named_generator(seed: int) -> np.random.Generator:
+    """PCG64 seeded by the seed and the stream's name, so that two purposes never share numbers."""
+    import numpy as np
+
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *STREAM.encode()])))

@@ -1,0 +1,31 @@
+"""From a scenario, a box, an objective and a search to a recommendation with its confidence.
+
+:func:`tune` does it for a scenario and its ``[tuning]``; :func:`search_best` is the engine
+below it, for callers that bring their own model, space and deadline.
+"""
+
+from __future__ import annotations
+
+from vermilion.tuning.candidates import Candidates, Setting
+from vermilion.tuning.comparison import Comparison
+from vermilion.tuning.engine import SearchOutcome, search_best
+from vermilion.tuning.progress import ProgressReport, TuningProgress
+from vermilion.tuning.recommendation import Recommendation
+from vermilion.tuning.seeds import Seeds
+from vermilion.tuning.tune import DEFAULT_BUDGET, tune
+from vermilion.tuning.verdict import ConstraintVerdict
+
+__all__ = [
+    "DEFAULT_BUDGET",
+    "Candidates",
+    "Comparison",
+    "ConstraintVerdict",
+    "ProgressReport",
+    "Recommendation",
+    "SearchOutcome",
+    "Seeds",
+    "Setting",
+    "TuningProgress",
+    "search_best",
+    "tune",
+]

@@ -1,0 +1,72 @@
+"""Settings on seeds: what the simulations of a setting have shown so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vermilion.objectives.interface import Objective, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.objectives import Constraint, WindowObjective
+    from vermilion.scenario.errors import ScenarioError
+    from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """A setting and its outcomes, one for each seed.
+
+    Attributes:
+        setting: values of the tuned parameters, by path.
+        seeds: with which it was simulated.
+        objectives: the objective's value with each seed.
+        constrained: for each constraint, its metric's values with each seed in each phase.
+        refusal: why the core would not simulate it, if so.
+    """
+
+    setting: Setting
+    seeds: list[int] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)
+    constrained: list[list[Sequence[float | None]]] = field(default_factory=list)
+    refusal: ScenarioError | None = None
+
+    @property
+    def objective(self) -> float:
+        """The objective's mean over the seeds; infinite if there is none."""
+        if not self.objectives:
+            return math.inf
+        return math.fsum(self.objectives) / len(self.objectives)
+
+    def is_complete(self, seeds: Sequence[int]) -> bool:
+        """Whether there is nothing left to simulate with these seeds."""
+        return self.refusal is not None or set(seeds) <= set(self.seeds)
+
+    def add(
+        self,
+        seed: int,
+        result: Result,
+        objective: WindowObjective,
+        constraints: Sequence[Constraint],
+    ) -> None:
+        """Takes in what one more simulation has shown."""
+        over = objective.over if isinstance(objective, Objective) else "phases"
+        self.seeds.append(seed)
+        self.objectives.append(evaluate(objective, result, over))
+        if not self.constrained:
+            self.constrained = [[] for _ in constraints]
+        for values, constraint in zip(self.constrained, constraints, strict=True):
+            values.append(constraint.values(result))
+
+    def extend(self, other: Evaluation) -> None:
+        """Takes in what another evaluation of the same setting has shown, on other seeds."""
+        self.seeds += other.seeds
+        self.objectives += other.objectives
+        if not self.constrained:
+            self.constrained = [[] for _ in other.constrained]
+        for values, more in zip(self.constrained, other.constrained, strict=True):
+            values.extend(more)

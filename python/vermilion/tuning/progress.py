@@ -1,0 +1,30 @@
+"""How far a tuning has come, for a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Stage = Literal["search", "re-evaluation", "comparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningProgress:
+    """A moment of a tuning.
+
+    Attributes:
+        stage: what it is doing.
+        done: simulations done in this stage.
+        total: simulations that this stage will take at most.
+        best: the lowest value of the objective so far among settings that keep the
+            constraints; ``math.inf`` before there is one.
+    """
+
+    stage: Stage
+    done: int
+    total: int
+    best: float
+
+
+ProgressReport = Callable[[TuningProgress], object]

@@ -1,0 +1,196 @@
+"""What a tuning recommends, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.simulate.statistics import Interval
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.comparison import Comparison
+    from vermilion.tuning.engine import End
+    from vermilion.tuning.seeds import Seeds
+    from vermilion.tuning.verdict import ConstraintVerdict
+
+
+_ENDS: Final = {"deadline": "its deadline", "interrupted": "Ctrl-C"}
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The best setting found for a scenario, and whether it should replace the incumbent.
+
+    All figures of both settings are from fresh seeds, which the search has not seen; all
+    intervals are 95 % t intervals over them. Where a tuning was cut short before that, they
+    are absent.
+
+    Attributes:
+        scenario: its file or name.
+        objective: the objective's name.
+        parameters: the best setting found, by path, in the units of the parameter tables;
+            empty if nothing but the incumbent was simulated.
+        incumbent: the scenario's own setting.
+        accepted: whether the best setting should replace the incumbent.
+        reason: why, in one sentence.
+        comparison: the objective of both with intervals, their difference seed by seed, and
+            the verdicts on the constraints; ``None`` if it did not come to that.
+        metrics: some metrics of the objective's link, of the best and of the incumbent, as
+            means over the phases weighted by duration.
+        evaluations: settings that the search simulated.
+        simulations: runs of the simulator in all.
+        seconds: of wall time.
+        end: what ended it: "budget", "deadline" or "interrupted".
+        seeds: of the simulations.
+        search: the name of the search.
+        search_state: to go on with it.
+        version: of Vermilion.
+        readable: both settings as one would write them in a scenario, by path.
+    """
+
+    scenario: str
+    objective: str
+    parameters: Setting
+    incumbent: Setting
+    accepted: bool
+    reason: str
+    comparison: Comparison | None
+    metrics: Mapping[str, tuple[Interval, Interval]]
+    evaluations: int
+    simulations: int
+    seconds: float
+    end: End
+    seeds: Seeds
+    search: str
+    search_state: Mapping[str, Any]
+    version: str
+    readable: Mapping[str, tuple[str, str]]
+
+    @property
+    def chosen(self) -> Setting:
+        """The setting to use: the best one if it is accepted, the incumbent otherwise."""
+        return self.parameters if self.accepted else self.incumbent
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as strict JSON; what could not be computed is absent."""
+        comparison = self.comparison
+        data = {
+            "scenario": self.scenario,
+            "version": self.version,
+            "accepted": self.accepted,
+            "reason": self.reason,
+            "parameters": dict(self.parameters),
+            "incumbent": dict(self.incumbent),
+            "objective": {
+                "name": self.objective,
+                "best": comparison and _interval(comparison.best),
+                "incumbent": comparison and _interval(comparison.incumbent),
+                "difference": comparison and _interval(comparison.difference),
+            },
+            "constraints": comparison
+            and {
+                "best": [_verdict(verdict) for verdict in comparison.best_verdicts],
+                "incumbent": [_verdict(verdict) for verdict in comparison.incumbent_verdicts],
+            },
+            "metrics": {
+                name: {"best": _interval(best), "incumbent": _interval(incumbent)}
+                for name, (best, incumbent) in self.metrics.items()
+            },
+            "evaluations": self.evaluations,
+            "simulations": self.simulations,
+            "seconds": self.seconds,
+            "end": self.end,
+            "seeds": asdict(self.seeds),
+            "search": {"name": self.search, "state": self.search_state},
+        }
+        return json.dumps(_present(data), indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        """A page of text: the decision and what it rests on."""
+        comparison = self.comparison
+        rows = [("parameter", "incumbent", "best found")]
+        rows += [(path, *texts) for path, texts in self.readable.items()]
+        if comparison is not None:
+            rows += [("", "", ""), ("on fresh seeds", "incumbent", "best found")]
+            rows += [(self.objective, _text(comparison.incumbent), _text(comparison.best))]
+            rows += [
+                (name, _text(incumbent), _text(best))
+                for name, (best, incumbent) in self.metrics.items()
+            ]
+        lines = [
+            f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
+            self.reason,
+            "",
+            *_table(rows),
+            "",
+        ]
+        if comparison is not None and comparison.best_verdicts:
+            lines += ["constraints, of the best found"]
+            lines += [f"  {verdict}" for verdict in comparison.best_verdicts]
+            lines += [""]
+        seeds = ", ".join(
+            f"{_range(numbers)} for the {stage.replace('_', '-')}"
+            for stage, numbers in asdict(self.seeds).items()
+        )
+        lines += [
+            f"{self.evaluations} settings tried by {self.search}; seeds {seeds}",
+            f"{self.simulations} simulations in {self.seconds:.1f} s"
+            + (f", ended by {_ENDS[self.end]}" if self.end in _ENDS else ""),
+        ]
+        return "\n".join(lines)
+
+
+def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return [
+        f"  {first:<{widths[0]}}  {second:>{widths[1]}}  {third:>{widths[2]}}".rstrip()
+        for first, second, third in rows
+    ]
+
+
+def _text(interval: Interval) -> str:
+    if interval.half_width is None:
+        return f"{interval.mean:.4g}"
+    return f"{interval.mean:.4g} +- {interval.half_width:.2g}"
+
+
+def _range(seeds: Sequence[int]) -> str:
+    if not seeds:
+        return "none"
+    consecutive = list(range(seeds[0], seeds[0] + len(seeds)))
+    if len(seeds) > 2 and list(seeds) == consecutive:  # noqa: PLR2004 - "1 .. 2" is no shorter
+        return f"{seeds[0]} .. {seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
+def _interval(interval: Interval) -> dict[str, float | None]:
+    return {
+        "mean": interval.mean,
+        "low": interval.low,
+        "high": interval.high,
+        "count": interval.count,
+    }
+
+
+def _verdict(verdict: ConstraintVerdict) -> dict[str, Any]:
+    return {
+        "constraint": verdict.constraint,
+        "holds": verdict.holds,
+        "value": verdict.value and _interval(verdict.value),
+        "bound": verdict.bound,
+        "phase": verdict.phase or None,
+    }
+
+
+def _present(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The same without the keys whose value is absent; settings keep theirs ("automatic")."""
+    if not isinstance(value, dict):
+        return [_present(entry) for entry in value] if isinstance(value, list) else value
+    return {
+        key: entry if key in {"parameters", "incumbent", "state"} else _present(entry)
+        for key, entry in value.items()
+        if entry is not None
+    }

@@ -1,0 +1,145 @@
+"""Simulating settings in batches, on all cores, against a deadline."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from vermilion.scenario.errors import ScenarioError
+from vermilion.simulate.runs import run_many
+from vermilion.tuning.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vermilion.objectives import Constraint, WindowObjective
+    from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Candidates
+
+
+_BUSY: Final = 0.9
+"""The share of the cores that should be at work, on average."""
+
+
+class Simulations:
+    """Runs evaluations' settings and adds what they show.
+
+    Args:
+        candidates: writes the scenario with a setting.
+        objective: what is evaluated.
+        constraints: whose metrics are kept with it.
+        threads: simulations at a time; ``None`` for one on each core.
+
+    Attributes:
+        count: simulations done so far.
+        threads: as given or found.
+    """
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        objective: WindowObjective,
+        constraints: Sequence[Constraint],
+        threads: int | None = None,
+    ) -> None:
+        self._candidates = candidates
+        self._objective = objective
+        self._constraints = constraints
+        self._seconds = 0.0
+        self.count = 0
+        self.threads = threads or len(os.sched_getaffinity(0))
+
+    @property
+    def seconds_each(self) -> float:
+        """Wall seconds per simulation so far, all cores working; 0 before the first."""
+        return self._seconds / self.count if self.count else 0.0
+
+    def batch_size(self, seeds: int) -> int:
+        """The fewest settings that, with so many seeds each, keep the cores busy.
+
+        More at a time would keep them no busier, and a search that learns from each value
+        would learn later.
+        """
+        for size in range(1, self.threads):
+            simulations = size * seeds
+            turns = math.ceil(simulations / self.threads)
+            if simulations >= _BUSY * turns * self.threads:
+                return size
+        return self.threads
+
+    def run(
+        self,
+        evaluations: Sequence[Evaluation],
+        seeds: Sequence[int],
+        *,
+        until: float | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Result | None]]:
+        """Simulates every setting with every seed and adds the results to the evaluations.
+
+        Args:
+            evaluations: whose settings are simulated; one that the core refuses gets the
+                reason and no results.
+            seeds: for each of them.
+            until: the moment, on the clock of ``time.monotonic``, after which no result is
+                waited for.
+            progress: called with the number of simulations done of this call.
+
+        Returns:
+            The results, one list for each evaluation; ``None`` where time was up.
+        """
+        start = time.monotonic()
+        texts = [self._candidates.text(evaluation.setting) for evaluation in evaluations]
+        deadline = None if until is None else max(0.0, until - start)
+        try:
+            results = run_many(
+                texts, seeds, threads=self.threads, progress=progress, deadline_s=deadline
+            )
+        except ScenarioError as refusal:
+            if len(evaluations) == 1:
+                evaluations[0].refusal = refusal
+                return [[None] * len(seeds)]
+            # One of them is at fault, which is rare; the others go on without it.
+            alone = (self.run([each], seeds, until=until) for each in evaluations)
+            return [results for [results] in alone]
+        for evaluation, row in zip(evaluations, results, strict=True):
+            for seed, result in zip(seeds, row, strict=True):
+                if result is not None:
+                    evaluation.add(seed, result, self._objective, self._constraints)
+                    self.count += 1
+        # A batch too small for all cores says how long one core takes.
+        busy = min(1.0, len(texts) * len(seeds) / self.threads)
+        self._seconds += busy * (time.monotonic() - start)
+        return results
+
+    def run_in_step(
+        self,
+        evaluations: Sequence[Evaluation],
+        seeds: Sequence[int],
+        *,
+        until: float | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Result]]:
+        """The same, so that at any moment all evaluations have met the same seeds.
+
+        When time is up, the seeds that not all of them have met are left out.
+        """
+        kept: list[list[Result]] = [[] for _ in evaluations]
+        at_once = len(seeds) if until is None else self.batch_size(len(evaluations))
+        for first in range(0, len(seeds), at_once or 1):
+            some = seeds[first : first + at_once]
+            trial = [Evaluation(each.setting) for each in evaluations]
+
+            def report(done: int, before: int = first * len(evaluations)) -> None:
+                if progress is not None:
+                    progress(before + done)
+
+            rows = self.run(trial, some, until=until, progress=report)
+            if any(result is None for row in rows for result in row):
+                break
+            for each, extra, row, results in zip(evaluations, trial, rows, kept, strict=True):
+                each.extend(extra)
+                results.extend(result for result in row if result is not None)
+        return kept

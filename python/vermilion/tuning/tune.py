@@ -1,0 +1,177 @@
+"""Tuning a scenario: from what it says to a recommendation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.objectives import (
+    NotMeasuredError,
+    Objective,
+    constraints_of,
+    link_windows,
+    objective_of,
+)
+from vermilion.objectives.constraint import metric_of
+from vermilion.objectives.interface import weighted_mean
+from vermilion.scenario.errors import ScenarioError
+from vermilion.search import SEARCHES, Space
+from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.tuning.engine import DEFAULT_SEARCH, search_best
+from vermilion.tuning.recommendation import Recommendation
+from vermilion.tuning.seeds import Seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
+    from vermilion.tuning.engine import SearchOutcome
+    from vermilion.tuning.progress import ProgressReport
+
+DEFAULT_BUDGET: Final = 400
+"""Settings that are simulated unless told otherwise."""
+
+SUMMARY: Final = (
+    "utilization",
+    "queue_packets.mean",
+    "queue_packets.sd",
+    "queue_packets.p95",
+    "drop_rate",
+)
+"""Metrics of the objective's link that accompany a recommendation, whatever the objective."""
+
+
+def tune(
+    scenario: Scenario,
+    *,
+    parameters: Iterable[str] | None = None,
+    objective: Objective | None = None,
+    constraints: Iterable[str] | None = None,
+    boxes: Mapping[str, tuple[float, float]] | None = None,
+    search: str = DEFAULT_SEARCH,
+    search_settings: Mapping[str, Any] | None = None,
+    budget: int = DEFAULT_BUDGET,
+    seeds: Seeds | None = None,
+    seed: int = 1,
+    deadline_s: float | None = None,
+    warm_starts: Iterable[Mapping[str, float]] = (),
+    resume: Mapping[str, Any] | None = None,
+    shortlist: int = 5,
+    required_improvement: float = 0.0,
+    threads: int | None = None,
+    progress: ProgressReport | None = None,
+) -> Recommendation:
+    """Searches the best setting for a scenario and compares it with the scenario's own.
+
+    Ctrl-C ends it early with the best so far, which is then not accepted.
+
+    Args:
+        scenario: gives, in its ``[tuning]``, whatever the next four arguments do not.
+        parameters: paths like ``links.bottleneck.queue.weight``.
+        objective: what to minimise.
+        constraints: like "links.bottleneck.utilization >= 0.95"; an empty list means none.
+        boxes: lower and upper ends of some parameters, in the units of their tables.
+        search: the name of the search.
+        search_settings: further arguments of the search, such as ``stop_side``.
+        budget: settings that the search may simulate.
+        seeds: of the simulations; by default 3, 5 and 10 seeds, counted from ``seed`` on.
+        seed: of the search's random points, and the first one of the simulations.
+        deadline_s: wall seconds for everything.
+        warm_starts: settings to try first, after the scenario's own.
+        resume: the ``search_state`` of an earlier recommendation, to go on with it.
+        shortlist: how many of the best settings are re-evaluated.
+        required_improvement: the fraction of the incumbent's objective that must be gained
+            for the recommendation to be accepted.
+        threads: simulations at a time; ``None`` for one on each core.
+        progress: called now and then.
+
+    Raises:
+        ScenarioError: a part of the tuning that is not accepted.
+        ValueError: a search or a setting of it that is not accepted.
+    """
+    from vermilion import _core
+
+    if search not in SEARCHES:
+        accepted = f"one of: {', '.join(SEARCHES)}"
+        raise ScenarioError("search", search, accepted, scenario.origin)
+    if budget < 1:
+        raise ScenarioError("budget", budget, "at least 1 setting", scenario.origin)
+    objective = objective or objective_of(scenario)
+    held = constraints_of(scenario, objective, constraints)
+    space = Space.from_scenario(scenario, parameters, boxes)
+    seeds = seeds or Seeds.counted(seed)
+    try:
+        outcome = search_best(
+            scenario,
+            space,
+            objective,
+            held,
+            incumbent={name: scenario.get(name) for name in space.names},
+            seeds=seeds,
+            budget=budget,
+            deadline_s=deadline_s,
+            warm_starts=warm_starts,
+            search=search,
+            search_seed=seed,
+            search_settings=search_settings,
+            search_state=resume,
+            shortlist=shortlist,
+            required_improvement=required_improvement,
+            threads=threads,
+            progress=progress,
+        )
+    except NotMeasuredError as error:
+        raise ScenarioError(
+            "tuning.objective.name", objective.name, f"another objective: {error}", scenario.origin
+        ) from None
+    return Recommendation(
+        scenario=scenario.origin,
+        objective=objective.name,
+        parameters=outcome.best or {},
+        incumbent=outcome.incumbent,
+        accepted=outcome.accepted,
+        reason=outcome.reason,
+        comparison=outcome.comparison,
+        metrics=_metrics(outcome, objective),
+        evaluations=outcome.evaluations,
+        simulations=outcome.simulations,
+        seconds=outcome.seconds,
+        end=outcome.end,
+        seeds=seeds,
+        search=search,
+        search_state=outcome.search_state,
+        version=_core.VERSION,
+        readable=_readable(scenario, outcome),
+    )
+
+
+def _metrics(outcome: SearchOutcome, objective: Objective) -> dict[str, tuple[Interval, Interval]]:
+    """The best's and the incumbent's metrics, those that every run has measured."""
+    metrics = {}
+    for name in SUMMARY:
+        values = [
+            [_mean_metric(result, objective, name) for result in results]
+            for results in (outcome.best_results, outcome.incumbent_results)
+        ]
+        best, incumbent = ([value for value in row if value is not None] for row in values)
+        if best and len(best) == len(values[0]) and len(incumbent) == len(values[1]):
+            metrics[name] = (mean_interval(best), mean_interval(incumbent))
+    return metrics
+
+
+def _mean_metric(result: Result, objective: Objective, name: str) -> float | None:
+    """A metric's mean over the windows, weighted by their durations."""
+    windows = link_windows(result, objective.link, objective.over)
+    values = [metric_of(window, name) for window in windows]
+    known = [value for value in values if value is not None]
+    return weighted_mean(known, windows) if len(known) == len(values) else None
+
+
+def _readable(scenario: Scenario, outcome: SearchOutcome) -> dict[str, tuple[str, str]]:
+    """Both settings as one would write them: the incumbent's and the best's value."""
+    texts = {}
+    for path, value in outcome.incumbent.items():
+        parameter = scenario.parameter(path)
+        best = "" if outcome.best is None else parameter.readable(outcome.best[path])
+        texts[path] = (parameter.readable(value), best)
+    return texts

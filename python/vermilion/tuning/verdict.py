@@ -1,0 +1,159 @@
+"""Whether a setting keeps a constraint, as far as its simulations can tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from vermilion.objectives.constraint import relative_violation
+from vermilion.simulate.statistics import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.objectives import Constraint
+    from vermilion.tuning.evaluation import Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintVerdict:
+    """What the simulations say about one constraint, in the phase where it is tightest.
+
+    Attributes:
+        constraint: as written.
+        holds: "met" if the 95 % interval of the metric's distance from the bound lies on the
+            right side, "broken" if it lies on the wrong side, "unproven" if it straddles the
+            bound, "not measured" if the metric or its reference is absent. (From a single
+            seed, whose interval is unknown, the value itself decides.)
+        value: the metric's mean over the seeds with its interval; ``None`` if not measured.
+        bound: the bound, in the metric's unit; for the relative form, on average.
+        phase: the number of the phase, from 1; 0 if there is only one.
+        violation: how badly the mean breaks the bound, relative to it; 0 if it does not.
+        cautious_violation: the same of the interval's worse end.
+    """
+
+    constraint: str
+    holds: Literal["met", "broken", "unproven", "not measured"]
+    value: Interval | None
+    bound: float | None
+    phase: int
+    violation: float
+    cautious_violation: float
+
+    def __str__(self) -> str:
+        """One line: the constraint, the value reached, and where."""
+        where = f" in phase {self.phase}" if self.phase else ""
+        if self.value is None or self.bound is None:
+            return f"{self.constraint}: not measured{where}"
+        reached = f"{self.value.mean:.4g}"
+        if self.value.half_width is not None:
+            reached += f" +- {self.value.half_width:.2g}"
+        return f"{self.constraint}: reaches {reached}{where}, bound {self.bound:.4g}: {self.holds}"
+
+
+def judge(
+    constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
+) -> tuple[ConstraintVerdict, ...]:
+    """The verdicts on a setting, one for each constraint.
+
+    Args:
+        constraints: those that ``evaluation`` was made with.
+        evaluation: of the setting.
+        reference: of the incumbent, on at least the same seeds.
+    """
+    # The same seeds meet the same traffic, so differences are taken seed by seed.
+    pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
+    return tuple(
+        _judge(
+            constraint,
+            evaluation.constrained[number],
+            [reference.constrained[number][pair] for pair in pairs],
+        )
+        for number, constraint in enumerate(constraints)
+    )
+
+
+def mean_violation(
+    constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
+) -> float:
+    """The sum over the constraints of how badly the mean breaks each, in its worst phase.
+
+    This is what a search is told, hundreds of times, so it goes without intervals.
+    """
+    pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
+    total = 0.0
+    for number, constraint in enumerate(constraints):
+        values = evaluation.constrained[number]
+        known = [reference.constrained[number][pair] for pair in pairs]
+        margins = [constraint.margins(*pair) for pair in zip(values, known, strict=True)]
+        bounds = [constraint.bounds(*pair) for pair in zip(values, known, strict=True)]
+        total += max(
+            _violation(*phase)
+            for phase in zip(zip(*margins, strict=True), zip(*bounds, strict=True), strict=True)
+        )
+    return total
+
+
+def _violation(margins: Sequence[float | None], bounds: Sequence[float | None]) -> float:
+    """How badly the mean over the seeds breaks a bound in one phase."""
+    margin = [value for value in margins if value is not None]
+    bound = [value for value in bounds if value is not None]
+    if len(margin) < len(margins):
+        return math.inf
+    return relative_violation(math.fsum(margin) / len(margin), math.fsum(bound) / len(bound))
+
+
+def _judge(
+    constraint: Constraint,
+    values: Sequence[Sequence[float | None]],
+    reference: Sequence[Sequence[float | None]],
+) -> ConstraintVerdict:
+    """The verdict in the phase where the interval's worse end is worst."""
+    seeds = range(len(values))
+    margins = [constraint.margins(values[seed], reference[seed]) for seed in seeds]
+    bounds = [constraint.bounds(values[seed], reference[seed]) for seed in seeds]
+    phases = len(values[0])
+    verdicts = [
+        _judge_phase(
+            constraint,
+            phase + 1 if phases > 1 else 0,
+            [values[seed][phase] for seed in seeds],
+            [margins[seed][phase] for seed in seeds],
+            [bounds[seed][phase] for seed in seeds],
+        )
+        for phase in range(phases)
+    ]
+    return max(verdicts, key=lambda verdict: verdict[0])[1]
+
+
+def _judge_phase(
+    constraint: Constraint,
+    phase: int,
+    values: Sequence[float | None],
+    margins: Sequence[float | None],
+    bounds: Sequence[float | None],
+) -> tuple[float, ConstraintVerdict]:
+    """The verdict in one phase, after a number that is the larger the worse it is."""
+    known = [value for value in values if value is not None]
+    margin = [value for value in margins if value is not None]
+    bound = [value for value in bounds if value is not None]
+    if len(margin) < len(margins):
+        verdict = ConstraintVerdict(
+            constraint.text, "not measured", None, None, phase, math.inf, math.inf
+        )
+        return math.inf, verdict
+    distance = mean_interval(margin)
+    low = distance.mean if distance.low is None else distance.low
+    high = distance.mean if distance.high is None else distance.high
+    mean_bound = math.fsum(bound) / len(bound)
+    verdict = ConstraintVerdict(
+        constraint.text,
+        "met" if low >= 0.0 else "broken" if high < 0.0 else "unproven",
+        mean_interval(known),
+        mean_bound,
+        phase,
+        relative_violation(distance.mean, mean_bound),
+        relative_violation(low, mean_bound),
+    )
+    return -low, verdict

@@ -1,0 +1,134 @@
+"""The box that is searched: scales, whole numbers, ordered pairs, and the way back."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vermilion.search.space import GAP, Dimension, Space
+
+coordinates = st.floats(0.0, 1.0, allow_subnormal=False)
+
+RED = Space(
+    [
+        Dimension("weight", 1e-4, 1e-1, log=True),
+        Dimension("max_threshold", 6.0, 100.0, above="min_threshold", gap=0.94),
+        Dimension("min_threshold", 1.0, 50.0),
+        Dimension("limit", 10, 20, integer=True),
+    ]
+)
+
+
+def test_a_linear_scale_is_walked_evenly():
+    dimension = Dimension("x", 10.0, 30.0)
+    assert [dimension.value(u) for u in (0.0, 0.25, 1.0)] == [10.0, 15.0, 30.0]
+
+
+def test_on_a_logarithmic_scale_each_decade_has_an_equal_share():
+    dimension = Dimension("x", 1e-4, 1e-1, log=True)
+    for coordinate, value in ((0.0, 1e-4), (1 / 3, 1e-3), (2 / 3, 1e-2), (1.0, 1e-1)):
+        assert dimension.value(coordinate) == pytest.approx(value)
+
+
+def test_every_whole_number_has_an_equal_share_the_ends_too():
+    dimension = Dimension("x", 1, 4, integer=True)
+    values = [dimension.value((k + 0.5) / 4000) for k in range(4000)]
+    for whole in (1, 2, 3, 4):
+        assert values.count(whole) == pytest.approx(1000, abs=2)
+
+
+def test_whole_numbers_on_a_logarithmic_scale_stay_within_their_ends():
+    dimension = Dimension("x", 1, 1000, log=True, integer=True)
+    values = {dimension.value(k / 1000) for k in range(1001)}
+    assert min(values) == 1
+    assert max(values) == 1000
+    assert all(value == int(value) for value in values)
+
+
+@given(st.tuples(*[coordinates] * 4))
+def test_every_point_gives_values_in_the_box_and_in_order(point):
+    values = RED.values(point)
+    assert list(values) == ["weight", "max_threshold", "min_threshold", "limit"]
+    assert 1e-4 <= values["weight"] <= 1e-1
+    assert 1.0 <= values["min_threshold"] <= 50.0
+    assert values["min_threshold"] + 0.94 <= values["max_threshold"] <= 100.0
+    assert values["max_threshold"] >= 6.0
+    assert values["limit"] in range(10, 21)
+
+
+@given(st.tuples(*[coordinates] * 4))
+def test_the_way_back_gives_the_same_values(point):
+    values = RED.values(point)
+    assert RED.values(RED.point(values)) == pytest.approx(values, rel=1e-9)
+
+
+def test_standard_red_is_a_point_of_the_box():
+    standard = {"weight": 0.002, "max_threshold": 45.0, "min_threshold": 15.0, "limit": 12.0}
+    point = RED.point(standard)
+    assert all(0.0 < u < 1.0 for u in point)
+    assert RED.values(point) == pytest.approx(standard)
+
+
+def test_values_outside_the_box_have_the_nearest_point():
+    outside = {"weight": 0.9, "max_threshold": 500.0, "min_threshold": 0.0, "limit": 3}
+    assert RED.point(outside) == (1.0, 1.0, 0.0, pytest.approx(0.5 / 11))
+
+
+def test_a_pair_in_the_wrong_order_has_the_nearest_ordered_point():
+    values = {"weight": 0.002, "max_threshold": 20.0, "min_threshold": 30.0, "limit": 12}
+    assert RED.values(RED.point(values))["max_threshold"] == pytest.approx(30.94)
+
+
+def test_the_first_of_a_pair_leaves_room_for_the_second():
+    space = Space(
+        [Dimension("low", 0.0, 100.0), Dimension("high", 0.0, 50.0, above="low", gap=5.0)]
+    )
+    assert space.values((1.0, 1.0)) == {"low": 45.0, "high": 50.0}
+    assert space.values((1.0, 0.0)) == {"low": 45.0, "high": 50.0}
+    assert space.values((0.0, 0.0)) == {"low": 0.0, "high": 5.0}
+
+
+def test_three_parameters_can_be_ordered():
+    space = Space(
+        [
+            Dimension("c", 0, 10, integer=True, above="b", gap=1),
+            Dimension("b", 0, 10, integer=True, above="a", gap=1),
+            Dimension("a", 0, 10, integer=True),
+        ]
+    )
+    for k in range(11**3):
+        values = space.values(((k % 11) / 10, (k // 11 % 11) / 10, (k // 121) / 10))
+        assert values["a"] < values["b"] < values["c"] <= 10
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Dimension("x", 2.0, 1.0), "x: the box 2 .. 1"),
+        (lambda: Dimension("x", 1.0, 1.0), "below the upper end"),
+        (lambda: Dimension("x", 0.0, math.inf), "finite"),
+        (lambda: Dimension("x", math.nan, 1.0), "finite"),
+        (lambda: Dimension("x", 0.0, 1.0, log=True), "above 0"),
+        (lambda: Space([]), "at least one"),
+        (lambda: Space([Dimension("x", 0.0, 1.0)] * 2), "only once"),
+        (lambda: Space([Dimension("x", 0.0, 1.0, above="y")]), "not a dimension"),
+        (
+            lambda: Space(
+                [Dimension("x", 0.0, 1.0, above="y"), Dimension("y", 0.0, 1.0, above="x")]
+            ),
+            "above each other",
+        ),
+        (
+            lambda: Space([Dimension("x", 8.0, 9.0), Dimension("y", 0.0, 8.0, above="x")]),
+            "x: the box 8 .. 8",
+        ),
+    ],
+)
+def test_a_box_that_is_none_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_gap_is_a_hundredth_of_the_range():
+    assert GAP == 0.01

@@ -1,0 +1,83 @@
+"""The box of a scenario's parameters comes from the parameter tables."""
+
+import pytest
+
+from vermilion import ScenarioError, load_scenario
+from vermilion.search import Space
+
+QUEUE = "links.bottleneck.queue"
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return load_scenario("varying-load")
+
+
+def box(space):
+    return {
+        dimension.name.removeprefix(f"{QUEUE}."): (dimension.lower, dimension.upper, dimension.log)
+        for dimension in space.dimensions
+    }
+
+
+def test_the_scenario_s_own_parameters_have_the_boxes_of_their_table(scenario):
+    space = Space.from_scenario(scenario)
+    assert space.names == scenario.tuning.parameters
+    for dimension in space.dimensions:
+        parameter = scenario.parameter(dimension.name)
+        assert (dimension.lower, dimension.upper) == parameter.search
+        assert dimension.log == (parameter.scale == "log")
+
+
+def test_thresholds_stay_in_order_whatever_the_point(scenario):
+    space = Space.from_scenario(scenario)
+    for k in range(81):
+        point = tuple((k // 3**axis % 3) / 2 for axis in range(4))
+        values = space.values(point)
+        assert values[f"{QUEUE}.min_threshold"] < values[f"{QUEUE}.max_threshold"]
+        assert scenario.with_values(values).get(f"{QUEUE}.weight") == pytest.approx(
+            values[f"{QUEUE}.weight"]
+        )
+
+
+def test_a_parameter_that_stays_limits_its_partner(scenario):
+    lower_alone = Space.from_scenario(scenario, [f"{QUEUE}.min_threshold"])
+    assert lower_alone.values((1.0,))[f"{QUEUE}.min_threshold"] < 45.0
+    upper_alone = Space.from_scenario(scenario, [f"{QUEUE}.max_threshold"])
+    assert upper_alone.values((0.0,))[f"{QUEUE}.max_threshold"] > 15.0
+
+
+def test_boxes_can_be_given(scenario):
+    boxes = {f"{QUEUE}.weight": (0.001, 0.5), f"{QUEUE}.limit": (50.0, 200.0)}
+    space = Space.from_scenario(scenario, boxes, boxes)
+    assert box(space) == {"weight": (0.001, 0.5, True), "limit": (50.0, 200.0, False)}
+    assert space.values((0.0, 0.5003))[f"{QUEUE}.limit"] == 125
+
+
+def test_the_scenario_can_give_boxes():
+    scenario = load_scenario("varying-load", [f"tuning.space.{QUEUE}.weight=[0.001, 0.01]"])
+    assert box(Space.from_scenario(scenario))["weight"] == (0.001, 0.01, True)
+
+
+@pytest.mark.parametrize(
+    ("paths", "boxes", "field", "expected"),
+    [
+        ([], {}, "tuning.parameters", "at least one dimension"),
+        ([f"{QUEUE}.wait"], {}, "path", "wait"),
+        ([f"{QUEUE}.limit"], {}, "tuning.parameters", "has a box to search"),
+        (["links.bottleneck.rate"], {}, "path", "links.bottleneck.rate"),
+        ([f"{QUEUE}.weight"] * 2, {}, "tuning.parameters", "each name only once"),
+        ([f"{QUEUE}.weight"], {f"{QUEUE}.weight": (0.1, 0.1)}, "tuning.parameters", "0.1 .. 0.1"),
+        (
+            [f"{QUEUE}.min_threshold"],
+            {f"{QUEUE}.min_threshold": (60.0, 70.0)},
+            "tuning.parameters",
+            "min_threshold: the box 60 .. 44.9",
+        ),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(scenario, paths, boxes, field, expected):
+    with pytest.raises(ScenarioError) as refused:
+        Space.from_scenario(scenario, paths, boxes)
+    assert refused.value.field == field
+    assert expected in str(refused.value)

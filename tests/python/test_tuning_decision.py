@@ -1,0 +1,155 @@
+"""Verdicts on constraints and the decision between two settings."""
+
+import math
+
+import pytest
+
+from vermilion.objectives import Constraint
+from vermilion.tuning.comparison import compare
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.verdict import judge, mean_violation
+
+ABSOLUTE = Constraint.parse("links.bottleneck.utilization >= 0.95")
+RELATIVE = Constraint.parse("links.bottleneck.utilization >= 0.95 of reference")
+UPPER = Constraint.parse("links.bottleneck.sojourn_ms.p99 <= 80 ms")
+
+
+def evaluation(*per_constraint, objectives=None):
+    """Of one constraint after the other: the values with each seed, each a list of phases."""
+    count = len(per_constraint[0]) if per_constraint else len(objectives)
+    return Evaluation(
+        {},
+        seeds=list(range(count)),
+        objectives=list(objectives or [0.0] * count),
+        constrained=[list(values) for values in per_constraint],
+    )
+
+
+def verdict(constraint, values, reference=None):
+    [found] = judge([constraint], evaluation(values), evaluation(reference or values))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("values", "holds"),
+    [
+        ([0.97, 0.98, 0.99], "met"),
+        ([0.90, 0.91, 0.92], "broken"),
+        ([0.94, 0.96, 0.97], "unproven"),
+        ([0.90, 0.95, 1.00], "unproven"),
+        ([0.95, 0.95, 0.95], "met"),
+        ([0.96], "met"),
+        ([0.94], "broken"),
+    ],
+)
+def test_the_interval_and_not_the_mean_decides(values, holds):
+    assert verdict(ABSOLUTE, [[value] for value in values]).holds == holds
+
+
+def test_an_upper_bound_is_kept_below_it():
+    assert verdict(UPPER, [[70.0], [71.0]]).holds == "met"
+    assert verdict(UPPER, [[90.0], [91.0]]).holds == "broken"
+    assert verdict(UPPER, [[90.0], [94.0]]).violation == pytest.approx(12.0 / 80.0)
+
+
+def test_the_phase_where_it_is_tightest_is_reported():
+    found = verdict(ABSOLUTE, [[1.0, 0.90, 0.97], [1.0, 0.91, 0.98], [1.0, 0.92, 0.96]])
+    assert (found.phase, found.holds) == (2, "broken")
+    assert found.value.mean == pytest.approx(0.91)
+    assert found.violation == pytest.approx(0.04 / 0.95)
+    assert found.cautious_violation > found.violation
+    assert str(found) == (
+        "links.bottleneck.utilization >= 0.95: reaches 0.91 +- 0.025 in phase 2, bound 0.95: broken"
+    )
+
+
+def test_a_relative_bound_is_compared_seed_by_seed():
+    """The seeds differ by more than the margin, but each keeps 96 % of its reference."""
+    reference = [[0.70], [0.80], [0.90]]
+    values = [[0.96 * value] for [value] in reference]
+    found = verdict(RELATIVE, values, reference)
+    assert found.holds == "met"
+    assert found.bound == pytest.approx(0.76)
+    assert verdict(ABSOLUTE, values).holds != "met"
+
+
+def test_the_reference_may_have_met_more_seeds():
+    reference = Evaluation({}, [5, 1, 2], [0.0] * 3, constrained=[[[0.5], [0.8], [1.0]]])
+    some = Evaluation({}, [2, 1], [0.0] * 2, constrained=[[[0.97], [0.78]]])
+    assert judge([RELATIVE], some, reference)[0].holds == "met"
+    assert mean_violation([RELATIVE], some, reference) == 0.0
+
+
+def test_what_is_not_measured_is_not_met():
+    found = verdict(ABSOLUTE, [[None], [0.99]])
+    assert found.holds == "not measured"
+    assert found.violation == math.inf
+    assert "not measured" in str(found)
+    missing = evaluation([[None], [0.99]])
+    assert mean_violation([ABSOLUTE], missing, missing) == math.inf
+
+
+def test_violations_of_several_constraints_add_up():
+    values = evaluation([[0.90, 0.855]], [[88.0, 60.0]])
+    assert mean_violation([ABSOLUTE, UPPER], values, values) == pytest.approx(0.1 + 0.1)
+
+
+def decide(best, incumbent, best_used=None, incumbent_used=None, required=0.0):
+    used = best_used, incumbent_used
+    constraints = [] if best_used is None else [ABSOLUTE]
+    sides = [
+        evaluation(*([] if use is None else [[[value] for value in use]]), objectives=objectives)
+        for use, objectives in zip(used, (best, incumbent), strict=True)
+    ]
+    return compare("queue-deviation", constraints, *sides, required_improvement=required)
+
+
+def test_a_significant_improvement_is_accepted():
+    comparison = decide([10.0, 12.0, 11.0], [100.0, 104.0, 96.0])
+    assert comparison.accepted
+    assert comparison.difference.mean == pytest.approx(-89.0)
+    assert comparison.reason.startswith("significantly better: ")
+    assert "queue-deviation 11 instead of 100 (difference -89 +- 9, 3 fresh" in comparison.reason
+
+
+def test_paired_differences_see_what_the_settings_own_intervals_hide():
+    incumbent = [100.0, 200.0, 300.0, 400.0]
+    comparison = decide([value - 5.0 - 0.1 * k for k, value in enumerate(incumbent)], incumbent)
+    assert comparison.accepted
+    assert comparison.best.high > comparison.incumbent.low
+
+
+@pytest.mark.parametrize(
+    ("best", "incumbent", "reason"),
+    [
+        ([90.0, 110.0, 100.0], [101.0, 100.0, 102.0], "may be chance"),
+        ([100.0, 100.0], [100.0, 100.0], "may be chance"),
+        ([120.0, 121.0], [100.0, 100.0], "nothing better"),
+        ([10.0], [100.0], "a single seed says nothing"),
+    ],
+)
+def test_the_incumbent_stays_unless_the_difference_is_significant(best, incumbent, reason):
+    comparison = decide(best, incumbent)
+    assert not comparison.accepted
+    assert reason in comparison.reason
+
+
+def test_the_gain_required_must_be_beyond_doubt():
+    best, incumbent = [88.0, 89.0, 90.0], [100.0, 100.0, 100.0]
+    assert decide(best, incumbent, required=0.05).accepted
+    assert not decide(best, incumbent, required=0.10).accepted
+
+
+def test_no_gain_outweighs_a_constraint_that_is_not_proven_to_hold():
+    best, incumbent = [1.0, 1.1, 1.2], [100.0, 100.0, 100.0]
+    for used in ([0.90, 0.90, 0.91], [0.94, 0.96, 0.97]):
+        comparison = decide(best, incumbent, used, [0.99, 0.99, 0.99])
+        assert not comparison.accepted
+        assert comparison.reason.startswith("refused, because links.bottleneck.utilization >= 0.95")
+
+
+def test_keeping_the_constraints_outweighs_the_objective():
+    worse, incumbent = [110.0, 111.0, 112.0], [100.0, 100.0, 100.0]
+    comparison = decide(worse, incumbent, [0.99, 0.99, 0.99], [0.80, 0.81, 0.80])
+    assert comparison.accepted
+    assert "the incumbent breaks a constraint (links.bottleneck" in comparison.reason

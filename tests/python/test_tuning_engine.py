@@ -1,0 +1,363 @@
+"""The engine: common seeds, the likely best, fresh seeds, deadlines, Ctrl-C, going on.
+
+The simulator is replaced by formulas, so that what is best, and by how much luck, is known.
+"""
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+
+from vermilion.objectives import Constraint
+from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.scenario import ScenarioError
+from vermilion.search import Dimension, Space
+from vermilion.simulate import Result
+from vermilion.tuning import Seeds, TuningProgress, search_best
+from vermilion.tuning.simulations import Simulations
+
+LEVEL = "links.bottleneck.queue.level"
+OTHER = "links.bottleneck.queue.other"
+SPACE = Space([Dimension(LEVEL, 0.0, 100.0), Dimension(OTHER, 0.0, 1.0)])
+STANDARD = {LEVEL: 50.0, OTHER: 0.5}
+OBJECTIVE = QueueDeviation("bottleneck", 30.0)
+SEEDS = Seeds.counted(1, search=2, re_evaluation=6, comparison=8)
+MODEL = json.dumps(
+    {
+        "links": [{"name": "bottleneck", "queue": {"discipline": "x", "parameters": STANDARD}}],
+        "flows": [],
+    }
+).replace(f'"{LEVEL}"', '"level"').replace(f'"{OTHER}"', '"other"')  # fmt: skip
+
+
+class Core:
+    """A simulator whose queue stands at the parameter ``level``, and whose log is kept."""
+
+    def __init__(self, metrics):
+        self.metrics = metrics
+        self.calls = []
+
+    def __call__(self, texts, seeds, *, progress=None, **_):
+        settings = [json.loads(text)["links"][0]["queue"]["parameters"] for text in texts]
+        self.calls.append((settings, list(seeds)))
+        rows = []
+        for setting in settings:
+            rows.append([self.result(setting, seed) for seed in seeds])
+            if progress is not None:
+                progress(len(rows) * len(seeds))
+        return rows
+
+    def result(self, setting, seed):
+        mean, sd, utilization = self.metrics(setting, seed)
+        total = {
+            "start_s": 0.0,
+            "end_s": 1.0,
+            "queue_packets": {"mean": mean, "sd": sd},
+            "utilization": utilization,
+        }
+        links = {"bottleneck": {"total": total, "phases": [], "ledger": {}}}
+        return Result({"seed": seed, "links": links, "flows": {}})
+
+    def simulated(self):
+        return {(setting["level"], seed) for settings, seeds in self.calls
+                for setting in settings for seed in seeds}  # fmt: skip
+
+
+def exact(setting, _):
+    return setting["level"], 1.0, 1.0
+
+
+def tune(monkeypatch, metrics=exact, **options):
+    core = metrics if isinstance(metrics, Core) else Core(metrics)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
+    options = {"incumbent": STANDARD, "seeds": SEEDS, "budget": 150, **options}
+    constraints = [Constraint.parse(text) for text in options.pop("constraints", ())]
+    return search_best(MODEL, SPACE, OBJECTIVE, constraints, **options), core
+
+
+def test_it_finds_the_level_that_is_asked_for(monkeypatch):
+    outcome, _ = tune(monkeypatch)
+    assert outcome.best[LEVEL] == pytest.approx(30.0, abs=1.0)
+    assert outcome.accepted
+    assert outcome.comparison.incumbent.mean == 20.0**2 + 1.0
+    assert outcome.comparison.best.mean < 3.0
+    assert outcome.end == "budget"
+    assert outcome.evaluations == 150
+
+
+def test_all_candidates_meet_the_same_seeds(monkeypatch):
+    _, core = tune(monkeypatch)
+    searching = [seeds for settings, seeds in core.calls if seeds == [1, 2]]
+    assert sum(len(settings) for settings, seeds in core.calls if seeds == [1, 2]) >= 150
+    assert len(core.calls) - len(searching) == 2
+
+
+def test_the_comparison_is_on_seeds_that_the_search_has_not_seen(monkeypatch):
+    outcome, core = tune(monkeypatch)
+    settings, seeds = core.calls[-1]
+    assert seeds == list(SEEDS.comparison)
+    assert [setting["level"] for setting in settings] == [outcome.best[LEVEL], 50.0]
+    before = {seed for _, seeds in core.calls[:-1] for seed in seeds}
+    assert not before & set(seeds)
+
+
+def test_the_incumbent_is_simulated_only_once_with_each_seed(monkeypatch):
+    _, core = tune(monkeypatch)
+    simulated = [seed for settings, seeds in core.calls
+                 for setting in settings if setting["level"] == 50.0 for seed in seeds]  # fmt: skip
+    assert sorted(simulated) == list(range(1, 17))
+
+
+def test_the_likely_best_wins_and_not_the_luckiest(monkeypatch):
+    """One seed in four is lucky for levels above 60; below, all seeds are equal."""
+
+    def partly_lucky(setting, seed):
+        if setting["level"] < 60.0:
+            return 35.0, 1.0, 1.0
+        return (30.0 if seed in SEEDS.search else 90.0), 1.0, 1.0
+
+    outcome, _ = tune(monkeypatch, partly_lucky, incumbent={LEVEL: 95.0, OTHER: 0.5}, shortlist=150)
+    assert outcome.best[LEVEL] < 60.0
+    assert outcome.accepted
+
+
+def test_luck_that_survives_re_evaluation_is_found_out_by_fresh_seeds(monkeypatch):
+    def only_lucky(setting, seed):
+        lucky = setting["level"] != 50.0 and seed not in SEEDS.comparison
+        return (30.0 if lucky else 40.0), 1.0, 1.0
+
+    outcome, _ = tune(monkeypatch, only_lucky)
+    assert not outcome.accepted
+    assert outcome.comparison.difference.mean == 0.0
+    assert "may be chance" in outcome.reason
+
+
+def test_the_incumbent_wins_a_tie(monkeypatch):
+    def noise(setting, seed):
+        random = np.random.default_rng([seed, int(1e6 * setting["other"])])
+        return 30.0 + random.normal(0.0, 5.0), 1.0, 1.0
+
+    refused = [
+        tune(monkeypatch, noise, seeds=Seeds.counted(100 * k), search_seed=k, budget=50)[0]
+        for k in range(1, 21)
+    ]
+    assert sum(outcome.accepted for outcome in refused) <= 2
+    assert all(outcome.best != STANDARD for outcome in refused)
+
+
+def test_a_small_gain_is_not_worth_a_change_if_more_is_required(monkeypatch):
+    def slightly_better(setting, seed):
+        return 30.0, (10.0 if setting["level"] == 50.0 else 9.9) + 0.001 * seed, 1.0
+
+    assert tune(monkeypatch, slightly_better)[0].accepted
+    outcome, _ = tune(monkeypatch, slightly_better, required_improvement=0.1)
+    assert not outcome.accepted
+    assert "not surely by the" in outcome.reason
+
+
+def test_feasible_settings_come_first(monkeypatch):
+    """Utilisation falls where the queue is best; the best feasible level is 40."""
+
+    def starving(setting, _):
+        return setting["level"], 1.0, min(1.0, setting["level"] / 40.0 * 0.95)
+
+    outcome, _ = tune(
+        monkeypatch, starving, budget=300, constraints=["links.bottleneck.utilization >= 0.95"]
+    )
+    assert outcome.accepted
+    assert outcome.best[LEVEL] == pytest.approx(40.0, abs=1.5)
+    assert outcome.best[LEVEL] >= 40.0
+    [verdict] = outcome.comparison.best_verdicts
+    assert verdict.holds == "met"
+
+
+def test_among_good_settings_one_that_surely_keeps_the_constraints_is_chosen(monkeypatch):
+    """Half of the settings are better by the objective and keep the bound only on average."""
+
+    def risky_or_safe(setting, seed):
+        if setting["other"] < 0.5:
+            return 31.0, 1.0, 0.951
+        return 30.0, 1.0, 0.96 + (0.03 if seed % 2 else -0.03)
+
+    outcome, _ = tune(
+        monkeypatch,
+        risky_or_safe,
+        incumbent={LEVEL: 50.0, OTHER: 0.1},
+        constraints=["links.bottleneck.utilization >= 0.95"],
+        shortlist=100,
+    )
+    assert outcome.best[OTHER] < 0.5
+
+
+def test_a_recommendation_that_breaks_a_constraint_is_refused_with_the_reason(monkeypatch):
+    def never(setting, seed):
+        return setting["level"], 1.0, 0.5 + 0.001 * seed
+
+    outcome, _ = tune(monkeypatch, never, constraints=["links.bottleneck.utilization >= 0.95"])
+    assert not outcome.accepted
+    assert outcome.reason.startswith(
+        "refused, because links.bottleneck.utilization >= 0.95: reaches 0.5125 +- 0.002"
+    )
+    assert "bound 0.95: broken" in outcome.reason
+
+
+def test_a_constraint_may_refer_to_the_incumbent(monkeypatch):
+    def lower_is_emptier(setting, _):
+        return setting["level"], 1.0, 0.5 + setting["level"] / 500.0
+
+    outcome, _ = tune(
+        monkeypatch,
+        lower_is_emptier,
+        constraints=["links.bottleneck.utilization >= 0.95 of reference"],
+    )
+    # The incumbent at level 50 reaches 0.6; 0.95 of it is reached at level 35.
+    assert outcome.accepted
+    assert 35.0 <= outcome.best[LEVEL] < 37.0
+
+
+def test_warm_starts_are_simulated_first(monkeypatch):
+    warm = [{LEVEL: 31.0, OTHER: 0.1}, {LEVEL: 77.0, OTHER: 0.2}]
+    outcome, core = tune(monkeypatch, warm_starts=warm, budget=3)
+    searched = [
+        setting["level"]
+        for settings, seeds in core.calls
+        if seeds == [1, 2]
+        for setting in settings
+    ]
+    assert searched == [50.0, pytest.approx(31.0), pytest.approx(77.0)]
+    assert outcome.best[LEVEL] == pytest.approx(31.0)
+
+
+def test_an_incumbent_outside_the_box_is_compared_as_it_is(monkeypatch):
+    outcome, core = tune(monkeypatch, incumbent={LEVEL: 150.0, OTHER: 0.5})
+    assert (150.0, SEEDS.comparison[0]) in core.simulated()
+    assert (100.0, SEEDS.search[0]) in core.simulated()  # the start point nearest to it
+    assert outcome.comparison.incumbent.mean == 120.0**2 + 1.0
+
+
+def test_an_automatic_incumbent_is_compared_as_it_is(monkeypatch):
+    def automatic(setting, _):
+        return (30.0 if setting["level"] is None else setting["level"]), 1.0, 1.0
+
+    outcome, _ = tune(monkeypatch, automatic, incumbent={LEVEL: None, OTHER: 0.5})
+    assert outcome.comparison.incumbent.mean == 1.0
+    assert not outcome.accepted
+
+
+def test_what_the_core_refuses_is_passed_over(monkeypatch):
+    class Picky(Core):
+        def __call__(self, texts, seeds, **options):
+            for text in texts:
+                if json.loads(text)["links"][0]["queue"]["parameters"]["level"] < 33.0:
+                    raise ScenarioError("links.bottleneck.queue.level", "x", "at least 33")
+            return super().__call__(texts, seeds, **options)
+
+    outcome, _ = tune(monkeypatch, Picky(exact), budget=300)
+    assert outcome.accepted
+    assert 33.0 <= outcome.best[LEVEL] < 35.0
+
+
+def test_an_incumbent_that_the_core_refuses_is_an_error(monkeypatch):
+    class Refusing(Core):
+        def __call__(self, *_, **__):
+            raise ScenarioError("links.bottleneck.queue.level", "x", "something else")
+
+    with pytest.raises(ScenarioError, match="something else"):
+        tune(monkeypatch, Refusing(exact))
+
+
+def test_ctrl_c_returns_the_best_so_far_unaccepted(monkeypatch):
+    class Interrupted(Core):
+        def __call__(self, *arguments, **options):
+            if len(self.calls) == 20:
+                raise KeyboardInterrupt
+            return super().__call__(*arguments, **options)
+
+    outcome, core = tune(monkeypatch, Interrupted(exact), threads=1)
+    assert outcome.end == "interrupted"
+    assert not outcome.accepted
+    assert outcome.comparison is None
+    assert "interrupted" in outcome.reason
+    levels = {level for level, _ in core.simulated()} - {50.0}
+    assert outcome.best[LEVEL] == min(levels, key=lambda level: abs(level - 30.0))
+
+
+def test_a_deadline_leaves_time_for_the_comparison(monkeypatch):
+    class Slow(Core):
+        def __call__(self, texts, seeds, **options):
+            time.sleep(0.0005 * len(texts) * len(seeds))
+            return super().__call__(texts, seeds, **options)
+
+    for threads in (1, 4):
+        start = time.monotonic()
+        outcome, _ = tune(monkeypatch, Slow(exact), budget=10_000, deadline_s=0.4, threads=threads)
+        assert time.monotonic() - start < 1.0
+        assert outcome.end == "deadline"
+        assert outcome.evaluations > 20
+        assert outcome.comparison.difference.count >= 2
+
+
+def test_a_deadline_that_comes_first_is_said(monkeypatch):
+    class Late(Core):
+        def __call__(self, texts, seeds, **_):
+            return [[None] * len(seeds) for _ in texts]
+
+    outcome, _ = tune(monkeypatch, Late(exact), deadline_s=1.0)
+    assert outcome.best is None
+    assert not outcome.accepted
+    assert outcome.end == "deadline"
+    assert outcome.reason == "time was up before any other setting had been simulated"
+
+
+def test_the_outcome_does_not_depend_on_the_number_of_processors(monkeypatch):
+    def noisy(setting, seed):
+        random = np.random.default_rng([seed, int(1e6 * setting["other"])])
+        return setting["level"], 1.0 + random.random(), 1.0
+
+    outcomes = [tune(monkeypatch, noisy, threads=threads)[0] for threads in (1, 2, 7, 64)]
+    for outcome in outcomes:
+        assert outcome.best == outcomes[0].best
+        assert outcome.comparison == outcomes[0].comparison
+        assert outcome.evaluations == outcomes[0].evaluations
+
+
+def test_a_search_can_be_gone_on_with(monkeypatch):
+    whole, _ = tune(monkeypatch, budget=200)
+    part, _ = tune(monkeypatch, budget=120)
+    state = json.loads(json.dumps(part.search_state, allow_nan=False))
+    rest, _ = tune(monkeypatch, budget=80, search_state=state)
+    assert rest.search_state["uniform"] == whole.search_state["uniform"]
+    assert rest.search_state["best"]["value"] == whole.search_state["best"]["value"]
+
+
+def test_progress_goes_through_the_stages(monkeypatch):
+    reports = []
+    tune(monkeypatch, progress=reports.append)
+    assert all(isinstance(report, TuningProgress) for report in reports)
+    stages = list(dict.fromkeys(report.stage for report in reports))
+    assert stages == ["search", "re-evaluation", "comparison"]
+    assert all(0 < report.done <= report.total for report in reports)
+    best = [report.best for report in reports]
+    assert best[0] == math.inf
+    assert best[-1] < 3.0
+
+
+@pytest.mark.parametrize(
+    ("threads", "seeds", "size"),
+    [(2, 3, 2), (2, 1, 2), (1, 3, 1), (4, 5, 3), (64, 3, 20), (8, 8, 1)],
+)
+def test_batches_keep_the_processors_busy_and_no_more(threads, seeds, size):
+    simulations = Simulations(None, OBJECTIVE, [], threads)
+    assert simulations.batch_size(seeds) == size
+
+
+def test_a_seed_serves_one_purpose():
+    assert Seeds.counted(7, search=2, re_evaluation=1, comparison=3) == Seeds(
+        (7, 8), (9,), (10, 11, 12)
+    )
+    with pytest.raises(ValueError, match="only once"):
+        Seeds((1, 2), (2,), (3, 4))
+    with pytest.raises(ValueError, match="at least 1 and 2"):
+        Seeds((1,), (), (2,))

@@ -1,0 +1,35 @@
+"""Writes the files of test vectors: `python tests/vectors/reference`.
+
+With `--check` nothing is written; the exit code is 1 if a file is not what the references give.
+"""
+
+import sys
+from pathlib import Path
+
+import adaptive_red
+import drop_tail
+import ns2_red_cases
+import red
+import self_configuring_red
+
+DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red)
+FOLDER = Path(__file__).resolve().parent.parent
+
+
+def main() -> int:
+    stale = []
+    for discipline in DISCIPLINES:
+        vectors = discipline.vectors()
+        file = FOLDER / f"{vectors.discipline}.json"
+        text = vectors.text()
+        if "--check" not in sys.argv[1:]:
+            file.write_text(text, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(file.name)
+    if stale:
+        sys.stderr.write(f"not what the references give: {', '.join(stale)}\n")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""What a file of test vectors is made of; the README beside `reference/` describes the format."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import ClassVar, Protocol
+
+from exact import Comparison
+
+Parameters = Mapping[str, float | bool | str | None]
+
+
+@dataclass(frozen=True)
+class Link:
+    """The link behind the queue: rate in bit/s, propagation delay in seconds."""
+
+    rate_bit_per_s: float
+    delay_s: float
+
+    @property
+    def rate(self) -> Decimal:
+        return Decimal(str(self.rate_bit_per_s))
+
+    @property
+    def delay(self) -> Decimal:
+        return Decimal(str(self.delay_s))
+
+    def packets_per_second(self, size: Decimal) -> Decimal:
+        return self.rate / (8 * size)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A packet, and the queue it meets; times in nanoseconds, sizes in bytes."""
+
+    time_ns: int
+    size_bytes: int
+    ecn_capable: bool
+    queue_packets: int
+    queue_bytes: int
+    empty_since_ns: int
+    idle_since_ns: int | None
+
+
+@dataclass(frozen=True)
+class Within:
+    """A number quoted with few digits: what is expected lies at most `within` away from it."""
+
+    value: float
+    within: float
+
+
+Figure = float | Within | None
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A verdict and the discipline's own figures after it; a figure not stated is absent."""
+
+    verdict: str
+    reason: str | None = None
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One arrival (several in a row, all alike, if `times` > 1; figures hold after the last)."""
+
+    arrival: Arrival
+    coins: tuple[float, ...]
+    expected: Expected
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A step at which the settings in force and the link are replaced."""
+
+    parameters: Parameters
+    link: Link
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fresh discipline and what it answers, step by step."""
+
+    name: str
+    about: str
+    parameters: Parameters
+    link: Link
+    steps: Sequence[Step | Settings]
+    by_hand: bool
+    # Numbers meet thresholds exactly, on purpose, and are exact in binary.
+    ties: bool = False
+
+
+class SameNameError(ValueError):
+    """Two cases of one discipline have one name."""
+
+
+class Machine(Protocol):
+    """A reference discipline."""
+
+    DEFAULTS: ClassVar[Parameters]
+
+    def __init__(self, parameters: Parameters, link: Link, comparison: Comparison) -> None: ...
+
+    def reconfigure(self, parameters: Parameters, link: Link) -> None:
+        """Takes new settings and keeps its state."""
+
+    def arrive(self, arrival: Arrival, coin: Callable[[], Decimal]) -> tuple[str, str | None]:
+        """The verdict and, for a drop, its reason."""
+
+    def figures(self) -> dict[str, Decimal | None]:
+        """What the discipline publishes of itself; None for what it has not."""
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """All cases of one discipline."""
+
+    discipline: str
+    source: str
+    machine: type[Machine]
+    cases: Sequence[Case]
+
+    def text(self) -> str:
+        """The file as it is stored: one line for each step, so that differences can be read."""
+        names = [case.name for case in self.cases]
+        if len(set(names)) != len(names):
+            raise SameNameError(self.discipline)
+        head = {
+            "format": 1,
+            "discipline": self.discipline,
+            "source": self.source,
+            "defaults": dict(self.machine.DEFAULTS),
+        }
+        lines = ["{"]
+        lines += [f"{_json(key)}: {_json(value)}," for key, value in head.items()]
+        lines.append('"cases": [')
+        for case in self.cases:
+            lines += _case_lines(case)
+            lines.append("]}" if case is self.cases[-1] else "]},")
+        lines += ["]", "}"]
+        return "\n".join(lines) + "\n"
+
+
+def _case_lines(case: Case) -> list[str]:
+    head = {
+        "name": case.name,
+        "origin": "by hand" if case.by_hand else "reference",
+        "about": case.about,
+        "parameters": dict(case.parameters),
+        "link": _link(case.link),
+    }
+    lines = ["{" + ", ".join(f"{_json(key)}: {_json(value)}" for key, value in head.items()) + ","]
+    lines.append('"steps": [')
+    steps = [_json(_step(step)) for step in case.steps]
+    return lines + [f"{step}," for step in steps[:-1]] + steps[-1:]
+
+
+def _step(step: Step | Settings) -> dict[str, object]:
+    if isinstance(step, Settings):
+        return {"parameters": dict(step.parameters), "link": _link(step.link)}
+    arrival = step.arrival
+    expected: dict[str, object] = {"verdict": step.expected.verdict}
+    if step.expected.reason is not None:
+        expected["reason"] = step.expected.reason
+    for name, figure in step.expected.figures.items():
+        if isinstance(figure, Within):
+            expected[name] = {"value": figure.value, "within": figure.within}
+        else:
+            expected[name] = None if figure is None else float(figure)
+    written: dict[str, object] = {} if step.times == 1 else {"times": step.times}
+    return written | {
+        "time_ns": arrival.time_ns,
+        "size_bytes": arrival.size_bytes,
+        "ecn_capable": arrival.ecn_capable,
+        "queue_packets": arrival.queue_packets,
+        "queue_bytes": arrival.queue_bytes,
+        "empty_since_ns": arrival.empty_since_ns,
+        "idle_since_ns": arrival.idle_since_ns,
+        "coins": list(step.coins),
+        "expected": expected,
+    }
+
+
+def _link(link: Link) -> dict[str, float]:
+    return {"rate_bit_per_s": link.rate_bit_per_s, "delay_s": link.delay_s}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
