@@ -6,6 +6,19 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "OPTIMISED",
+    "RANDOM_STREAMS",
+    "VERSION",
+    "ParameterError",
+    "Simulation",
+    "check",
+    "disciplines",
+    "run",
+    "run_many",
+    "senders",
+]
+
 VERSION: str
 """Version of the core; that of the package."""
 
