@@ -1,0 +1,36 @@
+"""How Sphinx builds the documentation: ``make docs``."""
+
+import sys
+from pathlib import Path
+
+from vermilion import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "Vermilion"
+author = "The Vermilion developers"
+copyright = "The Vermilion developers"  # noqa: A001 - Sphinx's name for it
+version = release = __version__
+
+extensions = ["myst_parser", "algorithm_tables"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+nitpicky = True
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"Vermilion {version}"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "light_css_variables": {
+        "color-brand-primary": "#b5391b",
+        "color-brand-content": "#0b5cad",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#f0886c",
+        "color-brand-content": "#7ab8f5",
+    },
+}

@@ -1,0 +1,61 @@
+"""Where to begin a search when nothing has been learned yet.
+
+A search that starts cold spends most of its second far from anything useful. For disciplines
+with RED's four knobs the shape of good settings is known; exhaustive searches over loads of
+4 to 128 flows and round trips of 10 to 300 ms end in variations of two shapes:
+
+- *a step at the target*: an average quick enough to follow the queue within a fraction of a
+  round trip, and the maximum threshold at the target, so that the queue is pushed down
+  whenever it rises above. Best for many flows or short round trips.
+- *a gentle slope across the target*: the maximum threshold near three times the target and a
+  small maximum probability, so that few packets are dropped at a time. Best for few flows
+  with long round trips, where a single loss costs a large window.
+
+The guesses are only tried first, in the model, like any other candidate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.online.model import Traffic
+
+# Thresholds as shares of the target, the maximum probability, and the number of times the
+# average's memory (1 / weight packets) fits into the packets of one round trip.
+_SHAPES: tuple[tuple[float, float, float, float], ...] = (
+    (0.70, 1.05, 0.010, 3.5),
+    (0.30, 1.05, 0.007, 3.0),
+    (0.85, 1.00, 0.004, 5.0),
+    (0.20, 1.60, 0.020, 4.0),
+    (0.20, 2.80, 0.010, 8.0),
+    (0.40, 2.20, 0.006, 13.0),
+)
+_LARGEST_WEIGHT = 0.1  # a quicker average is the queue itself
+
+
+def first_guesses(
+    parameters: Sequence[str], traffic: Traffic, target: float
+) -> list[dict[str, float]]:
+    """Settings to try first; none for a discipline whose knobs are not RED's.
+
+    Args:
+        parameters: the names of the parameters that may be changed.
+        traffic: what is to be controlled.
+        target: where the queue should stand, packets.
+    """
+    in_flight = traffic.packets_per_s * traffic.longest_round_trip_s
+    guesses = [
+        {
+            "min_threshold": low * target,
+            "max_threshold": high * target,
+            "max_probability": probability,
+            "weight": min(memories / in_flight, _LARGEST_WEIGHT),
+        }
+        for low, high, probability, memories in _SHAPES
+    ]
+    if not set(parameters) <= set(guesses[0]):
+        return []
+    return [{name: guess[name] for name in parameters} for guess in guesses]

@@ -1,0 +1,46 @@
+"""What the controller minimises: the queue's squared deviation from the target, and then some.
+
+The operator asks for the smallest mean squared deviation of the instantaneous queue,
+sd^2 + (mean - target)^2. Taken alone it trades: with few flows and long round trips the
+queue swings so widely that a mean well below the target gives the smaller sum, because the
+queue cannot swing below empty. A controller that promises to hold the queue *at* the target
+must not take that trade, so whatever of the mean's error exceeds a tenth of the target
+counts ten times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from vermilion.objectives.interface import Objective, Over
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FREE_ERROR = 0.10
+"""Error of the mean, as a share of the target, that counts only once."""
+EXCESS_WEIGHT = 9.0
+"""How much more often the excess counts."""
+
+
+@dataclass(frozen=True)
+class HeldQueue(Objective):
+    """An objective: hold the instantaneous queue at ``target`` packets."""
+
+    name: ClassVar[str] = "held-queue"
+    summary: ClassVar[str] = "queue deviation, with an error of the mean above a tenth dearer"
+    unit: ClassVar[str] = "packets^2"
+
+    over: Over = "total"
+
+    def cost(self, mean: float, sd: float) -> float:
+        """The cost of a queue with this mean and standard deviation, in packets^2."""
+        error = abs(mean - self.target)
+        excess = max(0.0, error - FREE_ERROR * self.target)
+        return sd**2 + error**2 + EXCESS_WEIGHT * excess**2
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The cost of one measured window of a link, in packets^2."""
+        queue = window["queue_packets"]
+        return self.cost(queue["mean"], queue["sd"])

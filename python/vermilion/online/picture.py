@@ -1,0 +1,127 @@
+"""The traffic as the monitor sees it: how many flows, how far away, at what rate.
+
+Two pictures are compared by what makes a queue behave differently: the number of flows,
+the service rate, and the round-trip times. Round-trip times are compared as distributions
+(the area between their quantile functions), so that a mixture that drifts counts as well
+as a shift of all flows, and relative to the whole round trip including the wanted queueing
+delay: 10 ms more matter at a total of 50 ms, not at 200 ms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+_QUANTILES = 64  # points at which two distributions of round-trip times are compared
+_ONE_CLASS = 1.35  # longest over shortest round trip (queueing included) within a class
+_MOST_CLASSES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficPicture:
+    """What is known about the traffic at one moment, from observation alone.
+
+    Attributes:
+        time_s: when, in the network's time.
+        flows: flows that have begun and not ended.
+        base_rtts_s: base round-trip times of the flows that gave samples lately, ascending;
+            at most ``flows`` of them.
+        rate_bit_per_s: the link's measured service rate; ``None`` while it was never busy.
+        packet_bytes: mean size of the packets forwarded lately; ``None`` without any.
+        marked_share: marks / (marks + drops) lately; ``None`` when there were neither.
+    """
+
+    time_s: float
+    flows: int
+    base_rtts_s: tuple[float, ...]
+    rate_bit_per_s: float | None
+    packet_bytes: float | None
+    marked_share: float | None
+
+    @property
+    def known_share(self) -> float:
+        """The share of the active flows whose base round-trip time is known."""
+        return len(self.base_rtts_s) / self.flows if self.flows > 0 else 0.0
+
+    def in_words(self) -> str:
+        """One phrase: "16 flows, base round trip 28 ms, 10 Mbit/s"."""
+        if not self.base_rtts_s:
+            trips = "base round trip unknown"
+        else:
+            parts = [
+                f"{count} x {seconds * 1e3:.0f} ms" for count, seconds in self.round_trip_classes()
+            ]
+            trips = "base round trips " + " + ".join(parts)
+        rate = (
+            "rate unknown"
+            if self.rate_bit_per_s is None
+            else f"{self.rate_bit_per_s / 1e6:.4g} Mbit/s"
+        )
+        return f"{self.flows} flows, {trips}, {rate}"
+
+    def round_trip_classes(self, queueing_s: float = 0.0) -> list[tuple[int, float]]:
+        """(number of flows, base round trip in s) per class, covering every active flow.
+
+        Flows of nearly equal round-trip time form one class, at its mean. Flows that gave no
+        sample yet are spread over the classes in proportion. Empty when nothing is known.
+
+        Args:
+            queueing_s: the usual queueing delay; the larger it is against the differences
+                between base round trips, the less they matter.
+        """
+        if not self.base_rtts_s or self.flows == 0:
+            return []
+        groups = _split(list(self.base_rtts_s), queueing_s, _MOST_CLASSES)
+        known = len(self.base_rtts_s)
+        shares = [self.flows * len(group) / known for group in groups]
+        counts = _rounded_to_total(shares, self.flows)
+        return [
+            (count, math.fsum(group) / len(group))
+            for count, group in zip(counts, groups, strict=True)
+            if count > 0
+        ]
+
+
+def round_trip_distance(now: TrafficPicture, then: TrafficPicture, queueing_s: float) -> float:
+    """How far two distributions of round-trip times lie apart, relative to the mean then.
+
+    0 for equal ones; 0.5 when, on average, a flow is half a round trip further or nearer.
+    0 also when either is unknown.
+    """
+    if not now.base_rtts_s or not then.base_rtts_s:
+        return 0.0
+    points = [(k + 0.5) / _QUANTILES for k in range(_QUANTILES)]
+    apart = math.fsum(
+        abs(_quantile(now.base_rtts_s, at) - _quantile(then.base_rtts_s, at)) for at in points
+    )
+    mean_then = math.fsum(then.base_rtts_s) / len(then.base_rtts_s)
+    return apart / _QUANTILES / (mean_then + queueing_s)
+
+
+def _quantile(ascending: tuple[float, ...], share: float) -> float:
+    return ascending[min(int(share * len(ascending)), len(ascending) - 1)]
+
+
+def _split(ascending: list[float], queueing_s: float, most: int) -> list[list[float]]:
+    """Cut at the widest relative gap until every group is one class or ``most`` is reached."""
+    groups = [ascending]
+    while len(groups) < most:
+        widest = max(groups, key=lambda g: (g[-1] + queueing_s) / (g[0] + queueing_s))
+        if (widest[-1] + queueing_s) / (widest[0] + queueing_s) <= _ONE_CLASS:
+            break
+        gaps = [
+            (widest[i + 1] + queueing_s) / (widest[i] + queueing_s) for i in range(len(widest) - 1)
+        ]
+        cut = gaps.index(max(gaps)) + 1
+        at = groups.index(widest)
+        groups[at : at + 1] = [widest[:cut], widest[cut:]]
+    return groups
+
+
+def _rounded_to_total(shares: list[float], total: int) -> list[int]:
+    """Whole numbers near ``shares`` that add up to ``total`` (largest remainders first)."""
+    counts = [math.floor(share) for share in shares]
+    by_remainder = sorted(range(len(shares)), key=lambda i: counts[i] - shares[i])
+    for i in by_remainder[: total - sum(counts)]:
+        counts[i] += 1
+    return counts

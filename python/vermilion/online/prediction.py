@@ -1,0 +1,115 @@
+"""What a model says of a setting: the same few numbers that can be measured on the network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
+    from vermilion.simulate.statistics import Interval
+
+_MOST_CORRELATED = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One simulated run of a model under one setting.
+
+    Attributes:
+        mean: mean instantaneous queue, packets.
+        sd: its standard deviation, packets.
+        utilization: share of the link's capacity used, 0 to 1.
+        signal_rate: drops and marks per packet that arrived.
+    """
+
+    mean: float
+    sd: float
+    utilization: float
+    signal_rate: float
+
+    def deviation(self, target: float) -> float:
+        """Mean squared deviation of the instantaneous queue from ``target``, packets squared."""
+        return self.sd**2 + (self.mean - target) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A setting and what happened under it, once per seed.
+
+    Attributes:
+        setting: the parameters that differ between settings, in their tables' units.
+        outcomes: one per seed; settings compared with each other share their seeds.
+    """
+
+    setting: Mapping[str, float]
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def mean(self) -> Interval:
+        """The mean queue, packets."""
+        return _interval([outcome.mean for outcome in self.outcomes])
+
+    @property
+    def sd(self) -> Interval:
+        """The queue's standard deviation, packets."""
+        return _interval([outcome.sd for outcome in self.outcomes])
+
+    @property
+    def utilization(self) -> Interval:
+        """The share of the capacity used."""
+        return _interval([outcome.utilization for outcome in self.outcomes])
+
+    def deviation(self, target: float) -> Interval:
+        """The mean squared deviation from ``target``, packets squared."""
+        return _interval([outcome.deviation(target) for outcome in self.outcomes])
+
+
+def outcome_of(result: Result, link: str) -> Outcome:
+    """The outcome that a simulated run measured on a link."""
+    total = result.link(link).total
+    queue = total["queue_packets"]
+    return Outcome(
+        mean=queue["mean"],
+        sd=queue["sd"],
+        utilization=total["utilization"],
+        signal_rate=total.get("drop_rate", 0.0) + total.get("mark_rate", 0.0),
+    )
+
+
+def queue_noise(model: Scenario, link: str, seeds: Sequence[int]) -> float:
+    """How far one second of observation strays by chance from the mean queue, in packets.
+
+    Successive queue lengths are far from independent, and with long round trips even
+    successive one-second means are not; a sequential test that adds them up needs the
+    standard deviation that independent observations would need to have the same sums. With a
+    first-order autocorrelation r of the one-second means it is sd * sqrt((1 + r) / (1 - r)).
+    """
+    import numpy as np
+
+    from vermilion.simulate import run
+
+    deviations = []
+    products = []
+    for seed in seeds:
+        series = run(model, seed=seed, probe_interval_s=0.1).series(link)
+        kept = series["queue_packets"][series["time_s"] > model.warm_up]
+        seconds = kept[: len(kept) // 10 * 10].reshape(-1, 10).mean(axis=1)
+        apart = seconds - seconds.mean()
+        deviations.append(apart)
+        products.append(apart[1:] * apart[:-1])
+    variance = float(np.square(np.concatenate(deviations)).mean())
+    if variance == 0.0:
+        return 0.0
+    # The means of short runs bias r low; negative ones are chance.
+    r = min(max(float(np.concatenate(products).mean()) / variance, 0.0), _MOST_CORRELATED)
+    return float(np.sqrt(variance * (1 + r) / (1 - r)))
+
+
+def _interval(values: Sequence[float]) -> Interval:
+    from vermilion.simulate.statistics import mean_interval
+
+    return mean_interval(values)

@@ -1,0 +1,108 @@
+"""Running the controller against a simulated network, beside the same network left alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeGuard
+
+from vermilion.online.controller import Controller
+from vermilion.online.journal import Journal
+from vermilion.online.pacing import FixedPace, MeasuredPace
+from vermilion.online.planner import SearchPlanner
+from vermilion.online.policy import DEADLINE_S, Policy
+from vermilion.online.record import OnlineRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from vermilion.online.record import Decision
+    from vermilion.routers.base import ParameterValue
+    from vermilion.routers.simulated import SimulatedRouter
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
+
+PROBE_INTERVAL_S = 0.05
+"""Between the points of both networks' time series."""
+
+FIXED_EVALUATIONS = 250
+"""Settings tried per search where runs must repeat exactly, unless told otherwise."""
+
+
+def run_online(
+    scenario: Scenario,
+    *,
+    seed: int = 1,
+    journal_path: Path | None = None,
+    on_event: Callable[[Decision], object] | None = None,
+    clock: Literal["measured", "fixed"] = "measured",
+    deadline_s: float = DEADLINE_S,
+    evaluations: int = FIXED_EVALUATIONS,
+) -> OnlineRun:
+    """Keep a simulated network tuned, and run the same network untouched.
+
+    Args:
+        scenario: the network, with a ``[tuning]`` section: the operator's policy. Of the rest
+            the controller gets the link's configuration and nothing else.
+        seed: the networks' hidden seed.
+        journal_path: where to keep the journal; ``None`` keeps none.
+        on_event: told of every decision as it is made.
+        clock: "measured" charges the network the wall time that searches really take;
+            "fixed" charges the deadline and tries a fixed number of settings, so that the
+            same call gives the same run on every machine.
+        deadline_s: how long a search may take, in the network's time.
+        evaluations: settings tried per search where ``clock`` is "fixed".
+
+    Raises:
+        ScenarioError: the policy is missing or cannot be pursued on line.
+        JournalError: the file cannot be used as a journal.
+    """
+    from vermilion import _core, simulate
+    from vermilion.routers.simulated import SimulatedRouter
+
+    policy = Policy.of_scenario(scenario, deadline_s)
+    router = SimulatedRouter(scenario.core_json(PROBE_INTERVAL_S), policy.link, seed)
+    fixed = clock == "fixed"
+    planner = SearchPlanner(
+        router.configuration, policy, evaluations=evaluations if fixed else None
+    )
+    with Journal(
+        journal_path,
+        version=_core.VERSION,
+        title=scenario.title,
+        router=router.kind,
+        link=policy.link,
+        discipline=router.configuration.discipline,
+        target_packets=policy.target_packets,
+    ) as journal:
+        controller = Controller(
+            router, policy, planner, FixedPace() if fixed else MeasuredPace(), journal, on_event
+        )
+        controller.run(scenario.duration)
+    return OnlineRun(
+        scenario=scenario,
+        seed=seed,
+        link=policy.link,
+        target_packets=policy.target_packets,
+        parameters=policy.parameters,
+        decisions=tuple(controller.log.decisions),
+        settings=tuple(
+            (time_s, {name: float(v) for name, v in values.items() if _is_number(v)})
+            for time_s, values in controller.log.settings
+        ),
+        tuned=_outcome(router, seed),
+        reference=simulate.run(scenario, seed=seed, probe_interval_s=PROBE_INTERVAL_S),
+    )
+
+
+def _is_number(value: ParameterValue) -> TypeGuard[float]:
+    """Whether a parameter is a number: neither a switch, a choice nor automatic."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _outcome(router: SimulatedRouter, seed: int) -> Result:
+    """What the controlled network measured."""
+    from vermilion import _core
+    from vermilion.simulate.result import result_of
+
+    text, series = router.result()
+    return result_of(text, seed=seed, version=_core.VERSION, timing={}, series=series)

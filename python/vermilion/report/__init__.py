@@ -1,0 +1,12 @@
+"""Pictures and self-contained HTML pages of what was simulated, tuned and decided.
+
+A page is one file: its figures are inline SVG, its styles are in its head, and it fetches
+nothing. The same runs give the same bytes. The drawing libraries are loaded when a page is
+made, not when this package is imported.
+"""
+
+from __future__ import annotations
+
+from vermilion.report.online import online_report
+
+__all__ = ["online_report"]

@@ -1,0 +1,97 @@
+"""What happened in an on-line run, in plain words that follow from its numbers alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.report.events import events_of
+from vermilion.report.numbers import percent, seconds, significant
+from vermilion.scenario import RATE, format_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.online.record import OnlineRun
+    from vermilion.report.phases import Phase
+    from vermilion.simulate.statistics import RatioInterval
+
+
+def sentences(runs: Sequence[OnlineRun], phases: Sequence[Phase]) -> list[str]:
+    """One sentence per thing worth saying, in the order in which a reader asks.
+
+    Args:
+        runs: one scenario over several seeds; the first is the one that is drawn.
+        phases: its phases over all of them.
+    """
+    return [
+        _set_up(runs[0]),
+        _controller(runs),
+        *(_phase(phase, runs[0].target_packets) for phase in phases),
+    ]
+
+
+def gain_in_words(gain: RatioInterval | None) -> str:
+    """How the deviations compare: "7.1 times smaller (6.2 to 8)".
+
+    An interval that contains 1 is said not to be significant.
+    """
+    if gain is None:
+        return "not comparable"
+    larger = gain.mean < 1
+    times = 1 / gain.mean if larger else gain.mean
+    words = f"{significant(times, 2)} times {'larger' if larger else 'smaller'}"
+    if gain.low is None or gain.high is None:
+        return words
+    ends = sorted((1 / gain.low, 1 / gain.high) if larger else (gain.low, gain.high))
+    caveat = ", not significant" if gain.low <= 1 <= gain.high else ""
+    return f"{words} ({significant(ends[0], 2)} to {significant(ends[1], 2)}{caveat})"
+
+
+def _set_up(run: OnlineRun) -> str:
+    link = run.scenario.links[run.link]
+    return (
+        f"The queue before the link {run.link} ({format_quantity(link.rate, RATE)}) is managed by "
+        f"{link.queue.discipline}. Two copies of the network carry the same traffic from the same "
+        f"seed: in one nobody touches the setting of the queue, in the other Vermilion watches "
+        f"what a router can export and keeps the setting such that the queue stays at "
+        f"{run.target_packets:g} packets."
+    )
+
+
+def _controller(runs: Sequence[OnlineRun]) -> str:
+    events = events_of(runs[0])
+    words = (
+        f"In the run drawn here (seed {runs[0].seed}) it noticed "
+        f"{_counted(len(events.detected), 'change of conditions', 'changes of conditions')} and "
+        f"put {_counted(len(events.applied), 'new setting', 'new settings')} in force"
+    )
+    if events.applied:
+        words += f", the first at {seconds(events.applied[0])}"
+    back = len(events.rolled_back)
+    if back:
+        return f"{words}; {_counted(back, 'was', 'were')} rolled back."
+    return f"{words}; none had to be rolled back." if events.applied else f"{words}."
+
+
+def _phase(phase: Phase, target_packets: float) -> str:
+    words = f"Phase {phase.number} ({phase.traffic}): "
+    standard, tuned = phase.standard, phase.tuned
+    if (before := standard["mean"]) is not None and (after := tuned["mean"]) is not None:
+        words += (
+            f"the mean queue is {significant(after.mean)} packets instead of "
+            f"{significant(before.mean)} (target {target_packets:g}), "
+        )
+    if phase.gain is not None:
+        words += f"its mean squared deviation from the target {gain_in_words(phase.gain)}, "
+    if (before := standard["utilization"]) is not None and (
+        after := tuned["utilization"]
+    ) is not None:
+        share, former = percent(after.mean), percent(before.mean)
+        words += f"utilisation {share} " + (
+            "in both" if share == former else f"instead of {former}"
+        )
+    return words.rstrip(", ") + "."
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"

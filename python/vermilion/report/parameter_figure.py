@@ -1,0 +1,65 @@
+"""How one parameter of a queue moved while the network was kept tuned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.report import drawing
+from vermilion.report.numbers import significant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.scenario import Parameter
+
+_WIDTH_IN = 4.7
+_HEIGHT_IN = 2.2
+_MARGIN = 1.8  # a factor beyond the extremes of a logarithmic axis
+
+
+def parameter_figure(
+    parameter: Parameter,
+    steps: Sequence[tuple[float, float]],
+    end_s: float,
+    *,
+    name: str,
+) -> str:
+    """One parameter over time, beside the value it had at first, as an SVG element.
+
+    Args:
+        parameter: its row in the discipline's table: unit and scale.
+        steps: (from when, which value), in order of time; the first is the standard value.
+        end_s: where the time axis ends.
+        name: unique in the page.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    times = [time for time, _ in steps] + [end_s]
+    values = [value for _, value in steps] + [steps[-1][1]]
+    title = parameter.name.replace("_", " ")
+    with drawing.style():
+        figure = Figure(figsize=(_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+        axes = figure.subplots()
+        axes.axhline(values[0], color=drawing.GREY, linewidth=1.2, linestyle=(0, (5, 3)))
+        axes.step(times, values, where="post", color=drawing.GREEN, linewidth=2.0)
+        axes.plot(times[1:-1], values[1:-1], "D", color=drawing.GREEN, markersize=4.5)
+        if parameter.scale == "log" and min(values) > 0:
+            axes.set_yscale("log")
+            axes.set_ylim(min(values) / _MARGIN, max(values) * _MARGIN)
+            # Within two decades a label at each power of ten would leave the axis almost bare.
+            narrow = max(values) < 30 * min(values)
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+            axes.yaxis.set_minor_formatter(NullFormatter())
+        else:
+            axes.set_ylim(0, 1.15 * max(values) or 1.0)
+        axes.set_xlim(0, end_s)
+        axes.set_title(title)
+        axes.set_ylabel("" if parameter.unit == "1" else parameter.unit)
+        axes.set_xlabel("time (s)")
+    description = (
+        f"{title} over time: {significant(values[0])} at first, "
+        f"{significant(values[-1])} at the end, {len(steps) - 1} changes."
+    )
+    return drawing.svg(figure, name=name, description=description)

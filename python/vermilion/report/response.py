@@ -1,0 +1,68 @@
+"""How soon the controller answered each change of conditions.
+
+The report may know what the controller may not: when the scenario changed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vermilion.report.events import events_of
+from vermilion.simulate.statistics import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.online.record import OnlineRun
+    from vermilion.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The controller's answer to one change, over all seeds.
+
+    Attributes:
+        at_s: when the change began, in seconds.
+        detected: seconds from then until it was noticed; ``None`` if it never was.
+        applied: seconds from then until a new setting was in force, likewise.
+    """
+
+    at_s: float
+    detected: Interval | None
+    applied: Interval | None
+
+
+def responses_of(runs: Sequence[OnlineRun]) -> tuple[Response, ...]:
+    """One entry per change of the scenario, answered before the next change or not at all."""
+    instants = _instants_of_change(runs[0].scenario)
+    ends = [*instants[1:], float("inf")]
+    events = [events_of(run) for run in runs]
+    return tuple(
+        Response(
+            begin,
+            _delays([each.detected for each in events], begin, end),
+            _delays([each.applied for each in events], begin, end),
+        )
+        for begin, end in zip(instants, ends, strict=True)
+    )
+
+
+def _instants_of_change(scenario: Scenario) -> list[float]:
+    """When flows begin to start or stop after the beginning, or anything else changes."""
+    core = json.loads(scenario.core_json())
+    instants = {change["at_ns"] for change in core["changes"]}
+    for group in core["flows"]:
+        instants |= {group[key][0] for key in ("start_ns", "stop_ns") if group[key] is not None}
+    return [instant / 1e9 for instant in sorted(instants) if 0 < instant < core["duration_ns"]]
+
+
+def _delays(times_by_run: Sequence[tuple[float, ...]], begin: float, end: float) -> Interval | None:
+    """From a change until the first event after it, over the runs that had one."""
+    delays = [
+        min(after) - begin
+        for times in times_by_run
+        if (after := [time for time in times if begin <= time < end])
+    ]
+    return mean_interval(delays) if delays else None

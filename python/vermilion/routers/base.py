@@ -1,0 +1,130 @@
+"""The one interface to a managed queue.
+
+Whatever is under control (a simulated network, a Linux queueing discipline reached by
+netlink, a switch reached by SNMP) is a :class:`ManagedQueue`. The controller in
+:mod:`vermilion.online` knows nothing else about it. The interface therefore holds only
+what real equipment can export (cumulative counters and the current backlog), what a
+passive monitor beside it can add (the number of flows, round-trip samples), what the
+operator configured (name, discipline, propagation delay), and two verbs: ``apply`` new
+parameters and ``wait`` until a moment of the network's own time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+ParameterValue: TypeAlias = float | bool | str | None
+"""A discipline parameter: a number, a switch, a choice, or ``None`` for "automatic"."""
+
+
+class RouterError(Exception):
+    """A router refused a request or gave an answer that makes no sense.
+
+    The text is one message that names what was asked and what would be accepted. After a
+    refused :meth:`ManagedQueue.apply` nothing has changed.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A router's counters at one moment; all but the backlog are cumulative.
+
+    Attributes:
+        time_s: the network's own time of the reading, in seconds.
+        backlog_packets: packets waiting, without the one in transmission.
+        backlog_bytes: bytes waiting, likewise.
+        forwarded_packets: packets sent since the router's counters began.
+        forwarded_bytes: bytes sent, likewise.
+        drops: packets dropped, for whatever reason.
+        marks: packets marked (ECN congestion experienced).
+    """
+
+    time_s: float
+    backlog_packets: int
+    backlog_bytes: int
+    forwarded_packets: int
+    forwarded_bytes: int
+    drops: int
+    marks: int
+
+
+@dataclass(frozen=True, slots=True)
+class RttSamples:
+    """Round-trip samples that a passive monitor took since it was last asked.
+
+    Attributes:
+        flows: which flow each sample belongs to; any stable integer (say, a hash of the
+            connection's addresses and ports).
+        seconds: the samples, in seconds, queueing included.
+    """
+
+    flows: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkConfiguration:
+    """What the operator configured, and nothing about the traffic.
+
+    Attributes:
+        link: the link's name.
+        discipline: the name of its queue discipline.
+        delay_s: its one-way propagation delay after the queue, in seconds.
+    """
+
+    link: str
+    discipline: str
+    delay_s: float
+
+
+class ManagedQueue(ABC):
+    """One queue of one router, and the traffic monitor beside it.
+
+    Life cycle: :meth:`wait` lets the network's time pass; between waits the state may be
+    read any number of times and :meth:`apply` may change the parameters. Time never goes
+    back. Counters may (a router restarts): the reader must cope.
+    """
+
+    kind: ClassVar[str]
+    """The kind's name in the registry."""
+
+    @property
+    @abstractmethod
+    def configuration(self) -> LinkConfiguration:
+        """The link's static configuration."""
+
+    @abstractmethod
+    def read(self) -> Reading:
+        """The counters now."""
+
+    @abstractmethod
+    def active_flows(self) -> int:
+        """The number of flows that have begun and not ended (connection tracking)."""
+
+    @abstractmethod
+    def rtt_samples(self) -> RttSamples:
+        """The round-trip samples since the last call."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Every discipline parameter now in force, by its name in the parameter table."""
+
+    @abstractmethod
+    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """Put ``parameters`` in force, merged over the present ones: all of them or none.
+
+        Raises:
+            RouterError: the router refused; the parameters in force are what they were.
+        """
+
+    @abstractmethod
+    def wait(self, until_s: float) -> None:
+        """Return when the network's time has reached ``until_s`` (at once if it has passed)."""

@@ -1,0 +1,117 @@
+"""A simulated network behind the interface of a real router.
+
+The network runs a scenario with a seed of its own that the controller never learns. Its
+clock moves only in :meth:`SimulatedRouter.wait`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+from vermilion.routers.base import (
+    LinkConfiguration,
+    ManagedQueue,
+    ParameterValue,
+    Reading,
+    RttSamples,
+    RouterError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_NS_PER_S = 1_000_000_000
+
+
+class SimulatedRouter(ManagedQueue):
+    """One link of a running simulation."""
+
+    kind: ClassVar[str] = "simulated"
+
+    def __init__(self, core_scenario: str, link: str, seed: int) -> None:
+        """Start the network at time 0.
+
+        Args:
+            core_scenario: the scenario as the core reads it (``Scenario.core_json()``).
+            link: the name of the link under control.
+            seed: the network's hidden seed.
+
+        Raises:
+            RouterError: the scenario has no such link.
+        """
+        from vermilion import _core
+
+        scenario = json.loads(core_scenario)
+        found = [entry for entry in scenario["links"] if entry["name"] == link]
+        if not found:
+            names = ", ".join(entry["name"] for entry in scenario["links"])
+            message = f'link "{link}" is not accepted; expected one of: {names}'
+            raise RouterError(message)
+        self._configuration = LinkConfiguration(
+            link=link,
+            discipline=found[0]["queue"]["discipline"],
+            delay_s=found[0]["delay_ns"] / _NS_PER_S,
+        )
+        self._link = link
+        self._duration_ns = int(scenario["duration_ns"])
+        self._simulation = _core.Simulation(core_scenario, seed)
+
+    @property
+    def configuration(self) -> LinkConfiguration:
+        """The link's static configuration."""
+        return self._configuration
+
+    def read(self) -> Reading:
+        """The link's counters now."""
+        counters = self._simulation.counters(self._link)
+        return Reading(
+            time_s=counters["now_ns"] / _NS_PER_S,
+            backlog_packets=counters["backlog_packets"],
+            backlog_bytes=counters["backlog_bytes"],
+            forwarded_packets=counters["forwarded_packets"],
+            forwarded_bytes=counters["forwarded_bytes"],
+            drops=counters["drops"],
+            marks=counters["marks"],
+        )
+
+    def active_flows(self) -> int:
+        """The number of flows that have begun and not ended."""
+        return self._simulation.active_flows()
+
+    def rtt_samples(self) -> RttSamples:
+        """The round-trip samples since the last call."""
+        flows, nanoseconds = self._simulation.take_rtt_samples()
+        return RttSamples(flows=flows, seconds=nanoseconds / _NS_PER_S)
+
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Every discipline parameter now in force."""
+        in_force: dict[str, ParameterValue] = json.loads(
+            self._simulation.queue_parameters(self._link)
+        )
+        return in_force
+
+    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """Put ``parameters`` in force, all of them or none."""
+        from vermilion import _core
+
+        try:
+            self._simulation.set_queue(self._link, json.dumps(dict(parameters)))
+        except _core.ParameterError as refusal:
+            field, value, accepted = refusal.args
+            message = f"{field}: {value} is not accepted; expected {accepted}"
+            raise RouterError(message) from refusal
+
+    def wait(self, until_s: float) -> None:
+        """Advance the network to ``until_s``, or to its end if that comes first."""
+        self._simulation.advance(min(round(until_s * _NS_PER_S), self._duration_ns))
+
+    def result(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
+        """What the network measured up to now: (result JSON, time series per link).
+
+        For the experimenter who compares networks; a controller must not call it.
+        """
+        return self._simulation.result()

@@ -1,0 +1,195 @@
+"""The house keeps its order: arrows point down, everything derives from one place."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import vermilion
+from vermilion import _core
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "vermilion"
+
+# Which rooms a room may know. What it may know, it may know all of.
+ROOMS_BELOW = {
+    "scenario": {"_core"},
+    "simulate": {"scenario", "_core"},
+    "objectives": {"simulate", "scenario"},
+    "search": {"scenario"},
+    "tuning": {"search", "objectives", "simulate", "scenario", "_core"},
+    "routers": {"simulate", "scenario", "_core"},
+    "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
+    "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
+    "cli": {
+        "online",
+        "report",
+        "tuning",
+        "routers",
+        "search",
+        "objectives",
+        "simulate",
+        "scenario",
+        "_core",
+    },
+}
+
+CRATES_BELOW = {
+    "parameters": set(),
+    "aqm": {"parameters"},
+    "tcp": {"parameters"},
+    "netsim": {"aqm", "tcp", "parameters"},
+    "python": {"netsim", "aqm", "tcp", "parameters"},
+}
+
+HEAVY_MODULES = {"jinja2", "matplotlib", "numpy", "pint", "pydantic", "scipy"}
+
+
+def rooms():
+    return sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+
+
+def imported_rooms(file: Path) -> set[str]:
+    """The rooms of the package that a file imports, wherever in it the import stands."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "vermilion" and len(parts) > 1:
+                found.add(parts[1])
+    return found
+
+
+def test_every_room_has_its_place_in_the_house():
+    assert set(rooms()) == set(ROOMS_BELOW)
+
+
+@pytest.mark.parametrize("room", ROOMS_BELOW)
+def test_a_room_knows_only_rooms_below_it(room):
+    for file in (PACKAGE / room).rglob("*.py"):
+        upward = imported_rooms(file) - ROOMS_BELOW[room] - {room}
+        assert not upward, f"{file.relative_to(ROOT)} knows {', '.join(sorted(upward))}"
+
+
+def test_neither_table_has_a_cycle():
+    TopologicalSorter(ROOMS_BELOW).prepare()
+    TopologicalSorter(CRATES_BELOW).prepare()
+
+
+@pytest.mark.parametrize("crate", CRATES_BELOW)
+def test_a_crate_knows_only_crates_below_it(crate):
+    manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text(encoding="utf-8"))
+    known = {
+        name.removeprefix("vermilion-")
+        for table in ("dependencies", "dev-dependencies", "build-dependencies")
+        for name in manifest.get(table, {})
+        if name.startswith("vermilion-")
+    }
+    assert known <= CRATES_BELOW[crate]
+
+
+def test_every_crate_has_its_place_in_the_house():
+    assert {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")} == set(CRATES_BELOW)
+
+
+@pytest.mark.parametrize("discipline", [entry["name"] for entry in json.loads(_core.disciplines())])
+def test_every_discipline_has_its_test_vectors(discipline):
+    vectors = ROOT / "tests" / "vectors" / f"{discipline}.json"
+    assert vectors.exists(), f"{vectors.relative_to(ROOT)} is missing"
+    json.loads(vectors.read_text(encoding="utf-8"))
+
+
+def test_no_vectors_are_left_of_a_discipline_that_is_gone():
+    known = {entry["name"] for entry in json.loads(_core.disciplines())}
+    known |= {entry["name"] for entry in json.loads(_core.senders())}
+    assert {path.stem for path in (ROOT / "tests" / "vectors").glob("*.json")} <= known
+
+
+def test_help_loads_no_heavy_module():
+    program = (
+        "import sys; from vermilion.cli import main\n"
+        "sys.argv = ['vermilion', '--help']\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print('loaded:', *sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    loaded = set(output.rpartition("loaded:")[2].split())
+    assert "vermilion" in loaded
+    assert not loaded & HEAVY_MODULES
+
+
+def test_importing_the_package_loads_nothing_else():
+    program = "import sys, vermilion; print(*(n for n in sys.modules if n.startswith('vermilion')))"
+    output = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert output.split() == ["vermilion"]
+
+
+def test_every_name_the_package_promises_is_there():
+    for name in vermilion.__all__:
+        assert getattr(vermilion, name) is not None
+
+
+def test_all_versions_agree():
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    version = manifest["workspace"]["package"]["version"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert version == _core.VERSION == vermilion.__version__
+    assert re.search(rf"^## \[(Unreleased|{re.escape(version)})\]", changelog, re.MULTILINE)
+
+
+def test_the_scenario_page_names_every_key_of_the_language():
+    from vermilion.scenario import model
+
+    page = (ROOT / "docs" / "scenario-language.md").read_text(encoding="utf-8")
+    for table in ("Scenario", "Link", "FlowGroup", "Change", "Tuning"):
+        for key in getattr(model, table).model_fields:
+            assert f"`{key}`" in page, f"{table}.{key}"
+
+
+def test_every_example_scenario_is_reached_by_its_name():
+    shipped = {path.stem for path in (ROOT / "scenarios").glob("*.toml")}
+    from vermilion.scenario import scenario_names
+
+    assert shipped == set(scenario_names())
+
+
+def test_no_lock_file_names_a_place_to_fetch_from():
+    for file in (ROOT / "requirements").glob("*.txt"):
+        text = file.read_text(encoding="utf-8")
+        assert "--index-url" not in text
+        assert "--extra-index-url" not in text
+        assert "--find-links" not in text
+        assert "://" not in text
+        assert text.count("--hash=sha256:") >= len(re.findall(r"^\S+==", text, re.MULTILINE))
+
+
+def test_every_direct_dependency_is_locked_and_explained():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    runtime = project["project"]["dependencies"] + project["dependency-groups"]["build"]
+    groups = project["dependency-groups"]
+    everything = runtime + groups["test"] + groups["lint"] + groups["docs"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    for lock, requirements in {"runtime": runtime, "development": everything}.items():
+        text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
+        for requirement in requirements:
+            name = re.split(r"[<>=]", requirement)[0]
+            assert re.search(rf"^{re.escape(name)}==", text, re.MULTILINE), f"{name} in {lock}.txt"
+            assert name in page

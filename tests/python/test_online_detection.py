@@ -1,0 +1,150 @@
+"""Detectors on hand-made observations: what they notice, how soon, and what they leave alone."""
+
+import math
+import random
+from dataclasses import replace
+
+from vermilion.online.detection import ConditionWatch, QueueWatch
+from vermilion.online.sampler import Sample
+from vermilion.online.picture import TrafficPicture
+
+QUEUEING_S = 0.024
+
+SIXTEEN = TrafficPicture(
+    time_s=0.0,
+    flows=16,
+    base_rtts_s=(0.028,) * 16,
+    rate_bit_per_s=10e6,
+    packet_bytes=1000.0,
+    marked_share=0.0,
+)
+
+
+def sample(time_s, backlog):
+    return Sample(
+        time_s=time_s,
+        interval_s=0.1,
+        backlog_before_packets=30,
+        backlog_packets=backlog,
+        backlog_bytes=1000 * backlog,
+        packets=125,
+        bytes=125_000,
+        drops=0,
+        marks=0,
+        active_flows=16,
+        heard_flows=16,
+        rtt_samples=125,
+        mean_rtt_s=0.052,
+    )
+
+
+def first_alarm(watch, pictures):
+    for number, picture in enumerate(pictures, start=1):
+        alarm = watch.update(replace(picture, time_s=number * 0.1))
+        if alarm is not None:
+            return alarm
+    return None
+
+
+def queue_alarms(watch, backlogs):
+    return [
+        alarm
+        for number, backlog in enumerate(backlogs, start=1)
+        if (alarm := watch.update(sample(number * 0.1, backlog)))
+    ]
+
+
+def noise_of(sd, correlation_s):
+    """The long-run standard deviation of the one-second means of that queue."""
+    r = math.exp(-0.1 / correlation_s)
+    return sd * math.sqrt((1 + r) / (1 - r)) / math.sqrt(10)
+
+
+def wandering_queue(mean, sd, seconds, correlation_s, seed):
+    """A first-order autoregressive backlog, cut off at empty."""
+    coins = random.Random(seed)
+    keep = math.exp(-0.1 / correlation_s)
+    state = 0.0
+    for _ in range(round(seconds / 0.1)):
+        state = keep * state + math.sqrt(1 - keep**2) * coins.gauss(0, sd)
+        yield max(0, round(mean + state))
+
+
+def test_a_flow_more_in_sixteen_is_no_new_situation():
+    assert (
+        first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), [replace(SIXTEEN, flows=17)] * 100) is None
+    )
+
+
+def test_forty_eight_flows_arriving_over_a_second_are_noticed_within_four_tenths():
+    ramp = [replace(SIXTEEN, flows=16 + round(4.8 * step)) for step in range(1, 11)]
+    alarm = first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), ramp)
+    assert alarm is not None
+    assert alarm.watcher == "flows"
+    assert alarm.time_s <= 0.4
+    assert alarm.reason == "16 flows have become 30"
+
+
+def test_one_flow_leaving_a_pair_is_noticed():
+    pair = replace(SIXTEEN, flows=2, base_rtts_s=(0.028, 0.028))
+    alarm = first_alarm(
+        ConditionWatch(pair, QUEUEING_S), [replace(pair, flows=1, base_rtts_s=(0.028,))] * 5
+    )
+    assert alarm is not None
+    assert alarm.watcher == "flows"
+
+
+def test_a_flow_count_that_flickers_is_no_change():
+    flicker = [replace(SIXTEEN, flows=flows) for flows in (20, 20, 16) * 100]
+    assert first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), flicker) is None
+
+
+def test_a_mixture_that_drifts_is_noticed_at_the_second_flow_replaced_of_sixteen():
+    one = replace(SIXTEEN, base_rtts_s=(0.028,) * 15 + (0.180,))
+    two = replace(SIXTEEN, base_rtts_s=(0.028,) * 14 + (0.180,) * 2)
+    assert first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), [one] * 100) is None
+    alarm = first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), [two] * 10)
+    assert alarm is not None
+    assert alarm.watcher == "round-trip"
+    assert "28 ms has become 47 ms" in alarm.reason
+
+
+def test_noise_of_the_round_trip_estimates_is_no_change():
+    coins = random.Random(1)
+    noisy = [
+        replace(SIXTEEN, base_rtts_s=tuple(sorted(coins.gauss(0.028, 0.002) for _ in range(16))))
+        for _ in range(36_000)
+    ]
+    assert first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), noisy) is None
+
+
+def test_a_slower_link_is_noticed_with_both_rates_in_the_reason():
+    alarm = first_alarm(
+        ConditionWatch(SIXTEEN, QUEUEING_S), [replace(SIXTEEN, rate_bit_per_s=6e6)] * 3
+    )
+    assert alarm is not None
+    assert alarm.watcher == "rate"
+    assert alarm.reason == "the service rate has gone from 10 to 6 Mbit/s"
+
+
+def test_a_constant_load_raises_no_alarm_in_an_hour():
+    watch = QueueWatch(predicted_mean=30, noise=noise_of(5, 0.3), target=30)
+    assert queue_alarms(watch, wandering_queue(30, 5, 3600, 0.3, seed=1)) == []
+
+
+def test_a_wildly_swinging_queue_that_the_model_predicted_raises_no_alarm_in_an_hour():
+    watch = QueueWatch(predicted_mean=27, noise=noise_of(13, 0.8), target=30)
+    assert queue_alarms(watch, wandering_queue(27, 13, 3600, 0.8, seed=2)) == []
+
+
+def test_a_queue_that_leaves_the_prediction_is_noticed_within_seconds():
+    watch = QueueWatch(predicted_mean=30, noise=2.0, target=30)
+    alarms = queue_alarms(watch, wandering_queue(45, 4, 10, 0.3, seed=3))
+    assert alarms[0].watcher == "queue"
+    assert alarms[0].time_s <= 3.0
+    assert "above the 30.0 packets the model predicted" in alarms[0].reason
+
+
+def test_an_error_the_outer_correction_handles_is_left_to_it():
+    watch = QueueWatch(predicted_mean=30, noise=1.0, target=30)
+    assert queue_alarms(watch, wandering_queue(32.5, 2, 600, 0.3, seed=4)) == []

@@ -1,0 +1,122 @@
+"""The journal: complete, readable by anybody, and safe from crashes."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from vermilion.online.journal import Journal, JournalError
+from vermilion.online.sampler import Sample
+from vermilion.online.record import Decision
+
+ABOUT = {
+    "version": "0.1.0",
+    "title": "Varying load",
+    "router": "simulated",
+    "link": "bottleneck",
+    "discipline": "red",
+    "target_packets": 30.0,
+}
+
+SAMPLE = Sample(
+    time_s=0.1,
+    interval_s=0.1,
+    backlog_before_packets=30,
+    backlog_packets=31,
+    backlog_bytes=31_000,
+    packets=125,
+    bytes=125_000,
+    drops=2,
+    marks=1,
+    active_flows=16,
+    heard_flows=0,
+    rtt_samples=0,
+    mean_rtt_s=None,
+)
+
+
+def rows(path, query):
+    with sqlite3.connect(path) as database:
+        return database.execute(query).fetchall()
+
+
+def test_everything_written_can_be_read_with_any_sqlite_client(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    with Journal(path, **ABOUT) as journal:
+        journal.sample(SAMPLE)
+        journal.decision(Decision(0.1, "kept", "nothing is better", {"advantage": 0.5}))
+        journal.setting(0.0, {"weight": 0.002, "gentle": False})
+    assert rows(path, "SELECT time_s, backlog_packets, drops, mean_rtt_s FROM sample") == [
+        (0.1, 31, 2, None)
+    ]
+    [(kind, reason, details)] = rows(path, "SELECT kind, reason, details FROM decision")
+    assert (kind, reason, json.loads(details)) == ("kept", "nothing is better", {"advantage": 0.5})
+    [(parameters,)] = rows(path, "SELECT parameters FROM setting")
+    assert json.loads(parameters) == {"weight": 0.002, "gentle": False}
+    assert rows(path, "SELECT link, target_packets, ended FROM run") == [("bottleneck", 30.0, 1)]
+
+
+def test_a_journal_holds_several_runs(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    for _ in range(2):
+        with Journal(path, **ABOUT) as journal:
+            journal.sample(SAMPLE)
+    assert rows(path, "SELECT run FROM sample ORDER BY run") == [(1,), (2,)]
+
+
+def test_a_killed_controller_leaves_a_whole_journal_that_says_it_did_not_end(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    program = textwrap.dedent(
+        f"""
+        import os, signal
+        from dataclasses import replace
+        from pathlib import Path
+        from vermilion.online.journal import Journal
+        from vermilion.online.sampler import Sample
+        journal = Journal(Path({str(path)!r}), **{ABOUT!r})
+        sample = {SAMPLE!r}
+        for number in range(50):
+            journal.sample(replace(sample, time_s=0.1 * number))
+        os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", program], check=False, env=os.environ, capture_output=True
+    )
+    assert killed.returncode < 0
+    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(path, "SELECT count(*) FROM sample") == [(50,)]
+    assert rows(path, "SELECT ended FROM run") == [(0,)]
+
+
+def test_an_error_during_the_run_is_not_recorded_as_an_orderly_end(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    with pytest.raises(RuntimeError), Journal(path, **ABOUT):
+        raise RuntimeError
+    assert rows(path, "SELECT ended FROM run") == [(0,)]
+
+
+def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes, " * 100)
+    with pytest.raises(JournalError, match="notes.txt is not accepted"):
+        Journal(path, **ABOUT)
+    assert path.read_text().startswith("these are my notes")
+
+
+def test_another_programs_database_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE precious (x)")
+    with pytest.raises(JournalError, match="schema version 0"):
+        Journal(path, **ABOUT)
+    assert rows(path, "SELECT name FROM sqlite_master") == [("precious",)]
+
+
+def test_a_directory_is_refused_with_its_name(tmp_path):
+    with pytest.raises(JournalError, match="expected a writable SQLite file"):
+        Journal(tmp_path, **ABOUT)

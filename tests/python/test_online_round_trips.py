@@ -1,0 +1,80 @@
+"""Base round-trip times recovered from samples that include queueing."""
+
+import random
+
+import numpy as np
+import pytest
+
+from vermilion.online.round_trips import BaseRoundTrips
+from vermilion.routers.base import RttSamples
+
+RATE = 10e6
+PACKET = 1000.0
+TRANSMISSION_S = 0.0008
+
+
+def samples(pairs):
+    return RttSamples(
+        flows=np.array([flow for flow, _ in pairs], dtype=np.int64),
+        seconds=np.array([seconds for _, seconds in pairs]),
+    )
+
+
+def observed(base_by_flow, queue_s, intervals, seed=1):
+    """Flows sampled under a queueing delay that moves: 8 samples per flow and interval."""
+    coins = random.Random(seed)
+    trips = BaseRoundTrips()
+    for step in range(intervals):
+        time_s = 0.1 * (step + 1)
+        trips.note_backlog(time_s, queue_s(time_s) * RATE / 8)
+        seen = []
+        for flow, base in base_by_flow.items():
+            for _ in range(8):
+                acknowledged = time_s - coins.uniform(0, 0.1)
+                waited = queue_s(acknowledged - base / 2)
+                seen.append((flow, base + waited + TRANSMISSION_S))
+        trips.update(time_s, 0.1, samples(seen), RATE, PACKET)
+    return trips
+
+
+def test_a_steady_queue_is_subtracted_exactly():
+    trips = observed({1: 0.028, 2: 0.180}, lambda _: 0.024, intervals=10)
+    assert trips.estimates(2) == pytest.approx([0.028, 0.180])
+
+
+def test_a_swinging_queue_leaves_an_error_of_a_few_per_cent():
+    def queue(time_s):
+        return 0.024 * (1 + 0.8 * np.sin(2 * np.pi * time_s / 0.9))
+
+    trips = observed(dict.fromkeys(range(8), 0.028), queue, intervals=30)
+    assert trips.estimates(8) == pytest.approx([0.028] * 8, rel=0.08)
+
+
+def test_of_more_flows_than_are_active_the_ones_seen_last_count():
+    trips = observed({1: 0.028, 2: 0.028}, lambda _: 0.0, intervals=10)
+    for step in range(10, 20):
+        trips.note_backlog(0.1 * (step + 1), 0)
+        trips.update(0.1 * (step + 1), 0.1, samples([(3, 0.18 + TRANSMISSION_S)]), RATE, PACKET)
+    assert trips.estimates(1) == pytest.approx([0.180])
+    assert len(trips.estimates(3)) == 3
+
+
+def test_a_flow_silent_for_long_is_forgotten():
+    trips = observed({1: 0.028}, lambda _: 0.0, intervals=5)
+    trips.note_backlog(20.0, 0)
+    trips.update(20.0, 0.1, samples([]), RATE, PACKET)
+    assert trips.estimates(10) == []
+
+
+def test_no_estimate_exceeds_the_shortest_sample():
+    trips = BaseRoundTrips()
+    trips.note_backlog(0.1, 0)
+    trips.update(0.1, 0.1, samples([(1, 0.050), (1, 0.030)]), RATE, PACKET)
+    assert trips.estimates(1) == pytest.approx([0.030 - TRANSMISSION_S])
+
+
+def test_noise_never_makes_a_round_trip_negative():
+    trips = BaseRoundTrips()
+    trips.note_backlog(0.1, 0.5 * RATE / 8)
+    trips.update(0.1, 0.1, samples([(1, 0.010)]), RATE, PACKET)
+    assert trips.estimates(1)[0] > 0.0
