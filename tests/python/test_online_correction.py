@@ -1,53 +1,88 @@
 """The outer loop that removes the model's bias, and its bounds."""
 
+import random
+
 import pytest
 
 from vermilion.online.correction import OuterCorrection
 
-
-def test_a_bias_that_does_not_matter_is_not_learned():
-    correction = OuterCorrection(30)
-    assert not correction.learn(measured=31.4, half_width=0.1, predicted=30)
-    assert correction.internal_target == 30
+TARGET = 30.0
 
 
-def test_a_bias_that_may_be_chance_is_not_learned():
-    correction = OuterCorrection(30)
-    assert not correction.learn(measured=36, half_width=7, predicted=30)
-    assert correction.internal_target == 30
+def settled(correction, bias, seconds, noise=2.0, seed=1):
+    """Let a network that stands ``bias`` above its model be watched; searches it led to."""
+    coins = random.Random(seed)
+    searches = 0
+    for _ in range(round(seconds / 2)):
+        predicted = TARGET - correction.packets  # the model does what it is asked
+        measured = predicted + bias + coins.gauss(0, noise / 2**0.5)
+        correction.learn(measured, 2.0, noise, predicted)
+        if correction.due:
+            searches += 1
+            correction.tuned(correction.internal_target)
+    return searches
+
+
+def test_a_model_without_bias_leads_to_few_needless_searches_an_hour():
+    searches = [settled(OuterCorrection(TARGET), 0.0, 3600, seed=seed) for seed in range(20)]
+    assert sum(searches) / len(searches) <= 4
+
+
+def test_a_steady_bias_is_removed_in_a_few_searches():
+    correction = OuterCorrection(TARGET)
+    searches = settled(correction, bias=5.0, seconds=60)
+    assert correction.packets == pytest.approx(5.0, abs=1.5)
+    assert 1 <= searches <= 3
 
 
 def test_a_network_that_stands_higher_than_its_model_is_tuned_lower():
-    correction = OuterCorrection(30)
-    assert correction.learn(measured=34, half_width=1, predicted=30)
-    assert correction.internal_target == pytest.approx(30 - 0.7 * 4)
+    correction = OuterCorrection(TARGET)
+    settled(correction, bias=4.0, seconds=20)
+    assert correction.internal_target < TARGET
 
 
-def test_a_steady_bias_is_removed_in_a_few_steps_and_then_left_alone():
-    correction = OuterCorrection(30)
-    searches = 0
-    for _ in range(20):
-        predicted = correction.internal_target  # the model does what it is asked
-        searches += correction.learn(predicted + 5, half_width=0.5, predicted=predicted)
-    assert correction.bias_packets == pytest.approx(5, abs=1.5)
-    assert searches <= 3
+def test_a_noisy_queue_teaches_more_slowly_than_a_quiet_one():
+    quiet, noisy = OuterCorrection(TARGET), OuterCorrection(TARGET)
+    quiet.learn(36.0, 2.0, 1.0, TARGET)
+    noisy.learn(36.0, 2.0, 15.0, TARGET)
+    assert quiet.packets > 4.0
+    assert noisy.packets < 0.6
 
 
 def test_the_correction_never_exceeds_a_quarter_of_the_target():
-    correction = OuterCorrection(30)
-    for _ in range(20):
-        correction.learn(measured=90, half_width=1, predicted=30)
-    assert correction.internal_target == pytest.approx(22.5)
+    correction = OuterCorrection(TARGET)
+    for sign in (1, -1):
+        settled(correction, bias=60.0 * sign, seconds=600)
+        assert correction.internal_target == pytest.approx(TARGET * (1 - 0.25 * sign))
 
 
 def test_at_its_bound_it_asks_for_no_further_search():
-    correction = OuterCorrection(30)
-    asked = [correction.learn(measured=90, half_width=1, predicted=30) for _ in range(5)]
-    assert asked == [True, False, False, False, False]
+    correction = OuterCorrection(TARGET)
+    settled(correction, bias=60.0, seconds=600)
+    assert settled(correction, bias=60.0, seconds=600) == 0
 
 
-def test_half_of_the_bias_outlives_a_change_of_conditions():
-    correction = OuterCorrection(30)
-    correction.learn(measured=34, half_width=1, predicted=30)
-    correction.conditions_changed()
-    assert correction.bias_packets == pytest.approx(1.4)
+def test_what_a_drift_fails_to_deliver_is_asked_for_on_top_until_it_is_over():
+    correction = OuterCorrection(TARGET)
+    correction.conditions_drift()
+    correction.learn_shortfall(measured=24.0, seconds=2.0, noise=4.0, promised=TARGET)
+    assert correction.internal_target > TARGET + 3.0
+    correction.conditions_steady()
+    assert correction.internal_target == TARGET
+
+
+def test_without_a_drift_there_is_no_shortfall_to_learn():
+    correction = OuterCorrection(TARGET)
+    correction.learn_shortfall(measured=10.0, seconds=5.0, noise=1.0, promised=TARGET)
+    assert correction.internal_target == TARGET
+
+
+def test_a_change_of_conditions_makes_the_bias_doubtful_and_so_quicker_to_relearn():
+    sure, doubtful = OuterCorrection(TARGET), OuterCorrection(TARGET)
+    for correction in (sure, doubtful):
+        settled(correction, bias=3.0, seconds=120)
+    doubtful.conditions_changed()
+    before = sure.packets
+    for correction in (sure, doubtful):
+        correction.learn(TARGET - 3.0, 2.0, 2.0, TARGET)
+    assert abs(doubtful.packets - before) > 2 * abs(sure.packets - before)

@@ -5,8 +5,8 @@ import random
 from dataclasses import replace
 
 from vermilion.online.detection import ConditionWatch, QueueWatch
-from vermilion.online.sampler import Sample
 from vermilion.online.picture import TrafficPicture
+from vermilion.online.sampler import Sample
 
 QUEUEING_S = 0.024
 

@@ -10,8 +10,8 @@ import textwrap
 import pytest
 
 from vermilion.online.journal import Journal, JournalError
-from vermilion.online.sampler import Sample
 from vermilion.online.record import Decision
+from vermilion.online.sampler import Sample
 
 ABOUT = {
     "version": "0.1.0",
@@ -103,7 +103,7 @@ def test_an_error_during_the_run_is_not_recorded_as_an_orderly_end(tmp_path):
 def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are my notes, " * 100)
-    with pytest.raises(JournalError, match="notes.txt is not accepted"):
+    with pytest.raises(JournalError, match=r"notes\.txt is not accepted"):
         Journal(path, **ABOUT)
     assert path.read_text().startswith("these are my notes")
 

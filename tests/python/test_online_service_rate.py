@@ -58,10 +58,11 @@ def test_one_interval_with_an_unseen_idle_moment_changes_nothing():
 def test_a_queue_that_keeps_emptying_unseen_does_not_look_like_a_slower_link():
     coins = random.Random(1)
     rate = ServiceRate()
-    feed(rate, 125, intervals=50)
-    for _ in range(36_000):  # an hour of a link that idles up to a fifth of each interval
-        feed(rate, coins.randint(100, 125), backlog=3)
-        assert rate.bit_per_s > 9.3e6
+    for _ in range(36_000):  # an hour of a link that idles up to a tenth of each interval
+        feed(rate, coins.randint(112, 125), backlog=3)
+        if rate.bit_per_s is not None:
+            # The upper half of such intervals is 9.74 Mbit/s; 4 % beside it is an alarm.
+            assert rate.bit_per_s == pytest.approx(9.74e6, rel=0.04)
 
 
 def test_counting_whole_packets_does_not_look_like_a_change():

@@ -72,6 +72,7 @@ _GROWING_ROUND_TRIPS = 20.0  # until a new flow's window is what its path allows
 _LONGEST_OBSERVING_S = 8.0  # beyond its schedule, waiting for new flows to grow up
 _LEARNING_S = 2.0  # stretches of settled observation from which the model's bias is learned
 _DRIFT_HOLD_S = (5.0, 60.0)  # after a queue's drift without a cause, doubled each time
+_BEFORE_S = 5.0  # how far back the setting in force is measured before it is replaced
 _LATELY_S = (5.0, 10.0)  # how far back a drift, and a bias, are looked at
 _SETTING_CHECK_TICKS = 10  # between two looks whether somebody else has changed the setting
 
@@ -357,10 +358,15 @@ class Controller:
 
     def _apply(self, answer: Answer, state: Searching) -> None:
         previous = self._router.parameters()
-        since_s = self._conditions_since_s
+        # Longer ago, conditions may have been others without anybody noticing.
+        before = self._measured_since(max(self._conditions_since_s, self.log.now_s - _BEFORE_S))
+        target = answer.goal.target
+        deviation_before = answer.incumbent.deviation(target).mean
         if state.unverified is not None:
-            since_s = state.unverified.schedule.half_settled_s
-        before = self._measured_since(since_s)
+            # What is replaced has not proved itself: the way back leads past it.
+            previous = state.unverified.previous
+            before = state.unverified.before
+            deviation_before = state.unverified.expected.deviation_before
         try:
             self._router.apply(answer.candidate.setting)
         except RouterError as refusal:
@@ -376,10 +382,9 @@ class Controller:
             advantage_half_width=answer.verdict.advantage.half_width,
         )
         schedule = self._schedule(answer)
-        target = answer.goal.target
         verifying = Verifying(
             expected=Expectation(
-                deviation_before=answer.incumbent.deviation(target).mean,
+                deviation_before=deviation_before,
                 deviation_after=answer.candidate.deviation(target).mean,
                 mean_after=answer.candidate.mean.mean,
             ),

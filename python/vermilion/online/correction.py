@@ -32,7 +32,7 @@ NEGLIGIBLE = 0.05
 _PRIOR_SD = 0.10  # of a new model's bias
 _CHANGE_SD = 0.10  # of what a change of conditions does to the bias
 _WANDER_SD = 0.01  # of what a second does to the bias
-_SHORTFALL_SD = 0.15  # of what a step of a drift does to the shortfall
+_SHORTFALL_SD = 0.25  # of what a step of a drift does to the shortfall
 _UNMODELLED_SD = 0.05  # of a second's mean, beyond the noise the model shows
 
 

@@ -26,8 +26,8 @@ from vermilion.online.picture import round_trip_distance
 from vermilion.online.sequential import Persistence, TwoSidedCusum
 
 if TYPE_CHECKING:
-    from vermilion.online.sampler import Sample
     from vermilion.online.picture import TrafficPicture
+    from vermilion.online.sampler import Sample
 
 Watcher: TypeAlias = Literal["flows", "round-trip", "rate", "queue", "setting"]
 

@@ -33,8 +33,9 @@ class AnswerMemory:
         self, conditions: TrafficPicture, queueing_s: float, most: int
     ) -> list[dict[str, float]]:
         """The answers for the most similar conditions, the most similar first, all different."""
+        newest_first = list(self._answers)[::-1]  # among equally similar ones
         ranked = sorted(
-            reversed(self._answers), key=lambda a: condition_distance(a[0], conditions, queueing_s)
+            newest_first, key=lambda a: condition_distance(a[0], conditions, queueing_s)
         )
         found: list[dict[str, float]] = []
         for _, setting in ranked:

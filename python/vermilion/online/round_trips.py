@@ -102,7 +102,7 @@ class BaseRoundTrips:
         latest = sorted(self._flows.values(), key=lambda known: -known.last_seen_s)[:most]
         # No sample can be shorter than the base: a bound on what the median says.
         return sorted(
-            max(_SHORTEST_S, min(_weighted_median(known.base_s), min(known.shortest_s)))
+            max(_SHORTEST_S, min(_weighted_median(known.base_s), *known.shortest_s))
             for known in latest
         )
 

@@ -5,8 +5,9 @@ less. What counts is what leaves while packets wait: an interval with a backlog 
 its ends was (almost surely) busy throughout, and what it forwarded is the service rate, to
 one packet at either end. An interval in which the queue emptied unseen can only read low,
 never high; hence the estimate leans to the upper half of the recent intervals, a rise is
-believed quickly, and a fall only after several intervals in a row that agree with each other:
-a slower link reads the same every time, idle moments do not.
+believed quickly, and a fall only after several intervals in a row that agree with each other
+and kept a good backlog: a slower link reads the same every time and lets the queue grow,
+idle moments do neither.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from statistics import fmean, median
 BUSY_BACKLOG_PACKETS = 3
 """Backlog at both ends of an interval from which on it counts as busy throughout."""
 
-_REMEMBERED = 20  # busy intervals: 2 s of a busy link at 100 ms
+_REMEMBERED = 50  # busy intervals since the last change: 5 s of a busy link at 100 ms
 _FEWEST = 3  # busy intervals before a rate is named at all
 _RISE = 0.04  # relative; a link cannot send faster than it can, so small rises are real
 _RISE_HOLD = 2
 _FALL = 0.06  # relative; an unseen idle moment lowers an interval's reading by a few per cent
 _FALL_HOLD = 4
+_FALL_BACKLOG = 0.08  # of the packets of an interval: too many to have drained unseen
 _AGREEMENT = 0.03  # relative spread of intervals that agree
 _EDGE_PACKETS = 1.5  # packets cut off at an interval's ends
 
@@ -63,7 +65,8 @@ class ServiceRate:
             return
         edge = _EDGE_PACKETS / forwarded_packets
         higher = measured > known * (1 + _RISE + edge)
-        lower = measured < known * (1 - _FALL - edge)
+        deep = min(backlog_before, backlog_after) >= _FALL_BACKLOG * forwarded_packets
+        lower = deep and measured < known * (1 - _FALL - edge)
         self._higher = [*self._higher, measured] if higher else []
         self._lower = [*self._lower, measured] if lower else []
         if len(self._higher) >= _RISE_HOLD:

@@ -14,8 +14,8 @@ from vermilion.routers.base import (
     ManagedQueue,
     ParameterValue,
     Reading,
-    RttSamples,
     RouterError,
+    RttSamples,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ __all__ = [
     "ManagedQueue",
     "ParameterValue",
     "Reading",
-    "RttSamples",
     "RouterError",
+    "RttSamples",
     "router_class",
 ]

@@ -14,8 +14,8 @@ from vermilion.routers.base import (
     ManagedQueue,
     ParameterValue,
     Reading,
-    RttSamples,
     RouterError,
+    RttSamples,
 )
 
 if TYPE_CHECKING:

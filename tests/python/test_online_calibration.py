@@ -1,0 +1,55 @@
+"""Telling kinds of senders apart by what they do to a queue."""
+
+import pytest
+
+from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
+from vermilion.online.calibration import SenderBelief, SenderModel, log_likelihoods, watch
+from vermilion.online.model import build_model
+
+NEWRENO = SenderModel("newreno")
+RENO = SenderModel("reno")
+DELAYED = SenderModel("newreno", (("delayed_acknowledgements", True),))
+
+
+def samples(kind, seed, seconds=20.0):
+    seen = traffic(base_rtts_s=(0.028,) * 16)
+    scenario = build_model(CONFIGURATION, IN_FORCE, seen, kind, POLICY, 30.0, HORIZON)
+    longer = scenario.with_values({"duration": f"{5 + seconds} s"})
+    return watch(longer.core_json(), "bottleneck", seed, 5.0, 5.0 + seconds)
+
+
+@pytest.mark.parametrize("truth", [NEWRENO, RENO, DELAYED])
+def test_three_seconds_tell_reno_newreno_and_delayed_acknowledgements_apart(truth):
+    simulated = {kind: samples(kind, seed=100) for kind in (NEWRENO, RENO, DELAYED)}
+    right = 0
+    observed = samples(truth, seed=7)
+    windows = [observed[first : first + 30] for first in range(0, 180, 30)]
+    for window in windows:
+        found = log_likelihoods(window, simulated, POLICY.target_packets)
+        right += max(found, key=found.get) == truth
+    assert right >= len(windows) - 1
+
+
+def test_without_evidence_the_first_kind_is_assumed():
+    assert SenderBelief().best == NEWRENO
+
+
+def test_weak_evidence_does_not_overturn_what_is_likelier_beforehand():
+    belief = SenderBelief()
+    belief.learn({NEWRENO: -1.0, RENO: 0.0})
+    assert belief.best == NEWRENO
+
+
+def test_strong_evidence_does():
+    belief = SenderBelief()
+    belief.learn({NEWRENO: -30.0, RENO: 0.0})
+    assert belief.best == RENO
+
+
+def test_a_kind_ruled_out_is_no_longer_simulated_and_can_come_back():
+    belief = SenderBelief({NEWRENO: 0.0, RENO: -1.5})
+    belief.learn({NEWRENO: 0.0, RENO: -60.0})
+    assert belief.plausible == [NEWRENO]
+    for _ in range(20):  # nothing speaks against it any more
+        belief.learn({NEWRENO: 0.0, RENO: 0.0})
+    assert RENO in belief.plausible

@@ -1,0 +1,142 @@
+"""Models made from observation alone."""
+
+import json
+
+import pytest
+
+from vermilion.online.calibration import SenderModel
+from vermilion.online.first_guesses import first_guesses
+from vermilion.online.memory import AnswerMemory
+from vermilion.online.model import (
+    Horizon,
+    TooLittleIsKnown,
+    Traffic,
+    build_model,
+    horizon_for,
+)
+from vermilion.online.picture import TrafficPicture
+from vermilion.online.policy import Policy
+from vermilion.routers.base import LinkConfiguration
+from vermilion.scenario import ScenarioError, disciplines, load_scenario
+
+CONFIGURATION = LinkConfiguration("bottleneck", "red", 0.010)
+POLICY = Policy.of_scenario(load_scenario("varying-load"))
+IN_FORCE = {name: row.default for name, row in disciplines()["red"].parameters.items()} | {
+    "min_threshold": 15.0,
+    "max_threshold": 45.0,
+}
+HORIZON = Horizon(warm_up_s=3.0, measured_s=5.0)
+
+
+def picture(**changes):
+    known = {
+        "time_s": 10.0,
+        "flows": 16,
+        "base_rtts_s": (0.028,) * 10 + (0.180,) * 6,
+        "rate_bit_per_s": 10e6,
+        "packet_bytes": 1000.0,
+        "marked_share": None,
+    }
+    return TrafficPicture(**(known | changes))
+
+
+def traffic(**changes):
+    return Traffic.of_picture(picture(**changes), POLICY.target_packets)
+
+
+def model(seen, policy=POLICY, kind=None):
+    return build_model(
+        CONFIGURATION, IN_FORCE, seen, kind or SenderModel("newreno"), policy, 30.0, HORIZON
+    )
+
+
+def test_a_model_has_the_observed_flows_rate_and_packet_size():
+    core = json.loads(model(traffic()).core_json())
+    assert [(f["count"], f["rtt_ns"]) for f in core["flows"]] == [
+        (10, 28_000_000),
+        (6, 180_000_000),
+    ]
+    assert core["links"][0]["rate_bit_per_s"] == 10_000_000
+    assert {f["packet_size_bytes"] for f in core["flows"]} == {1000}
+    assert core["changes"] == []
+
+
+def test_a_model_has_the_parameters_in_force_not_those_of_any_scenario():
+    core = json.loads(model(traffic()).core_json())
+    in_force = core["links"][0]["queue"]["parameters"]
+    assert in_force["min_threshold"] == 15.0
+    assert in_force["limit"] == IN_FORCE["limit"]
+
+
+def test_no_round_trip_is_below_the_links_own_delay():
+    core = json.loads(model(traffic(base_rtts_s=(0.002,) * 16)).core_json())
+    assert core["flows"][0]["rtt_ns"] == 10_000_000
+
+
+def test_the_share_of_marks_decides_how_many_flows_understand_them():
+    def capable(share):
+        flows = json.loads(model(traffic(marked_share=share)).core_json())["flows"]
+        return sum(f["count"] for f in flows if f["sender"]["parameters"].get("ecn"))
+
+    assert [capable(share) for share in (None, 0.05, 0.5, 1.0)] == [0, 0, 8, 16]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"flows": 0}, "no flow is active"),
+        ({"rate_bit_per_s": None}, "not been busy long enough"),
+        ({"base_rtts_s": ()}, "no round trip has been sampled"),
+    ],
+)
+def test_too_little_knowledge_is_named(changes, words):
+    with pytest.raises(TooLittleIsKnown, match=words):
+        traffic(**changes)
+
+
+def test_a_fast_link_is_simulated_for_a_shorter_time_but_not_for_none():
+    slow = horizon_for(traffic(), 1.0, 1e7)
+    fast = horizon_for(traffic(rate_bit_per_s=1e9), 1.0, 1e7)
+    assert slow.measured_s >= 10.0
+    assert 2.0 <= fast.measured_s < slow.measured_s
+
+
+def test_a_larger_target_is_searched_in_a_larger_box():
+    far = Policy("bottleneck", 300.0, POLICY.parameters, POLICY.constraints, {})
+    path = "links.bottleneck.queue.max_threshold"
+    assert model(traffic(), far).tuning.space[path][1] == "1000.0 packets"
+
+
+def test_the_operators_own_box_comes_first():
+    path = "links.bottleneck.queue.max_threshold"
+    own = Policy("bottleneck", 300.0, POLICY.parameters, None, {path: ["20 packets", "60 packets"]})
+    assert model(traffic(), own).tuning.space[path] == ["20 packets", "60 packets"]
+
+
+def test_first_guesses_keep_the_order_of_the_thresholds():
+    for guess in first_guesses(POLICY.parameters, traffic(), 30.0):
+        assert 0 < guess["min_threshold"] < guess["max_threshold"]
+        assert 0 < guess["weight"] <= 0.1
+
+
+def test_a_discipline_with_other_knobs_gets_no_guesses():
+    assert first_guesses(("alpha", "beta"), traffic(), 30.0) == []
+
+
+def test_the_answer_for_the_most_similar_conditions_comes_first():
+    memory = AnswerMemory()
+    memory.keep(picture(flows=64), {"weight": 0.1})
+    memory.keep(picture(flows=16), {"weight": 0.2})
+    assert memory.similar(picture(flows=18), 0.024, most=2) == [{"weight": 0.2}, {"weight": 0.1}]
+
+
+@pytest.mark.parametrize(
+    ("override", "field"),
+    [
+        ("tuning.objective.name=published-queue-variance", "tuning.objective.name"),
+        ("tuning.objective.target=0 packets", "tuning.objective.target"),
+    ],
+)
+def test_a_policy_that_cannot_be_pursued_on_line_is_refused(override, field):
+    with pytest.raises(ScenarioError, match=field):
+        Policy.of_scenario(load_scenario("varying-load", [override]))
