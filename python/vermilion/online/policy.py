@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vermilion.scenario import ScenarioError
+from vermilion.scenario.errors import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ class Policy:
         """
         tuning = scenario.tuning
         if tuning is None:
-            raise ScenarioError("tuning", "missing", "a [tuning] section", scenario.origin)
+            raise ScenarioError("tuning", MISSING, "a [tuning] section", scenario.origin)
         if tuning.objective.name != OBJECTIVE:
             accepted = f'"{OBJECTIVE}", which is what can be measured on line'
             raise ScenarioError(
