@@ -10,6 +10,8 @@
 //! The engine can be run to the end, or advanced step by step while somebody watches and changes
 //! parameters, as the on-line controller does.
 
+mod summary;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_parameters::{ParameterError, Values};
@@ -26,7 +28,6 @@ use crate::packet::Packet;
 use crate::phases::{Phases, Span};
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
-use crate::results::{GroupMetrics, LedgerResults, LinkMetrics, LinkResults, Results, Spans};
 use crate::route::{Lines, Route};
 use crate::scenario::Scenario;
 use crate::timers::Timers;
@@ -455,18 +456,6 @@ impl Simulation {
         self.snapshots.push(snapshot);
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            time: self.now,
-            queued: self.links.iter().map(|link| u64::from(link.queue().0)).collect(),
-            tallies: self
-                .flows
-                .iter()
-                .map(|flow| flow.tally(self.groups[flow.group as usize].packet_size))
-                .collect(),
-        }
-    }
-
     /// Adds what was measured since the last boundary to the spans it belongs to.
     fn close_windows(&mut self) {
         let now = self.now;
@@ -536,99 +525,6 @@ impl Simulation {
     #[must_use]
     pub fn series(&self) -> &[Series] {
         &self.series
-    }
-
-    /// What has been measured up to now. `each`: with every single flow.
-    pub fn results(&mut self, each: bool) -> Results {
-        let mut so_far = self.clone();
-        so_far.on_boundary();
-        so_far.summarise(each)
-    }
-
-    /// As [`Simulation::results`], at the end of a run.
-    #[must_use]
-    pub fn into_results(mut self, each: bool) -> Results {
-        if self.snapshots.last().is_none_or(|last| last.time < self.now) {
-            self.on_boundary();
-        }
-        self.summarise(each)
-    }
-
-    fn summarise(&mut self, each: bool) -> Results {
-        let now = self.now;
-        // A span that is not over yet ends now; one that has not begun is not reported.
-        let cut = |span: Span| Span { begin: span.begin.min(now), end: span.end.min(now) };
-        let total = cut(self.phases.total);
-        let phases: Vec<(usize, Span)> = self
-            .phases
-            .phases
-            .iter()
-            .map(|&span| cut(span))
-            .enumerate()
-            .filter(|(_, span)| span.begin < span.end)
-            .collect();
-        let mut links = std::collections::BTreeMap::new();
-        for index in 0..self.links.len() {
-            let metrics = |window: &LinkWindow, span: Span| {
-                let queued = |time| self.at(time).map_or(0, |snapshot| snapshot.queued[index]);
-                LinkMetrics::of(window, span, (queued(span.begin), queued(span.end)))
-            };
-            let spans = Spans {
-                total: metrics(&self.totals[index], total),
-                phases: phases
-                    .iter()
-                    .map(|&(phase, span)| metrics(&self.phase_windows[phase][index], span))
-                    .collect(),
-            };
-            let ledger = self.ledger(index);
-            links.insert(self.scenario.links[index].name.clone(), LinkResults { spans, ledger });
-        }
-        let mut flows = std::collections::BTreeMap::new();
-        for (group, description) in self.scenario.flows.iter().enumerate() {
-            let spans = Spans {
-                total: self.group_metrics(group, total, each),
-                phases: phases
-                    .iter()
-                    .map(|&(_, span)| self.group_metrics(group, span, each))
-                    .collect(),
-            };
-            flows.insert(description.name.clone(), spans);
-        }
-        let packets_forwarded = links.values().map(|link| link.ledger.forwarded).sum();
-        Results { packets_forwarded, events: self.events, links, flows }
-    }
-
-    fn at(&self, time: u64) -> Option<&Snapshot> {
-        self.snapshots.iter().find(|snapshot| snapshot.time == time)
-    }
-
-    fn group_metrics(&self, group: usize, span: Span, each: bool) -> GroupMetrics {
-        let mut tallies = Vec::new();
-        if let (Some(begin), Some(end)) = (self.at(span.begin), self.at(span.end)) {
-            for (number, flow) in self.flows.iter().enumerate() {
-                let began = flow.began.is_some_and(|time| time < span.end);
-                let over = flow.ended.is_some_and(|time| time <= span.begin);
-                if flow.group as usize == group && began && !over {
-                    tallies.push((begin.tallies[number], end.tallies[number]));
-                }
-            }
-        }
-        GroupMetrics::of(span, &tallies, self.groups[group].header_size, each)
-    }
-
-    fn ledger(&mut self, link: usize) -> LedgerResults {
-        let now = self.now;
-        let state = &mut self.links[link];
-        let ledger = state.ledger(now);
-        LedgerResults {
-            arrivals: ledger.arrivals,
-            forwarded: ledger.forwarded,
-            drops: ledger.drops,
-            marks: ledger.marks,
-            queued: u64::from(state.queue().0),
-            backlog_packet_s: ledger.backlog as f64 / 1e9,
-            sojourn_packet_s: (ledger.sojourn + state.waiting_so_far(now)) as f64 / 1e9,
-        }
     }
 }
 
