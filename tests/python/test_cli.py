@@ -175,6 +175,16 @@ def test_the_shipped_scenarios_are_listed(vermilion):
     }
 
 
+def test_the_package_can_be_run_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "vermilion", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("vermilion 0.")
+
+
 def test_help_and_version_are_there(vermilion):
     code, out, _ = vermilion("--help")
     assert code == 0
