@@ -3,11 +3,12 @@
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings, Values};
 
 use crate::receiver::AcknowledgementPolicy;
+use crate::recovery::{NEWRENO, RENO};
 use crate::sender::{LossWindow, SenderOptions};
 use crate::{Recovery, TimerRules};
 
 /// Every sender, in the order in which they are listed to users.
-pub const SENDERS: &[Recovery] = &[Recovery::Reno, Recovery::NewReno];
+pub static SENDERS: &[&Recovery] = &[&RENO, &NEWRENO];
 
 /// What every window-based sender can be told. The defaults are those of ns-2.35, except for the
 /// window's cap, which ns-2 sets to 20 segments and everybody raises.
@@ -58,19 +59,19 @@ impl Profile {
     /// # Errors
     /// An unknown name (field `congestion_control`) or a value its table refuses.
     pub fn from_values(name: &str, values: &Values) -> Result<Self, ParameterError> {
-        let Some(recovery) = SENDERS.iter().find(|sender| sender.algorithm().name == name) else {
-            let names: Vec<_> = SENDERS.iter().map(|sender| sender.algorithm().name).collect();
+        let Some(&recovery) = SENDERS.iter().find(|sender| sender.algorithm.name == name) else {
+            let names: Vec<_> = SENDERS.iter().map(|sender| sender.algorithm.name).collect();
             return Err(ParameterError::new(
                 "congestion_control",
                 format!("\"{name}\""),
                 format!("one of {}", names.join(", ")),
             ));
         };
-        let settings = Settings::resolve(recovery.algorithm(), values)?;
+        let settings = Settings::resolve(&recovery.algorithm, values)?;
         let nanoseconds = |name: &str| (settings.number(name) * 1e9).round() as u64;
         Ok(Self {
             sender: SenderOptions {
-                recovery: *recovery,
+                recovery,
                 window_cap: settings.number("window_cap"),
                 initial_window: settings.number("initial_window"),
                 timer: TimerRules {
@@ -98,6 +99,6 @@ impl Profile {
 
     /// Every sender's description, in the order in which they are listed to users.
     pub fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
-        SENDERS.iter().map(|sender| sender.algorithm())
+        SENDERS.iter().map(|sender| &sender.algorithm)
     }
 }

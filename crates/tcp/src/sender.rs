@@ -30,7 +30,7 @@ pub enum LossWindow {
 #[derive(Clone, Copy, Debug)]
 pub struct SenderOptions {
     /// Loss recovery.
-    pub recovery: Recovery,
+    pub recovery: &'static Recovery,
     /// Largest window the receiver allows.
     pub window_cap: f64,
     /// Window once the connection is open.
@@ -108,7 +108,7 @@ pub struct Sender {
 
 #[derive(Clone, Copy, Debug)]
 struct SenderFlags {
-    recovery: Recovery,
+    recovery: &'static Recovery,
     loss_window: LossWindow,
     limited_transmit: bool,
     ecn: bool,
@@ -235,7 +235,7 @@ impl Sender {
                 self.advance(now, acknowledged, answer.congestion_echo);
                 return;
             }
-            match self.options.recovery.judge(acknowledged, self.recover) {
+            match (self.options.recovery.judge)(acknowledged, self.recover) {
                 Progress::Complete => {
                     self.in_recovery = false;
                     self.partial_seen = false;
@@ -349,7 +349,7 @@ impl Sender {
 
     fn allow_during_recovery(&mut self) {
         if self.duplicates >= DUPLICATES_FOR_LOSS {
-            self.allowance = self.options.recovery.burst_in_recovery();
+            self.allowance = self.options.recovery.burst;
         }
     }
 

@@ -1,8 +1,8 @@
 //! Loss recovery: what a sender does between the third duplicate acknowledgement and the
 //! acknowledgement that ends the episode.
 //!
-//! Fast retransmit is common to all ([`Sender`](crate::Sender)); the two published answers to
-//! "does this acknowledgement of new data end the recovery?" are a file each.
+//! Fast retransmit is common to all ([`Sender`](crate::Sender)); the published answers to "does
+//! this acknowledgement of new data end the recovery?" are a file each.
 
 mod newreno;
 mod reno;
@@ -13,12 +13,15 @@ pub use newreno::NEWRENO;
 pub use reno::RENO;
 
 /// A published way of recovering from loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// Any new acknowledgement ends it ([`reno`]).
-    Reno,
-    /// It lasts until all that was outstanding is acknowledged ([`newreno`]).
-    NewReno,
+#[derive(Debug)]
+pub struct Recovery {
+    /// Name, source and parameter table.
+    pub algorithm: Algorithm,
+    /// Judges an acknowledgement of all segments before the first argument, where the second was
+    /// the first segment not yet sent when the loss was noticed.
+    pub judge: fn(u32, u32) -> Progress,
+    /// Most new segments sent in answer to one duplicate acknowledgement during recovery.
+    pub burst: u32,
 }
 
 /// What an acknowledgement of new data means during recovery.
@@ -28,36 +31,4 @@ pub enum Progress {
     Complete,
     /// Another segment of the same window is missing and is sent again at once.
     Partial,
-}
-
-impl Recovery {
-    /// The description shown to users.
-    #[must_use]
-    pub const fn algorithm(self) -> &'static Algorithm {
-        match self {
-            Self::Reno => &RENO,
-            Self::NewReno => &NEWRENO,
-        }
-    }
-
-    /// Judges an acknowledgement of all segments before `acknowledged`, where `recover` was the
-    /// first segment not yet sent when the loss was noticed.
-    #[inline]
-    #[must_use]
-    pub fn judge(self, acknowledged: u32, recover: u32) -> Progress {
-        match self {
-            Self::Reno => reno::judge(),
-            Self::NewReno => newreno::judge(acknowledged, recover),
-        }
-    }
-
-    /// Most new segments sent in answer to one duplicate acknowledgement during recovery.
-    #[inline]
-    #[must_use]
-    pub fn burst_in_recovery(self) -> u32 {
-        match self {
-            Self::Reno => u32::MAX,
-            Self::NewReno => newreno::BURST,
-        }
-    }
 }

@@ -7,24 +7,24 @@
 
 use vermilion_parameters::Algorithm;
 
-use super::Progress;
+use super::{Progress, Recovery};
 use crate::registry::COMMON;
 
-/// Name, source and parameter table.
-pub const NEWRENO: Algorithm = Algorithm {
-    name: "newreno",
-    title: "NewReno",
-    summary: "Recovery that repairs several losses of one window, one per round trip",
-    source: "RFC 6582; ns-2.35, tcp-newreno.cc",
-    parameters: COMMON,
-    ordered: &[("minimum_timeout", "maximum_timeout")],
+/// See the module's head.
+pub static NEWRENO: Recovery = Recovery {
+    algorithm: Algorithm {
+        name: "newreno",
+        title: "NewReno",
+        summary: "Recovery that repairs several losses of one window, one per round trip",
+        source: "RFC 6582; ns-2.35, tcp-newreno.cc",
+        parameters: COMMON,
+        ordered: &[("minimum_timeout", "maximum_timeout")],
+    },
+    judge,
+    burst: 2,
 };
 
-/// Most new segments sent for one duplicate acknowledgement during recovery.
-pub const BURST: u32 = 2;
-
 /// Complete when everything sent before the loss was noticed has arrived.
-#[inline]
-pub const fn judge(acknowledged: u32, recover: u32) -> Progress {
+fn judge(acknowledged: u32, recover: u32) -> Progress {
     if acknowledged >= recover { Progress::Complete } else { Progress::Partial }
 }

@@ -6,21 +6,19 @@
 
 use vermilion_parameters::Algorithm;
 
-use super::Progress;
+use super::{Progress, Recovery};
 use crate::registry::COMMON;
 
-/// Name, source and parameter table.
-pub const RENO: Algorithm = Algorithm {
-    name: "reno",
-    title: "Reno",
-    summary: "Fast retransmit and recovery that ends with the first new acknowledgement",
-    source: "RFC 5681; ns-2.35, tcp-reno.cc",
-    parameters: COMMON,
-    ordered: &[("minimum_timeout", "maximum_timeout")],
+/// See the module's head.
+pub static RENO: Recovery = Recovery {
+    algorithm: Algorithm {
+        name: "reno",
+        title: "Reno",
+        summary: "Fast retransmit and recovery that ends with the first new acknowledgement",
+        source: "RFC 5681; ns-2.35, tcp-reno.cc",
+        parameters: COMMON,
+        ordered: &[("minimum_timeout", "maximum_timeout")],
+    },
+    judge: |_, _| Progress::Complete,
+    burst: u32::MAX,
 };
-
-/// Any acknowledgement of new data ends the recovery.
-#[inline]
-pub const fn judge() -> Progress {
-    Progress::Complete
-}
