@@ -1,0 +1,166 @@
+//! Packets on their way: through queues, to receivers, and the acknowledgements back.
+
+use vermilion_tcp::{Acknowledgement, Segment};
+
+use super::{FIRST_LINE, Simulation, TIMERS};
+use crate::delay_line::End;
+use crate::flow::Source;
+use crate::packet::Packet;
+
+impl Simulation {
+    /// The packet at the head of a delay line arrives.
+    #[inline]
+    pub(super) fn on_line(&mut self, line: usize) {
+        let delay_line = &mut self.lines[line];
+        let end = delay_line.end;
+        let Some(packet) = delay_line.pop() else { return };
+        let next = delay_line.next_time();
+        self.calendar.set(FIRST_LINE + line, next);
+        match end {
+            End::ReceiverAndBack => self.on_data_and_back(&packet),
+            End::Link => self.offer(packet, false),
+            End::ReturnLink => self.offer(packet, true),
+            End::Receiver => self.on_data(&packet),
+            End::Sender => self.on_acknowledgement(&packet),
+            End::Sink => self.on_sink(&packet),
+        }
+    }
+
+    /// Data reaches a receiver whose acknowledgement the sender has at once.
+    #[inline]
+    fn on_data_and_back(&mut self, packet: &Packet) {
+        let now = self.now;
+        let Source::Window(connection) = &mut self.flows[packet.flow as usize].source else {
+            return;
+        };
+        let Some(answer) = connection.receiver.on_segment(now, &packet.to_segment()) else {
+            return;
+        };
+        connection.sender.on_acknowledgement(now, &answer);
+        self.send(packet.flow);
+    }
+
+    fn on_data(&mut self, packet: &Packet) {
+        let flow = packet.flow;
+        let Source::Window(connection) = &mut self.flows[flow as usize].source else { return };
+        let answer = connection.receiver.on_segment(self.now, &packet.to_segment());
+        let deadline = connection.receiver.deadline();
+        self.arm(2 * flow + 1, deadline);
+        if let Some(answer) = answer {
+            self.send_acknowledgement(flow, &answer);
+        }
+    }
+
+    fn send_acknowledgement(&mut self, flow: u32, answer: &Acknowledgement) {
+        let group = &self.groups[self.flows[flow as usize].group as usize];
+        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, answer);
+        let line = group.route.acknowledgement_line.expect("laid for separate receivers");
+        let time = self.now + self.lines[line as usize].extra_delay;
+        self.push(line, packet, time);
+    }
+
+    fn on_acknowledgement(&mut self, packet: &Packet) {
+        let Source::Window(connection) = &mut self.flows[packet.flow as usize].source else {
+            return;
+        };
+        connection.sender.on_acknowledgement(self.now, &packet.to_acknowledgement());
+        self.send(packet.flow);
+    }
+
+    fn on_sink(&mut self, packet: &Packet) {
+        if let Source::OpenLoop(source) = &mut self.flows[packet.flow as usize].source {
+            source.delivered_bytes += u64::from(packet.size);
+            source.delivered_packets += 1;
+        }
+    }
+
+    /// Lets a sender send all it may, and looks after its timer and its end.
+    #[inline]
+    pub(super) fn send(&mut self, number: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[number as usize];
+        let group = &self.groups[flow.group as usize];
+        let hop = group.route.forward[0];
+        let Source::Window(connection) = &mut flow.source else { return };
+        let sender = &mut connection.sender;
+        if let Some(samples) = &mut self.monitor
+            && let Some(round_trip) = sender.take_round_trip()
+        {
+            samples.push((number, round_trip));
+        }
+        while let Some(segment) = sender.next_segment(now) {
+            let size =
+                if segment.sequence == 0 { group.acknowledgement_size } else { group.packet_size };
+            let mut packet = Packet::data(number, size, &segment);
+            let link = &mut self.links[hop.link as usize];
+            if let Some(sent) = link.offer(now, &mut packet, hop.line) {
+                let line = &mut self.lines[hop.line as usize];
+                let time = sent + link.delay() + line.extra_delay;
+                if line.push(packet, time) {
+                    self.calendar.set(FIRST_LINE + hop.line as usize, time);
+                }
+            }
+        }
+        let deadline = sender.deadline();
+        if sender.finished() {
+            flow.ended.get_or_insert(now);
+        }
+        self.arm(2 * number, deadline);
+    }
+
+    /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
+    #[inline]
+    fn offer(&mut self, mut packet: Packet, back: bool) {
+        let route = &self.groups[self.flows[packet.flow as usize].group as usize].route;
+        let path = if back { &route.backward } else { &route.forward };
+        let hop = path[packet.hop as usize];
+        let link = &mut self.links[hop.link as usize];
+        if let Some(sent) = link.offer(self.now, &mut packet, hop.line) {
+            packet.hop += 1;
+            let time = sent + link.delay() + self.lines[hop.line as usize].extra_delay;
+            self.push(hop.line, packet, time);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, line: u32, packet: Packet, time: u64) {
+        if self.lines[line as usize].push(packet, time) {
+            self.calendar.set(FIRST_LINE + line as usize, time);
+        }
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, timer: u32, deadline: u64) {
+        if self.timers.arm(timer, deadline) {
+            self.calendar.set(TIMERS, deadline);
+        }
+    }
+
+    /// The first entry among the timers comes up: even numbers are senders', odd ones receivers'.
+    pub(super) fn on_timer(&mut self) {
+        let (now, flows) = (self.now, &self.flows);
+        let expired =
+            self.timers.expire(now, |timer| flows[timer as usize / 2].deadline(timer % 2));
+        self.calendar.set(TIMERS, self.timers.next_time());
+        let Some(timer) = expired else { return };
+        let number = timer / 2;
+        match &mut self.flows[number as usize].source {
+            Source::OpenLoop(source) => {
+                let size = source.send();
+                let next = source.next_time();
+                let packet = Packet::data(number, size, &Segment::default());
+                self.offer(packet, false);
+                self.arm(timer, next);
+            }
+            Source::Window(connection) if timer.is_multiple_of(2) => {
+                connection.sender.on_timer(now);
+                self.send(number);
+            }
+            Source::Window(connection) => {
+                if let Some(answer) = connection.receiver.on_timer() {
+                    self.send_acknowledgement(number, &answer);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What happens at times known beforehand: starts and stops, changes, probes, ends of spans.
+
+use super::{CONTROL, FIRST_LINE, Simulation};
+use crate::calendar::NEVER;
+use crate::control::Control;
+use crate::flow::Source;
+use crate::phases::Span;
+
+impl Simulation {
+    pub(super) fn on_control(&mut self) {
+        let event = self.schedule.pop();
+        self.calendar.set(CONTROL, self.schedule.next_time());
+        match event {
+            Some(Control::Boundary) => self.on_boundary(),
+            Some(Control::Change(index)) => self.on_change(index as usize),
+            Some(Control::Start(flow)) => self.on_start(flow),
+            Some(Control::Stop(flow)) => self.on_stop(flow),
+            Some(Control::Probe) => self.read_probes(),
+            None => {}
+        }
+    }
+
+    fn on_start(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        if flow.ended.is_some() {
+            return;
+        }
+        flow.began = Some(self.now);
+        match &mut flow.source {
+            Source::Window(connection) => {
+                connection.sender.start();
+                self.send(number);
+            }
+            Source::OpenLoop(source) => {
+                source.start(self.now);
+                let next = source.next_time();
+                self.arm(2 * number, next);
+            }
+        }
+    }
+
+    fn on_stop(&mut self, number: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[number as usize];
+        match &mut flow.source {
+            Source::Window(connection) => {
+                connection.sender.stop();
+                if connection.sender.finished() {
+                    flow.ended.get_or_insert(now);
+                }
+            }
+            Source::OpenLoop(source) => {
+                source.stop = now;
+                flow.ended.get_or_insert(now);
+            }
+        }
+    }
+
+    fn on_change(&mut self, index: usize) {
+        let change = self.scenario.changes[index].clone();
+        let link = self.scenario.link_index(&change.link).expect("changes were checked");
+        if let Some(rate) = change.rate_bit_per_s {
+            self.close_windows();
+            self.links[link].set_rate(self.now, rate, &mut self.lines);
+            for (index, line) in self.lines.iter().enumerate() {
+                self.calendar.set(FIRST_LINE + index, line.next_time());
+            }
+        }
+        if let Some(delay) = change.delay_ns {
+            self.links[link].set_delay(self.now, delay);
+        }
+        if let Some(values) = &change.queue {
+            let accepted = self.links[link].set_parameters(self.now, values);
+            debug_assert!(accepted.is_ok(), "changes were checked");
+        }
+    }
+
+    fn read_probes(&mut self) {
+        let interval = self.scenario.probe_interval_ns.unwrap_or(NEVER);
+        for (series, link) in self.series.iter_mut().zip(&mut self.links) {
+            series.read(self.now, interval, link);
+        }
+    }
+
+    pub(super) fn on_boundary(&mut self) {
+        self.close_windows();
+        let snapshot = self.snapshot();
+        self.snapshots.push(snapshot);
+    }
+
+    /// Adds what was measured since the last boundary to the spans it belongs to.
+    pub(super) fn close_windows(&mut self) {
+        let now = self.now;
+        let covers = |span: &Span| span.begin < now && now <= span.end;
+        let in_total = covers(&self.phases.total);
+        let phase = self.phases.phases.iter().position(covers);
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let mut into = Vec::new();
+            if in_total {
+                into.push(&mut self.totals[index]);
+            }
+            if let Some(phase) = phase {
+                into.push(&mut self.phase_windows[phase][index]);
+            }
+            link.close_window(now, &mut into);
+        }
+    }
+}

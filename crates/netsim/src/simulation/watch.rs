@@ -1,0 +1,78 @@
+//! What somebody outside sees and may change while the network runs.
+
+use vermilion_parameters::{ParameterError, Values};
+
+use super::Simulation;
+use crate::probe::Series;
+
+impl Simulation {
+    /// What a router in front of link `link` exports, cumulative since time 0.
+    pub fn counters(&mut self, link: usize) -> RouterCounters {
+        let ledger = self.links[link].ledger(self.now);
+        let (backlog_packets, backlog_bytes) = self.links[link].queue();
+        RouterCounters {
+            backlog_packets,
+            backlog_bytes,
+            forwarded_packets: ledger.forwarded,
+            forwarded_bytes: ledger.forwarded_bytes,
+            drops: ledger.drops,
+            marks: ledger.marks,
+        }
+    }
+
+    /// Flows that have begun and not ended.
+    #[must_use]
+    pub fn active_flows(&self) -> usize {
+        self.flows.iter().filter(|flow| flow.active()).count()
+    }
+
+    /// Keeps round-trip samples from now on, for [`Simulation::take_round_trips`].
+    pub fn watch_round_trips(&mut self) {
+        self.monitor.get_or_insert_default();
+    }
+
+    /// Round trips timed since the last call: flow and nanoseconds, queueing included.
+    pub fn take_round_trips(&mut self) -> Vec<(u32, u64)> {
+        self.monitor.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Replaces parameters of a queue now; on error nothing changes.
+    ///
+    /// # Errors
+    /// A value the discipline's table refuses, its field named from `links.` on.
+    pub fn set_queue(&mut self, link: usize, values: &Values) -> Result<(), ParameterError> {
+        let name = &self.scenario.links[link].name;
+        self.links[link]
+            .set_parameters(self.now, values)
+            .map_err(|error| error.under(&format!("links.{name}.queue")))
+    }
+
+    /// Every parameter of a queue in force.
+    #[must_use]
+    pub fn queue_values(&self, link: usize) -> &Values {
+        self.links[link].values()
+    }
+
+    /// The time series of each link; empty without a probe interval.
+    #[must_use]
+    pub fn series(&self) -> &[Series] {
+        &self.series
+    }
+}
+
+/// What a router exports about a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouterCounters {
+    /// Packets waiting.
+    pub backlog_packets: u32,
+    /// Bytes waiting.
+    pub backlog_bytes: u64,
+    /// Packets whose transmission began, since time 0.
+    pub forwarded_packets: u64,
+    /// Bytes whose transmission began, since time 0.
+    pub forwarded_bytes: u64,
+    /// Packets dropped, since time 0.
+    pub drops: u64,
+    /// Packets marked, since time 0.
+    pub marks: u64,
+}
