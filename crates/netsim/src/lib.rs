@@ -7,6 +7,7 @@
 //! Nothing here reads files, prints, or asks for the time of day. The same scenario and seed give
 //! bit-identical results on any number of threads.
 
+mod acknowledgement_pool;
 pub mod batch;
 mod calendar;
 mod control;

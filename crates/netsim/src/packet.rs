@@ -1,21 +1,24 @@
 //! A packet in flight.
 
-use vermilion_tcp::{Acknowledgement, Segment};
+use vermilion_tcp::Segment;
 
 /// What a packet carries besides its number.
 const ECN_CAPABLE: u8 = 1;
 const CONGESTION_EXPERIENCED: u8 = 2;
 const WINDOW_REDUCED: u8 = 4;
-const CONGESTION_ECHO: u8 = 8;
+const SCALABLE: u8 = 8;
 
-/// A data packet or an acknowledgement on its way, 24 bytes.
+/// A data packet or an acknowledgement on its way, 32 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// When it reaches the end of the stretch it is on, in nanoseconds.
     pub time: u64,
+    /// When its data was sent by the sender's clock, in nanoseconds.
+    sent: u64,
     /// Its flow.
     pub flow: u32,
-    /// Segment number, or the next expected one in an acknowledgement.
+    /// Segment number, or an acknowledgement's number in the
+    /// [`AcknowledgementPool`](crate::acknowledgement_pool::AcknowledgementPool).
     pub sequence: u32,
     /// Size in bytes.
     pub size: u32,
@@ -32,17 +35,19 @@ impl Packet {
         if segment.ecn_capable {
             flags |= ECN_CAPABLE;
         }
+        if segment.scalable {
+            flags |= SCALABLE;
+        }
         if segment.window_reduced {
             flags |= WINDOW_REDUCED;
         }
-        Self { time: 0, flow, sequence: segment.sequence, size, hop: 0, flags }
+        Self { time: 0, sent: segment.sent, flow, sequence: segment.sequence, size, hop: 0, flags }
     }
 
-    /// An acknowledgement at its first link.
+    /// An acknowledgement at its first link, number `number` of those on their way.
     #[inline]
-    pub fn acknowledgement(flow: u32, size: u32, answer: &Acknowledgement) -> Self {
-        let flags = if answer.congestion_echo { CONGESTION_ECHO } else { 0 };
-        Self { time: 0, flow, sequence: answer.next_expected, size, hop: 0, flags }
+    pub fn acknowledgement(flow: u32, size: u32, number: u32) -> Self {
+        Self { time: 0, sent: 0, flow, sequence: number, size, hop: 0, flags: 0 }
     }
 
     /// The segment a data packet carries.
@@ -50,18 +55,11 @@ impl Packet {
     pub fn to_segment(self) -> Segment {
         Segment {
             sequence: self.sequence,
+            sent: self.sent,
+            scalable: self.flags & SCALABLE != 0,
             ecn_capable: self.ecn_capable(),
             congestion_experienced: self.flags & CONGESTION_EXPERIENCED != 0,
             window_reduced: self.flags & WINDOW_REDUCED != 0,
-        }
-    }
-
-    /// The acknowledgement this packet is.
-    #[inline]
-    pub fn to_acknowledgement(self) -> Acknowledgement {
-        Acknowledgement {
-            next_expected: self.sequence,
-            congestion_echo: self.flags & CONGESTION_ECHO != 0,
         }
     }
 

@@ -23,6 +23,7 @@ use vermilion_parameters::ParameterError;
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{AcknowledgementPolicy, Receiver, Sender};
 
+use crate::acknowledgement_pool::AcknowledgementPool;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
@@ -80,6 +81,7 @@ pub struct Simulation {
     links: Vec<LinkState>,
     groups: Vec<Group>,
     flows: Vec<Flow>,
+    answers: AcknowledgementPool,
     phases: Phases,
     totals: Vec<LinkWindow>,
     phase_windows: Vec<Vec<LinkWindow>>,
@@ -167,6 +169,7 @@ impl Simulation {
             links,
             groups,
             flows,
+            answers: AcknowledgementPool::default(),
             phase_windows: vec![windows.clone(); phases.phases.len()],
             totals: windows,
             phases,

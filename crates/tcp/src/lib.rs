@@ -5,20 +5,33 @@
 //! acknowledgements. Segments are counted, not bytes: all of a flow's data segments have one size,
 //! as in the simulators whose results are compared with.
 //!
-//! Three parts combine into a sender: loss recovery ([`Recovery`], one file each), window growth
-//! ([`growth`]) and the retransmission timer ([`RoundTripEstimator`]). Adding a recovery: one file
-//! under `recovery/`, one line in [`registry`].
+//! Three parts combine into a sender: how losses are noticed and repaired ([`Recovery`]), how the
+//! window grows and shrinks (a [`WindowRule`], one file each under `rules/`), and when a segment may
+//! leave (at once, or paced). Beside them stands the retransmission timer ([`RoundTripEstimator`]).
+//! Adding a sender: its rule under `rules/` if that is new, one file under `senders/` with its
+//! parameter table, one line in [`registry`].
 
-pub mod growth;
+pub mod delivery_rate;
+pub mod option_sets;
 mod receiver;
 mod recovery;
 pub mod registry;
 mod round_trip;
+pub mod rule;
+pub mod rules;
+mod scoreboard;
 mod segment;
 mod sender;
+pub mod senders;
+pub mod sent;
+mod table;
+mod window;
 
 pub use receiver::{AcknowledgementPolicy, Receiver};
 pub use recovery::Recovery;
-pub use round_trip::{RoundTripEstimator, TimerRules};
-pub use segment::{Acknowledgement, Segment};
-pub use sender::{Counters, Sender, SenderOptions};
+pub use round_trip::{RoundTripEstimator, TimeoutFloor, TimerRules};
+pub use rule::WindowRule;
+pub use rules::AnyRule;
+pub use segment::{Acknowledgement, MOST_BLOCKS, SackBlocks, Segment};
+pub use sender::{Counters, Ecn, LossWindow, Sender, SenderOptions, Switches};
+pub use window::Window;

@@ -1,9 +1,17 @@
-//! The receiver: cumulative acknowledgements, reordering, delayed acknowledgements, ECN echo.
+//! The receiver: cumulative and selective acknowledgements, reordering, delayed acknowledgements,
+//! echoes of marks and timestamps.
 //!
 //! Source: RFC 5681, section 4.2 (every second segment, at once when there is or was a gap);
-//! RFC 3168, section 6.1.3 (the echo lasts until the sender says it has reduced its window).
+//! RFC 2018, section 4 (the block with the segment that has just arrived comes first, then the
+//! blocks most recently reported); RFC 3168, section 6.1.3 (the classic echo lasts until the sender
+//! says it has reduced its window); RFC 9768 (accurate feedback: the count of marks); RFC 8257,
+//! section 3.2 (a change of marking is told at once); RFC 7323, section 4.3 (which timestamp is
+//! echoed: that of the earliest segment not yet acknowledged).
 
-use crate::{Acknowledgement, Segment};
+use std::collections::VecDeque;
+
+use crate::segment::MOST_BLOCKS;
+use crate::{Acknowledgement, SackBlocks, Segment};
 
 /// When the receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +22,10 @@ pub enum AcknowledgementPolicy {
     Delayed {
         /// Longest wait in nanoseconds.
         wait: u64,
+        /// The first segments of a connection, which are acknowledged at once.
+        quick: u32,
+        /// Whether a segment marked differently from the one before is acknowledged at once.
+        accurate: bool,
     },
 }
 
@@ -21,30 +33,46 @@ pub enum AcknowledgementPolicy {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next_expected: u32,
-    /// Segments that have arrived beyond a gap.
-    beyond_gap: u32,
     congestion_echo: bool,
+    /// Marked segments that have arrived.
+    marked: u32,
+    /// Whether the last segment was marked.
+    last_was_marked: bool,
     /// Whether an in-order segment waits to be acknowledged.
     pending: bool,
+    /// Segments that will still be acknowledged at once although nothing is missing.
+    quick: u32,
     policy: AcknowledgementPolicy,
     /// When a waiting acknowledgement must go, in nanoseconds.
     deadline: u64,
-    /// Which segments beyond `next_expected` have arrived: a ring of bits, its length a power of two.
-    arrived: Vec<u64>,
+    /// Timestamp to be echoed.
+    echo: u64,
+    /// What has arrived beyond `next_expected`: stretches from first to one after last, ascending.
+    beyond_gap: VecDeque<(u32, u32)>,
+    /// A segment of each of the blocks reported last, the most recent first.
+    reported: [u32; MOST_BLOCKS],
 }
 
 impl Receiver {
     /// A receiver that waits for segment 0.
     #[must_use]
     pub fn new(policy: AcknowledgementPolicy) -> Self {
+        let quick = match policy {
+            AcknowledgementPolicy::Delayed { quick, .. } => quick,
+            AcknowledgementPolicy::EverySegment => 0,
+        };
         Self {
             next_expected: 0,
-            beyond_gap: 0,
             congestion_echo: false,
+            marked: 0,
+            last_was_marked: false,
             pending: false,
+            quick,
             policy,
             deadline: u64::MAX,
-            arrived: Vec::new(),
+            echo: 0,
+            beyond_gap: VecDeque::new(),
+            reported: [0; MOST_BLOCKS],
         }
     }
 
@@ -54,24 +82,34 @@ impl Receiver {
         if segment.window_reduced {
             self.congestion_echo = false;
         }
-        if segment.congestion_experienced {
+        let marked = segment.congestion_experienced;
+        if marked {
             self.congestion_echo = true;
+            self.marked = self.marked.wrapping_add(1);
         }
         let in_order = segment.sequence == self.next_expected;
-        let had_gap = self.beyond_gap > 0;
+        let had_gap = !self.beyond_gap.is_empty();
+        let waiting = self.pending;
         if in_order && !had_gap {
             self.next_expected += 1;
         } else {
             self.place(segment.sequence);
         }
-        let AcknowledgementPolicy::Delayed { wait } = self.policy else {
-            return Some(self.acknowledgement());
+        let AcknowledgementPolicy::Delayed { wait, accurate, .. } = self.policy else {
+            self.echo = segment.sent;
+            return Some(self.acknowledgement(segment.sequence));
         };
-        let at_once = !in_order || had_gap || self.pending || segment.sequence == 0;
-        if at_once {
+        let changed = accurate && marked != self.last_was_marked;
+        self.last_was_marked = marked;
+        if !waiting {
+            self.echo = segment.sent;
+        }
+        let quick = self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        if !in_order || had_gap || waiting || changed || quick || segment.sequence == 0 {
             self.pending = false;
             self.deadline = u64::MAX;
-            return Some(self.acknowledgement());
+            return Some(self.acknowledgement(segment.sequence));
         }
         self.pending = true;
         self.deadline = now + wait;
@@ -88,7 +126,8 @@ impl Receiver {
     /// The wait for a second segment is over: the acknowledgement to send.
     pub fn on_timer(&mut self) -> Option<Acknowledgement> {
         self.deadline = u64::MAX;
-        std::mem::take(&mut self.pending).then(|| self.acknowledgement())
+        let last = self.next_expected.saturating_sub(1);
+        std::mem::take(&mut self.pending).then(|| self.acknowledgement(last))
     }
 
     /// The first segment that has not arrived.
@@ -98,8 +137,45 @@ impl Receiver {
         self.next_expected
     }
 
-    fn acknowledgement(&self) -> Acknowledgement {
-        Acknowledgement { next_expected: self.next_expected, congestion_echo: self.congestion_echo }
+    /// What to answer to the arrival of segment `latest`.
+    #[inline]
+    fn acknowledgement(&mut self, latest: u32) -> Acknowledgement {
+        Acknowledgement {
+            next_expected: self.next_expected,
+            echo: self.echo,
+            congestion_echo: self.congestion_echo,
+            marked: self.marked,
+            blocks: if self.beyond_gap.is_empty() {
+                SackBlocks::default()
+            } else {
+                self.report(latest)
+            },
+        }
+    }
+
+    /// RFC 2018: the block of the segment that has just arrived, then those reported before.
+    fn report(&mut self, latest: u32) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let mut reported = [latest, self.reported[0], self.reported[1]];
+        if latest < self.next_expected {
+            reported = self.reported;
+        }
+        for sequence in reported.into_iter().chain(self.reported) {
+            if let Some(block) = self.block_of(sequence)
+                && !blocks.add(block)
+            {
+                break;
+            }
+        }
+        for (place, block) in self.reported.iter_mut().zip(blocks.as_slice()) {
+            *place = block.0;
+        }
+        blocks
+    }
+
+    fn block_of(&self, sequence: u32) -> Option<(u32, u32)> {
+        let index = self.beyond_gap.partition_point(|block| block.1 <= sequence);
+        self.beyond_gap.get(index).copied().filter(|block| block.0 <= sequence)
     }
 
     /// Files a segment that is out of order, or fills a gap.
@@ -107,52 +183,38 @@ impl Receiver {
         if sequence < self.next_expected {
             return;
         }
-        self.reserve(sequence - self.next_expected);
-        if self.has(sequence) {
-            return;
-        }
-        if sequence > self.next_expected {
-            self.flip(sequence);
-            self.beyond_gap += 1;
-            return;
-        }
-        self.next_expected += 1;
-        while self.beyond_gap > 0 && self.has(self.next_expected) {
-            self.flip(self.next_expected);
-            self.beyond_gap -= 1;
+        if sequence == self.next_expected {
             self.next_expected += 1;
-        }
-    }
-
-    fn slot(&self, sequence: u32) -> (usize, u64) {
-        let bit = sequence as usize & (self.arrived.len() * 64 - 1);
-        (bit / 64, 1 << (bit % 64))
-    }
-
-    fn has(&self, sequence: u32) -> bool {
-        let (word, bit) = self.slot(sequence);
-        self.arrived[word] & bit != 0
-    }
-
-    fn flip(&mut self, sequence: u32) {
-        let (word, bit) = self.slot(sequence);
-        self.arrived[word] ^= bit;
-    }
-
-    /// Makes the ring longer than `distance` beyond the next expected segment.
-    fn reserve(&mut self, distance: u32) {
-        let bits = self.arrived.len() * 64;
-        if (distance as usize) < bits {
+            if let Some(&(first, after)) = self.beyond_gap.front()
+                && first == self.next_expected
+            {
+                self.next_expected = after;
+                self.beyond_gap.pop_front();
+            }
             return;
         }
-        let longer = (distance as usize + 1).next_power_of_two().max(64);
-        let shorter = std::mem::replace(&mut self.arrived, vec![0; longer / 64]);
-        for offset in 1..bits as u32 {
-            let sequence = self.next_expected + offset;
-            let bit = sequence as usize & (bits - 1);
-            if shorter[bit / 64] & (1 << (bit % 64)) != 0 {
-                self.flip(sequence);
+        // The first block that ends at or behind the segment.
+        let index = self.beyond_gap.partition_point(|block| block.1 < sequence);
+        let Some(block) = self.beyond_gap.get_mut(index) else {
+            self.beyond_gap.push_back((sequence, sequence + 1));
+            return;
+        };
+        if block.0 <= sequence && sequence < block.1 {
+            return;
+        }
+        if block.1 == sequence {
+            block.1 += 1;
+            let after = block.1;
+            if let Some(&next) = self.beyond_gap.get(index + 1)
+                && next.0 == after
+            {
+                self.beyond_gap[index].1 = next.1;
+                self.beyond_gap.remove(index + 1);
             }
+        } else if block.0 == sequence + 1 {
+            block.0 = sequence;
+        } else {
+            self.beyond_gap.insert(index, (sequence, sequence + 1));
         }
     }
 }
@@ -161,9 +223,15 @@ impl Receiver {
 mod tests {
     use super::*;
 
+    const DELAYED: AcknowledgementPolicy =
+        AcknowledgementPolicy::Delayed { wait: 100, quick: 0, accurate: false };
+
+    fn answer(receiver: &mut Receiver, sequence: u32) -> Option<Acknowledgement> {
+        receiver.on_segment(0, &Segment { sequence, sent: sequence.into(), ..Segment::default() })
+    }
+
     fn take(receiver: &mut Receiver, sequence: u32) -> Option<u32> {
-        let segment = Segment { sequence, ..Segment::default() };
-        receiver.on_segment(0, &segment).map(|answer| answer.next_expected)
+        answer(receiver, sequence).map(|answer| answer.next_expected)
     }
 
     #[test]
@@ -184,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ring_of_bits_grows_without_forgetting() {
+    fn nothing_is_forgotten_in_whatever_order_segments_arrive() {
         let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
         for sequence in (1..5000).rev() {
             assert_eq!(take(&mut receiver, sequence), Some(0));
@@ -195,14 +263,35 @@ mod tests {
         }
         assert_eq!(take(&mut receiver, 5000), Some(5100));
         assert_eq!(take(&mut receiver, 5100), Some(9000));
+        for sequence in (9002..9100).step_by(2).chain((9001..9100).step_by(2)) {
+            take(&mut receiver, sequence);
+        }
+        assert_eq!(take(&mut receiver, 9000), Some(9100));
+    }
+
+    #[test]
+    fn blocks_are_those_of_rfc_2018_section_4() {
+        // The RFC's case 2 in segments: every other one of 8 is lost (0 is the opening one).
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
+        take(&mut receiver, 0);
+        let mut blocks =
+            |sequence| answer(&mut receiver, sequence).unwrap().blocks.as_slice().to_vec();
+        assert_eq!(blocks(2), [(2, 3)]);
+        assert_eq!(blocks(4), [(4, 5), (2, 3)]);
+        assert_eq!(blocks(6), [(6, 7), (4, 5), (2, 3)]);
+        assert_eq!(blocks(8), [(8, 9), (6, 7), (4, 5)]);
+        // Its continuation: the fourth arrives, then the second.
+        assert_eq!(blocks(3), [(2, 5), (8, 9), (6, 7)]);
+        assert_eq!(blocks(1), [(8, 9), (6, 7)]);
     }
 
     #[test]
     fn delayed_acknowledgements_come_for_every_second_segment_or_at_the_deadline() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::Delayed { wait: 100 });
+        let mut receiver = Receiver::new(DELAYED);
         assert_eq!(take(&mut receiver, 0), Some(1)); // the opening segment is never delayed
         assert_eq!(take(&mut receiver, 1), None);
-        assert_eq!(take(&mut receiver, 2), Some(3));
+        let second = answer(&mut receiver, 2).unwrap();
+        assert_eq!((second.next_expected, second.echo), (3, 1)); // the time of the first of the two
         assert_eq!(take(&mut receiver, 3), None);
         assert_eq!(receiver.deadline(), 100);
         assert_eq!(receiver.on_timer().map(|answer| answer.next_expected), Some(4));
@@ -211,11 +300,40 @@ mod tests {
     }
 
     #[test]
+    fn the_first_segments_are_acknowledged_quickly_if_told_so() {
+        let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 3, accurate: false };
+        let mut receiver = Receiver::new(policy);
+        let answers = [0, 1, 2, 3, 4].map(|sequence| take(&mut receiver, sequence));
+        assert_eq!(answers, [Some(1), Some(2), Some(3), None, Some(5)]);
+    }
+
+    #[test]
+    fn a_change_of_marking_is_told_at_once() {
+        let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 0, accurate: true };
+        let mut receiver = Receiver::new(policy);
+        let mut counts = |sequence, congestion_experienced| {
+            let segment = Segment { sequence, congestion_experienced, ..Segment::default() };
+            receiver.on_segment(0, &segment).map(|answer| answer.marked)
+        };
+        assert_eq!(counts(0, false), Some(0));
+        assert_eq!(counts(1, false), None);
+        assert_eq!(counts(2, true), Some(1)); // the second anyway
+        assert_eq!(counts(3, true), None);
+        assert_eq!(counts(4, true), Some(3));
+        assert_eq!(counts(5, false), Some(3)); // a change
+    }
+
+    #[test]
     fn the_echo_lasts_until_the_sender_has_reduced_its_window() {
         let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
         let mut echo = |sequence, congestion_experienced, window_reduced| {
-            let segment =
-                Segment { sequence, ecn_capable: true, congestion_experienced, window_reduced };
+            let segment = Segment {
+                sequence,
+                ecn_capable: true,
+                congestion_experienced,
+                window_reduced,
+                ..Segment::default()
+            };
             receiver.on_segment(0, &segment).unwrap().congestion_echo
         };
         assert!(!echo(0, false, false));

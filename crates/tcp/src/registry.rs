@@ -1,51 +1,30 @@
-//! Every sender by name, and the parameters they have in common.
+//! Every sender by name.
 
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings, Values};
+use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::receiver::AcknowledgementPolicy;
-use crate::recovery::{NEWRENO, RENO};
-use crate::sender::{LossWindow, SenderOptions};
-use crate::{Recovery, TimerRules};
+use crate::sender::{Ecn, LossWindow, SenderOptions, Switches};
+use crate::senders::{NEWRENO, RENO, SACK, TAHOE};
+use crate::{AnyRule, Recovery, TimeoutFloor, TimerRules, option_sets};
 
 /// Every sender, in the order in which they are listed to users.
-pub static SENDERS: &[&Recovery] = &[&RENO, &NEWRENO];
+pub static SENDERS: &[&Named] = &[&TAHOE, &RENO, &NEWRENO, &SACK];
 
-/// What every window-based sender can be told. The defaults are those of ns-2.35, except for the
-/// window's cap, which ns-2 sets to 20 segments and everybody raises.
-pub const COMMON: &[Parameter] = &[
-    Parameter::number("window_cap", "packets", Some(10_000.0), 1.0, 1e6)
-        .whole()
-        .described("largest window the receiver allows", "ns-2.35 has 20"),
-    Parameter::number("initial_window", "packets", Some(2.0), 1.0, 1e4)
-        .whole()
-        .described("window after the connection is open", "ns-2.35 (since 2001); RFC 5681"),
-    Parameter::number("minimum_timeout", "seconds", Some(0.2), 0.0, 60.0)
-        .described("least retransmission timeout before backing off", "ns-2.35; RFC 6298 has 1 s"),
-    Parameter::number("initial_timeout", "seconds", Some(3.0), 1e-3, 60.0)
-        .described("retransmission timeout before any round trip is known", "ns-2.35; RFC 2988"),
-    Parameter::number("maximum_timeout", "seconds", Some(60.0), 1e-3, 3600.0)
-        .described("greatest retransmission timeout", "RFC 6298"),
-    Parameter::number("clock_tick", "seconds", Some(0.01), 1e-9, 1.0)
-        .described("granularity in which round trips are timed", "ns-2.35 (since 2002)"),
-    Parameter::choice("loss_window", "congestion-window", &["congestion-window", "flight-size"])
-        .described(
-            "what is halved when a loss is noticed: the window, or what is really outstanding",
-            "ns-2.35; RFC 5681 has the flight size",
-        ),
-    Parameter::switch("limited_transmit", true)
-        .described("the first two duplicate acknowledgements each release a segment", "RFC 3042"),
-    Parameter::switch("ecn", false)
-        .described("data is sent ECN-capable and marks halve the window", "RFC 3168"),
-    Parameter::switch("handshake", true)
-        .described("a 40-byte exchange (SYN) precedes the data", "ns-2.35: syn_"),
-    Parameter::switch("delayed_acknowledgements", false)
-        .described("the receiver acknowledges every second segment", "RFC 5681; ns-2.35 has false"),
-    Parameter::number("acknowledgement_delay", "seconds", Some(0.1), 1e-6, 0.5)
-        .described("longest wait of a delayed acknowledgement", "ns-2.35"),
-];
+/// A sender as users name it: a window rule, and a recovery unless that can be chosen.
+#[derive(Debug)]
+pub struct Named {
+    /// Name, source and parameter table.
+    pub algorithm: Algorithm,
+    /// The recovery it is named after; `None` if its table has the parameter `recovery`.
+    pub recovery: Option<Recovery>,
+    /// Its window rule.
+    pub rule: fn(&Settings) -> AnyRule,
+    /// Whether its data is ECT(1).
+    pub scalable: bool,
+}
 
 /// A sender and its receiver, ready to be made once for each flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Profile {
     /// Options of the sender.
     pub sender: SenderOptions,
@@ -59,7 +38,7 @@ impl Profile {
     /// # Errors
     /// An unknown name (field `congestion_control`) or a value its table refuses.
     pub fn from_values(name: &str, values: &Values) -> Result<Self, ParameterError> {
-        let Some(&recovery) = SENDERS.iter().find(|sender| sender.algorithm.name == name) else {
+        let Some(&named) = SENDERS.iter().find(|sender| sender.algorithm.name == name) else {
             let names: Vec<_> = SENDERS.iter().map(|sender| sender.algorithm.name).collect();
             return Err(ParameterError::new(
                 "congestion_control",
@@ -67,30 +46,58 @@ impl Profile {
                 format!("one of {}", names.join(", ")),
             ));
         };
-        let settings = Settings::resolve(&recovery.algorithm, values)?;
+        let algorithm = &named.algorithm;
+        let settings = Settings::resolve(algorithm, &option_sets::complete(algorithm, values))?;
         let nanoseconds = |name: &str| (settings.number(name) * 1e9).round() as u64;
+        let recovery = named.recovery.unwrap_or_else(|| {
+            let chosen = Recovery::CHOICES.iter().find(|choice| settings.is("recovery", choice));
+            chosen.and_then(|name| Recovery::named(name)).expect("every choice has its recovery")
+        });
+        let accurate = settings.is("ecn_feedback", "accurate");
+        let ecn = match (settings.switch("ecn"), accurate) {
+            (false, _) => Ecn::Off,
+            (true, false) => Ecn::Classic,
+            (true, true) if named.scalable => Ecn::Scalable,
+            (true, true) => Ecn::Accurate,
+        };
+        let rule = (named.rule)(&settings);
+        let wait = nanoseconds("acknowledgement_delay");
         Ok(Self {
             sender: SenderOptions {
+                rule,
                 recovery,
                 window_cap: settings.number("window_cap"),
                 initial_window: settings.number("initial_window"),
                 timer: TimerRules {
                     minimum_timeout: nanoseconds("minimum_timeout"),
+                    floor: if settings.is("timeout_floor", "variation") {
+                        TimeoutFloor::Variation
+                    } else {
+                        TimeoutFloor::Timeout
+                    },
                     initial_timeout: nanoseconds("initial_timeout"),
                     maximum_timeout: nanoseconds("maximum_timeout"),
                     tick: nanoseconds("clock_tick"),
                 },
-                loss_window: if settings.is("loss_window", "flight-size") {
-                    LossWindow::FlightSize
-                } else {
-                    LossWindow::CongestionWindow
+                switches: Switches {
+                    loss_window: if settings.is("loss_window", "flight-size") {
+                        LossWindow::FlightSize
+                    } else {
+                        LossWindow::CongestionWindow
+                    },
+                    limited_transmit: settings.switch("limited_transmit"),
+                    ecn,
+                    handshake: settings.switch("handshake"),
+                    timestamps: settings.switch("timestamps"),
+                    byte_counting: settings.switch("byte_counting"),
+                    proportional_rate_reduction: settings.switch("proportional_rate_reduction"),
+                    tail_loss_probe: settings.switch("tail_loss_probe"),
+                    pacing: settings.switch("pacing"),
                 },
-                limited_transmit: settings.switch("limited_transmit"),
-                ecn: settings.switch("ecn"),
-                handshake: settings.switch("handshake"),
             },
             acknowledgements: if settings.switch("delayed_acknowledgements") {
-                AcknowledgementPolicy::Delayed { wait: nanoseconds("acknowledgement_delay") }
+                let quick = settings.number("quick_acknowledgements") as u32;
+                AcknowledgementPolicy::Delayed { wait, quick, accurate }
             } else {
                 AcknowledgementPolicy::EverySegment
             },

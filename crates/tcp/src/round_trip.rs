@@ -6,16 +6,28 @@
 //! and variation are kept with 3 and 2 fractional bits.
 //!
 //! Departures from RFC 6298, following ns-2.35 and changing outcomes under heavy loss:
-//! 1. The minimum timeout may be below 1 s (default 0.2 s), and is applied before backing off.
+//! 1. The minimum timeout may be below 1 s (default 0.2 s), and is applied before backing off;
+//!    optionally to the variation instead of the whole, as Linux does.
 //! 2. After four expiries in a row the smoothed value is set aside (folded into the variation) and
 //!    the next sample starts the estimate anew.
 //! 3. A backed-off timeout stays in force until a newly sent segment's round trip has been timed.
 
+/// What the minimum timeout is a minimum of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutFloor {
+    /// The timeout (RFC 6298, ns-2).
+    Timeout,
+    /// The four variations that are added to the smoothed round trip (Linux).
+    Variation,
+}
+
 /// The rules of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimerRules {
-    /// Least timeout before backing off, in nanoseconds.
+    /// Least timeout, or least variation, before backing off, in nanoseconds.
     pub minimum_timeout: u64,
+    /// Which of the two.
+    pub floor: TimeoutFloor,
     /// Timeout before any sample, in nanoseconds.
     pub initial_timeout: u64,
     /// Greatest timeout, in nanoseconds.
@@ -66,8 +78,21 @@ impl RoundTripEstimator {
             self.smoothed = (self.smoothed + error).max(1);
             self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
         }
-        let ticks = ((self.variation << 3) + self.smoothed) >> 3;
+        let variation = match self.rules.floor {
+            TimeoutFloor::Timeout => self.variation,
+            TimeoutFloor::Variation => {
+                self.variation.max((self.rules.minimum_timeout / tick) as i64)
+            }
+        };
+        let ticks = ((variation << 3) + self.smoothed) >> 3;
         self.current = ticks as u64 * tick;
+    }
+
+    /// The smoothed round trip in nanoseconds; `None` before the first sample.
+    #[inline]
+    #[must_use]
+    pub fn smoothed(&self) -> Option<u64> {
+        (self.smoothed > 0).then(|| self.smoothed as u64 * self.rules.tick / 8)
     }
 
     /// The timeout in force, in nanoseconds.
@@ -104,6 +129,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const RULES: TimerRules = TimerRules {
         minimum_timeout: 200 * MS,
+        floor: TimeoutFloor::Timeout,
         initial_timeout: 3000 * MS,
         maximum_timeout: 60_000 * MS,
         tick: MS,

@@ -6,8 +6,12 @@
 pub struct Segment {
     /// Number of the segment.
     pub sequence: u32,
+    /// When it was sent by the sender's clock, in nanoseconds: the value of its timestamp option.
+    pub sent: u64,
     /// Whether it may be marked instead of dropped (ECT).
     pub ecn_capable: bool,
+    /// Whether its sender answers every mark and wants a queue of its own (ECT(1), RFC 9331).
+    pub scalable: bool,
     /// Whether a queue has marked it (CE).
     pub congestion_experienced: bool,
     /// Whether the sender says that it has reduced its window (CWR).
@@ -19,6 +23,52 @@ pub struct Segment {
 pub struct Acknowledgement {
     /// The next segment the receiver waits for: all before it have arrived.
     pub next_expected: u32,
-    /// The receiver's echo of a mark (ECE).
+    /// The echoed timestamp (RFC 7323, section 4.3), in nanoseconds of the sender's clock.
+    pub echo: u64,
+    /// The receiver's classic echo of a mark (ECE, RFC 3168).
     pub congestion_echo: bool,
+    /// Marked segments that have arrived so far (accurate ECN, RFC 9768), wrapping.
+    pub marked: u32,
+    /// Segments that have arrived beyond a gap.
+    pub blocks: SackBlocks,
+}
+
+/// Most blocks in one acknowledgement: with timestamps, three fit into the TCP header (RFC 2018).
+pub const MOST_BLOCKS: usize = 3;
+
+/// The selective acknowledgement option (RFC 2018): stretches of segments that have arrived, each
+/// from its first segment to the one after its last, the most recently changed one first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u32, u32); MOST_BLOCKS],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Whether there is none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The blocks.
+    #[inline]
+    #[must_use]
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.count)]
+    }
+
+    /// Adds a block unless it is there already or there is no room. Whether there is room left.
+    pub fn add(&mut self, block: (u32, u32)) -> bool {
+        if self.as_slice().contains(&block) {
+            return true;
+        }
+        let count = usize::from(self.count);
+        if count < MOST_BLOCKS {
+            self.blocks[count] = block;
+            self.count += 1;
+        }
+        usize::from(self.count) < MOST_BLOCKS
+    }
 }

@@ -1,4 +1,4 @@
-//! The sender: sequence numbers, congestion window, fast retransmit, timeout, ECN response.
+//! The sender: sequence numbers, what may be sent when, the retransmission timer.
 //!
 //! Source: RFC 5681 (slow start, congestion avoidance, fast retransmit), RFC 3042 (limited
 //! transmit), RFC 3168, section 6.1.2 (one response to marks per window), with the order of steps
@@ -6,16 +6,25 @@
 //!
 //! 1. What was outstanding at the last reduction must be fully acknowledged before another fast
 //!    retransmit ("bugfix").
-//! 2. After a timeout sending resumes right behind the last acknowledged segment (go-back-N).
+//! 2. Without selective acknowledgements sending resumes right behind the last acknowledged
+//!    segment after a timeout (go-back-N).
 //! 3. The window's fractional part survives halving; the slow start threshold is rounded down.
 //! 4. A response to a mark counts as the window's one reduction: a loss in the same window is
 //!    repaired without a further one.
+//!
+//! The parts have files of their own: losses noticed by duplicate acknowledgements
+//! (`duplicates.rs`) or selective ones (`selective.rs`), marks (`marks.rs`), pacing (`pacing.rs`).
 
-use crate::recovery::Progress;
-use crate::{Acknowledgement, Recovery, RoundTripEstimator, Segment, TimerRules, growth};
+mod duplicates;
+mod marks;
+mod pacing;
+mod proportional;
+mod rack;
+mod selective;
 
-/// Number of duplicate acknowledgements that signal a loss.
-const DUPLICATES_FOR_LOSS: u32 = 3;
+use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::{Acknowledgement, AnyRule, Recovery, RoundTripEstimator, Segment, TimerRules, Window};
+use selective::Selective;
 
 /// What is halved when a loss is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,25 +35,58 @@ pub enum LossWindow {
     FlightSize,
 }
 
+/// How marks are told to the sender and answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Data is not ECN-capable.
+    Off,
+    /// The echo of RFC 3168.
+    Classic,
+    /// The count of RFC 9768.
+    Accurate,
+    /// The count of RFC 9768, and data is sent as ECT(1) (RFC 9331).
+    Scalable,
+}
+
 /// Options of a sender. Windows in segments.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SenderOptions {
+    /// Window rule.
+    pub rule: AnyRule,
     /// Loss recovery.
-    pub recovery: &'static Recovery,
+    pub recovery: Recovery,
     /// Largest window the receiver allows.
     pub window_cap: f64,
     /// Window once the connection is open.
     pub initial_window: f64,
     /// Rules of the retransmission timer.
     pub timer: TimerRules,
+    /// Everything that is on or off.
+    pub switches: Switches,
+}
+
+/// What is on or off, or one of few.
+#[derive(Clone, Copy, Debug)]
+pub struct Switches {
     /// What is halved when a loss is noticed.
     pub loss_window: LossWindow,
     /// Whether the first two duplicate acknowledgements release a segment each.
     pub limited_transmit: bool,
-    /// Whether data is sent ECN-capable.
-    pub ecn: bool,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
     /// Whether a SYN precedes the data.
     pub handshake: bool,
+    /// Whether every acknowledgement times a round trip (RFC 7323).
+    pub timestamps: bool,
+    /// Whether windows grow by the segments acknowledged (RFC 3465) instead of by one for each
+    /// acknowledgement.
+    pub byte_counting: bool,
+    /// Whether the window falls over a round trip instead of at once (RFC 6937).
+    pub proportional_rate_reduction: bool,
+    /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
+    pub tail_loss_probe: bool,
+    /// Whether segments are spaced over the round trip.
+    pub pacing: bool,
 }
 
 /// What a sender counts.
@@ -68,12 +110,10 @@ enum Reduction {
 /// One flow's sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    window: f64,
-    slow_start_threshold: f64,
-    window_cap: f64,
+    window: Window,
     /// First segment not yet acknowledged.
     unacknowledged: u32,
-    /// Next segment to send; behind `highest` after a timeout.
+    /// Next segment to send; behind `highest` after a timeout without a scoreboard.
     next: u32,
     /// First segment never sent.
     highest: u32,
@@ -88,7 +128,9 @@ pub struct Sender {
     repair: Option<u32>,
     /// New segments that may still be sent for the event at hand.
     allowance: u32,
-    options: SenderFlags,
+    rule: AnyRule,
+    recovery: Recovery,
+    switches: Switches,
     last_reduction: Reduction,
     in_recovery: bool,
     partial_seen: bool,
@@ -96,22 +138,19 @@ pub struct Sender {
     open: bool,
     /// A second mark at a window of one segment backs the timer off.
     marked_at_one: bool,
+    /// Marked segments that the receiver has counted.
+    marked: u32,
     /// Segment being timed and when it was sent.
     timed: Option<(u32, u64)>,
-    /// Timer's expiry in nanoseconds; `u64::MAX` while it is off.
+    /// Retransmission timer's expiry in nanoseconds; `u64::MAX` while it is off.
     deadline: u64,
+    /// When the next segment may leave, in nanoseconds, if it is only pacing that holds it.
+    release: u64,
     round_trip: RoundTripEstimator,
     last_round_trip: Option<u64>,
     initial_window: f64,
     counters: Counters,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct SenderFlags {
-    recovery: &'static Recovery,
-    loss_window: LossWindow,
-    limited_transmit: bool,
-    ecn: bool,
+    selective: Option<Box<Selective>>,
 }
 
 impl Sender {
@@ -119,11 +158,14 @@ impl Sender {
     #[must_use]
     pub fn new(options: &SenderOptions, clock_phase: u64) -> Self {
         // Segment 0 opens the connection; without a handshake the first is 1 and all is open.
-        let first = u32::from(!options.handshake);
+        let handshake = options.switches.handshake;
+        let first = u32::from(!handshake);
         Self {
-            window: if options.handshake { 1.0 } else { options.initial_window },
-            slow_start_threshold: options.window_cap,
-            window_cap: options.window_cap,
+            window: Window {
+                congestion: if handshake { 1.0 } else { options.initial_window },
+                slow_start_threshold: options.window_cap,
+                cap: options.window_cap,
+            },
             unacknowledged: first,
             next: first,
             highest: first,
@@ -133,24 +175,27 @@ impl Sender {
             recover: 0,
             repair: None,
             allowance: 0,
-            options: SenderFlags {
-                recovery: options.recovery,
-                loss_window: options.loss_window,
-                limited_transmit: options.limited_transmit,
-                ecn: options.ecn,
-            },
+            rule: options.rule.clone(),
+            recovery: options.recovery,
+            switches: options.switches,
             last_reduction: Reduction::None,
             in_recovery: false,
             partial_seen: false,
             announce_reduction: false,
-            open: !options.handshake,
+            open: !handshake,
             marked_at_one: false,
+            marked: 0,
             timed: None,
             deadline: u64::MAX,
+            release: 0,
             round_trip: RoundTripEstimator::new(options.timer, clock_phase),
             last_round_trip: None,
             initial_window: options.initial_window,
             counters: Counters::default(),
+            selective: options
+                .recovery
+                .is_selective()
+                .then(|| Box::new(Selective::new(options, first))),
         }
     }
 
@@ -174,7 +219,11 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> u64 {
-        self.deadline
+        let retransmission = match &self.selective {
+            Some(selective) => self.deadline.min(selective.deadline()),
+            None => self.deadline,
+        };
+        if self.release > 0 { retransmission.min(self.release) } else { retransmission }
     }
 
     /// Timeouts and retransmissions so far.
@@ -187,7 +236,7 @@ impl Sender {
     /// Congestion window in segments.
     #[must_use]
     pub fn window(&self) -> f64 {
-        self.window
+        self.window.congestion
     }
 
     /// First segment not yet acknowledged.
@@ -197,224 +246,125 @@ impl Sender {
         self.unacknowledged
     }
 
-    /// The round trip timed since the last call, in nanoseconds.
+    /// The round trip timed by the last acknowledgement, in nanoseconds.
     #[inline]
-    pub fn take_round_trip(&mut self) -> Option<u64> {
-        self.last_round_trip.take()
+    #[must_use]
+    pub fn last_round_trip(&self) -> Option<u64> {
+        self.last_round_trip
     }
 
     /// The next segment that may be sent at `now`, or `None` when it is time to wait.
     #[inline]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
-        if let Some(sequence) = self.repair.take() {
-            return Some(self.emit(sequence, now));
-        }
-        if self.allowance == 0 || self.next >= self.available {
+        if self.switches.pacing && self.held_by_pacing(now) {
             return None;
         }
-        let usable = (self.window + f64::from(self.inflation)).min(self.window_cap) as u32;
-        if self.next - self.unacknowledged >= usable {
-            return None;
-        }
-        self.allowance -= 1;
-        let sequence = self.next;
-        self.next += 1;
-        Some(self.emit(sequence, now))
+        let sequence = if let Some(sequence) = self.repair.take() {
+            Some(sequence)
+        } else if self.selective.is_some() {
+            self.choose_selectively()
+        } else {
+            self.choose_in_order()
+        };
+        sequence.map(|sequence| self.emit(sequence, now))
     }
 
     /// An acknowledgement has arrived at `now`.
     #[inline]
     pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement) {
-        self.allowance = 0;
-        let acknowledged = answer.next_expected;
-        if answer.congestion_echo && self.options.ecn {
-            self.respond_to_mark(acknowledged);
-        }
-        if acknowledged > self.unacknowledged {
-            if !self.in_recovery {
-                self.advance(now, acknowledged, answer.congestion_echo);
-                return;
-            }
-            match (self.options.recovery.judge)(acknowledged, self.recover) {
-                Progress::Complete => {
-                    self.in_recovery = false;
-                    self.partial_seen = false;
-                    self.inflation = 0;
-                    self.advance(now, acknowledged, answer.congestion_echo);
-                }
-                Progress::Partial => self.advance_partially(now, acknowledged),
-            }
-        } else if acknowledged == self.unacknowledged && self.highest > self.unacknowledged {
-            self.count_duplicate(now);
+        self.last_round_trip = None;
+        let marked = self.take_marks(answer);
+        if self.selective.is_some() {
+            self.acknowledge_selectively(now, answer, marked);
+        } else {
+            self.acknowledge_in_order(now, answer, marked);
         }
     }
 
-    /// The retransmission timer has expired at `now`.
+    /// A timer has expired at `now`, or was said to.
     pub fn on_timer(&mut self, now: u64) {
+        self.last_round_trip = None;
+        if self.deadline > now {
+            self.on_other_timer(now);
+            return;
+        }
         self.counters.timeouts += 1;
         self.inflation = 0;
         self.duplicates = 0;
+        // A timeout while an earlier one is being repaired finds no window worth halving.
+        let repeated = self.selective.as_ref().is_some_and(|it| it.is_repairing_timeout());
         self.in_recovery = false;
         self.partial_seen = false;
         self.recover = self.highest;
         // A window already halved for a mark is not halved again for the loss of its packets.
-        if self.last_reduction != Reduction::Mark {
-            self.slow_start_threshold = whole(self.loss_window() / 2.0).max(2.0);
+        if self.last_reduction != Reduction::Mark && !repeated {
+            let base = self.loss_window();
+            self.reduce_threshold(now, Congestion::Timeout, base);
         }
-        self.window = 1.0;
-        self.announce_reduction = self.options.ecn;
+        self.window.congestion = 1.0;
+        self.announce_reduction = self.switches.ecn == Ecn::Classic;
         self.last_reduction = Reduction::Timeout;
         self.round_trip.back_off();
         self.deadline = now + self.round_trip.timeout();
         self.timed = None;
-        self.next = self.unacknowledged;
         self.repair = None;
+        self.release = 0;
         self.allowance = u32::MAX;
-    }
-
-    /// New data acknowledged outside recovery, or by the acknowledgement that ends it.
-    #[inline]
-    fn advance(&mut self, now: u64, acknowledged: u32, echo: bool) {
-        self.duplicates = 0;
-        self.unacknowledged = acknowledged;
-        self.next = self.next.max(acknowledged);
-        if let Some((sequence, sent)) = self.timed
-            && acknowledged > sequence
-        {
-            self.timed = None;
-            if !(self.marked_at_one && echo) {
-                self.round_trip.end_back_off();
-                self.marked_at_one = false;
-            }
-            self.round_trip.sample(sent, now);
-            self.last_round_trip = Some(now - sent);
-        }
-        self.deadline = if acknowledged < self.highest || self.next < self.available {
-            now + self.round_trip.timeout()
-        } else {
-            u64::MAX
-        };
-        if self.open {
-            if !(echo && self.options.ecn) {
-                self.window = growth::additive_increase(self.window, self.slow_start_threshold);
-            }
-        } else {
-            self.open = true;
-            self.window = self.initial_window;
-        }
-        self.allowance = u32::MAX;
-    }
-
-    /// New data acknowledged, but not all of the window in which the loss happened.
-    fn advance_partially(&mut self, now: u64, acknowledged: u32) {
-        let newly = acknowledged - self.unacknowledged;
-        if !self.partial_seen {
-            self.partial_seen = true;
-            self.deadline = now + self.round_trip.timeout();
-        }
-        // Deflate by what was acknowledged, less the one retransmission that leaves now.
-        if self.inflation > newly {
-            self.inflation -= newly - 1;
-        } else {
-            self.window = (self.window - f64::from(newly - self.inflation)).max(1.0);
-            self.inflation = 1;
-        }
-        self.unacknowledged = acknowledged;
-        self.next = self.next.max(acknowledged);
-        if let Some((sequence, _)) = self.timed
-            && acknowledged > sequence
-        {
-            self.timed = None;
-            self.round_trip.end_back_off();
-        }
-        self.repair = Some(acknowledged);
-        self.allow_during_recovery();
-    }
-
-    /// The same acknowledgement once more: something was lost, or overtaken.
-    fn count_duplicate(&mut self, now: u64) {
-        self.duplicates += 1;
-        if self.duplicates == DUPLICATES_FOR_LOSS {
-            self.notice_loss(now);
-            self.allow_during_recovery();
-        } else if self.duplicates > DUPLICATES_FOR_LOSS {
-            if self.in_recovery {
-                self.inflation += 1;
-            }
-            self.allow_during_recovery();
-        } else if self.options.limited_transmit {
-            self.transmit_limited();
+        match &mut self.selective {
+            Some(selective) => selective.on_timeout(self.highest),
+            None => self.next = self.unacknowledged,
         }
     }
 
-    fn allow_during_recovery(&mut self) {
-        if self.duplicates >= DUPLICATES_FOR_LOSS {
-            self.allowance = self.options.recovery.burst;
-        }
+    /// The window rule's answer to `sign`: the slow start threshold, whole and at least two.
+    fn reduce_threshold(&mut self, now: u64, sign: Congestion, base: f64) -> f64 {
+        let reduced = self.rule.reduced(now, sign, base, &self.window);
+        self.window.slow_start_threshold = whole(reduced).max(2.0);
+        reduced
     }
 
-    /// RFC 3042: one segment beyond the window for each of the first two duplicates.
-    fn transmit_limited(&mut self) {
-        let outstanding = self.next - self.unacknowledged;
-        let usable = (self.window + f64::from(self.duplicates)).min(self.window_cap);
-        if outstanding < usable as u32 && self.next < self.available {
-            self.repair = Some(self.next);
-            self.next += 1;
+    /// A sign of congestion other than a timeout: reduce the window.
+    fn reduce(&mut self, now: u64, sign: Congestion) {
+        let base = self.loss_window();
+        let reduced = self.reduce_threshold(now, sign, base);
+        if !self.rule.governs_window() {
+            self.window.congestion = reduced.max(1.0);
         }
-    }
-
-    /// The third duplicate: send the missing segment again, halve the window once per window.
-    fn notice_loss(&mut self, now: u64) {
-        // The first window may always be repaired, even if the opening segment was lost before it.
-        if self.unacknowledged > self.recover || self.unacknowledged == 1 {
-            self.halve();
-            self.last_reduction = Reduction::Loss;
-            self.recover = self.highest;
-        } else if self.last_reduction == Reduction::Mark {
-            self.last_reduction = Reduction::Loss;
-        } else {
-            return;
-        }
-        self.in_recovery = true;
-        self.partial_seen = false;
-        self.inflation = DUPLICATES_FOR_LOSS;
-        self.timed = None;
-        self.deadline = now + self.round_trip.timeout();
-        self.repair = Some(self.unacknowledged);
-    }
-
-    /// RFC 3168: a mark halves the window, once for each window of data.
-    fn respond_to_mark(&mut self, acknowledged: u32) {
-        let new_window = acknowledged > self.recover;
-        if !new_window && self.last_reduction != Reduction::Timeout {
-            return;
-        }
-        self.recover = self.highest;
-        self.last_reduction = Reduction::Mark;
-        if self.window <= 1.0 {
-            if self.marked_at_one {
-                self.round_trip.back_off();
-            }
-            self.marked_at_one = true;
-        } else {
-            self.marked_at_one = false;
-        }
-        self.halve();
-    }
-
-    fn halve(&mut self) {
-        let half = self.loss_window() / 2.0;
-        self.slow_start_threshold = whole(half).max(2.0);
-        self.window = half.max(1.0);
-        self.announce_reduction = self.options.ecn;
+        self.announce_reduction = self.switches.ecn == Ecn::Classic;
     }
 
     fn loss_window(&self) -> f64 {
-        match self.options.loss_window {
+        match self.switches.loss_window {
             LossWindow::CongestionWindow => {
-                (self.window + f64::from(self.inflation)).min(self.window_cap)
+                (self.window.congestion + f64::from(self.inflation)).min(self.window.cap)
             }
             LossWindow::FlightSize => f64::from(self.highest - self.unacknowledged),
+        }
+    }
+
+    /// A round trip of `time` nanoseconds that began at `sent` has been timed.
+    #[inline]
+    fn note_round_trip(&mut self, sent: u64, now: u64) {
+        self.round_trip.sample(sent, now);
+        self.last_round_trip = Some(now - sent);
+    }
+
+    /// What an acknowledgement of new data tells the window rule.
+    #[inline]
+    fn acknowledged(&self, now: u64, delivered: u32, advance: u32, marked: u32) -> Acknowledged {
+        Acknowledged {
+            now,
+            delivered,
+            counted: if self.switches.byte_counting { f64::from(advance) } else { 1.0 },
+            marked,
+            round_trip: self.last_round_trip,
+            smoothed_round_trip: self.round_trip.smoothed(),
+            unacknowledged: self.unacknowledged,
+            highest: self.highest,
+            in_network: self.highest - self.unacknowledged,
+            in_recovery: false,
+            lost: 0,
+            rate: None,
         }
     }
 
@@ -431,9 +381,18 @@ impl Sender {
         if self.deadline == u64::MAX {
             self.deadline = now + self.round_trip.timeout();
         }
+        if let Some(selective) = &mut self.selective {
+            selective.note_sent(now, sequence, self.next - self.unacknowledged, self.in_recovery);
+        }
+        if self.switches.pacing {
+            self.pace(now);
+        }
+        let ecn_capable = self.switches.ecn != Ecn::Off && sequence > 0;
         Segment {
             sequence,
-            ecn_capable: self.options.ecn && sequence > 0,
+            sent: now,
+            ecn_capable,
+            scalable: ecn_capable && self.switches.ecn == Ecn::Scalable,
             congestion_experienced: false,
             window_reduced: std::mem::take(&mut self.announce_reduction),
         }

@@ -53,17 +53,19 @@ impl Simulation {
 
     fn send_acknowledgement(&mut self, flow: u32, answer: &Acknowledgement) {
         let group = &self.groups[self.flows[flow as usize].group as usize];
-        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, answer);
+        let number = self.answers.keep(*answer);
+        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
         let time = self.now + self.lines[line as usize].extra_delay;
         self.push(line, packet, time);
     }
 
     fn on_acknowledgement(&mut self, packet: &Packet) {
+        let answer = self.answers.take(packet.sequence);
         let Source::Window(connection) = &mut self.flows[packet.flow as usize].source else {
             return;
         };
-        connection.sender.on_acknowledgement(self.now, &packet.to_acknowledgement());
+        connection.sender.on_acknowledgement(self.now, &answer);
         self.send(packet.flow);
     }
 
@@ -84,7 +86,7 @@ impl Simulation {
         let Source::Window(connection) = &mut flow.source else { return };
         let sender = &mut connection.sender;
         if let Some(samples) = &mut self.monitor
-            && let Some(round_trip) = sender.take_round_trip()
+            && let Some(round_trip) = sender.last_round_trip()
         {
             samples.push((number, round_trip));
         }
@@ -119,6 +121,8 @@ impl Simulation {
             packet.hop += 1;
             let time = sent + link.delay() + self.lines[hop.line as usize].extra_delay;
             self.push(hop.line, packet, time);
+        } else if back {
+            self.answers.take(packet.sequence);
         }
     }
 

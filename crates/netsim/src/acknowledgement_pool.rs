@@ -1,0 +1,57 @@
+//! Acknowledgements on their way: kept here while a small packet with their number travels.
+//!
+//! An acknowledgement with its selective blocks is larger than a packet in flight should be, and
+//! most never fly: where acknowledgements meet no queue and are sent at once, the sender is told
+//! directly.
+
+use vermilion_tcp::Acknowledgement;
+
+/// See the module's head.
+#[derive(Clone, Debug, Default)]
+pub struct AcknowledgementPool {
+    answers: Vec<Acknowledgement>,
+    free: Vec<u32>,
+}
+
+impl AcknowledgementPool {
+    /// Keeps an acknowledgement; its number.
+    #[inline]
+    pub fn keep(&mut self, answer: Acknowledgement) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.answers[number as usize] = answer;
+            return number;
+        }
+        self.answers.push(answer);
+        (self.answers.len() - 1) as u32
+    }
+
+    /// Takes an acknowledgement that has arrived, or was lost, out.
+    #[inline]
+    pub fn take(&mut self, number: u32) -> Acknowledgement {
+        self.free.push(number);
+        self.answers[number as usize]
+    }
+
+    /// Acknowledgements on their way.
+    #[cfg(test)]
+    pub fn on_their_way(&self) -> usize {
+        self.answers.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_those_that_arrived_are_used_again() {
+        let mut pool = AcknowledgementPool::default();
+        let answer =
+            |next_expected| Acknowledgement { next_expected, ..Acknowledgement::default() };
+        let numbers: Vec<u32> = (0..3).map(|k| pool.keep(answer(k))).collect();
+        assert_eq!(pool.take(numbers[1]).next_expected, 1);
+        assert_eq!(pool.keep(answer(7)), numbers[1]);
+        assert_eq!(pool.take(numbers[1]).next_expected, 7);
+        assert_eq!(pool.on_their_way(), 2);
+    }
+}

@@ -1,0 +1,89 @@
+//! The defaults of other systems, by name.
+//!
+//! A set replaces defaults of the parameter table; what a user gives still wins.
+
+use vermilion_parameters::{Algorithm, Value, Values};
+
+/// Names of the sets; the first one changes nothing.
+pub const NAMES: &[&str] = &["own", "ns2-2001", "ns2", "linux"];
+
+/// A default that a set replaces.
+#[derive(Clone, Copy, Debug)]
+enum Preset {
+    Number(f64),
+    Switch(bool),
+    Choice(&'static str),
+}
+
+use Preset::{Choice, Number, Switch};
+
+/// ns-2 as the papers of 1999 to 2001 ran it: before the changes of May 2001 (handshake, first
+/// window of two), November 2001 (limited transmit, headers), March 2002 (tick) and October 2004
+/// (minimum timeout).
+const NS2_2001: &[(&str, Preset)] = &[
+    ("window_cap", Number(20.0)),
+    ("initial_window", Number(1.0)),
+    ("minimum_timeout", Number(1.0)),
+    ("clock_tick", Number(0.1)),
+    ("limited_transmit", Switch(false)),
+    ("handshake", Switch(false)),
+];
+
+/// ns-2.35, `tcl/lib/ns-default.tcl`.
+const NS2: &[(&str, Preset)] = &[("window_cap", Number(20.0))];
+
+/// Linux since 4.18 or so, with its usual settings: RACK-TLP, proportional rate reduction,
+/// timestamps, the first window of ten (RFC 6928), delayed acknowledgements of 40 ms with 16 quick
+/// ones at the beginning, a minimum of 200 ms on the variation, a maximum timeout of two minutes.
+const LINUX: &[(&str, Preset)] = &[
+    ("recovery", Choice("rack")),
+    ("initial_window", Number(10.0)),
+    ("timeout_floor", Choice("variation")),
+    ("initial_timeout", Number(1.0)),
+    ("maximum_timeout", Number(120.0)),
+    ("clock_tick", Number(1e-6)),
+    ("timestamps", Switch(true)),
+    ("byte_counting", Switch(true)),
+    ("proportional_rate_reduction", Switch(true)),
+    ("delayed_acknowledgements", Switch(true)),
+    ("acknowledgement_delay", Number(0.04)),
+    ("quick_acknowledgements", Number(16.0)),
+];
+
+fn set(name: &str) -> &'static [(&'static str, Preset)] {
+    match name {
+        "ns2-2001" => NS2_2001,
+        "ns2" => NS2,
+        "linux" => LINUX,
+        _ => &[],
+    }
+}
+
+/// The values in force: those `given`, and those of the set that they name, for an algorithm that
+/// has such parameters.
+#[must_use]
+pub fn complete(algorithm: &Algorithm, given: &Values) -> Values {
+    let mut values = given.clone();
+    if let Some(Value::Choice(name)) = given.get("option_set") {
+        for (parameter, value) in in_set(algorithm, name) {
+            values.entry(parameter.to_owned()).or_insert(value);
+        }
+    }
+    values
+}
+
+/// What the set called `name` gives to `algorithm`.
+pub fn in_set(algorithm: &Algorithm, name: &str) -> impl Iterator<Item = (&'static str, Value)> {
+    let parameters = algorithm.parameters;
+    set(name)
+        .iter()
+        .filter(move |(parameter, _)| parameters.iter().any(|row| row.name == *parameter))
+        .map(|(parameter, default)| {
+            let value = match default {
+                Number(number) => Value::Number(*number),
+                Switch(on) => Value::Switch(*on),
+                Choice(name) => Value::Choice((*name).to_owned()),
+            };
+            (*parameter, value)
+        })
+}

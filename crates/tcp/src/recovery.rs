@@ -1,0 +1,41 @@
+//! How losses are noticed and repaired.
+
+/// The published ways of noticing and repairing losses. They combine with every window rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Three duplicate acknowledgements: start over with slow start (V. Jacobson 1988).
+    Tahoe,
+    /// Fast recovery that ends with the first acknowledgement of new data (RFC 5681).
+    Reno,
+    /// Fast recovery until all that was outstanding has been acknowledged (RFC 6582).
+    NewReno,
+    /// A scoreboard of selective acknowledgements and an estimate of what is in the network
+    /// (RFC 6675).
+    Sack,
+    /// The same, but losses are noticed by time (RFC 8985, RACK-TLP).
+    Rack,
+}
+
+impl Recovery {
+    /// The names of those that can be chosen for a window rule of their own.
+    pub const CHOICES: &'static [&'static str] = &["sack", "rack", "newreno", "reno", "tahoe"];
+
+    /// The recovery of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "tahoe" => Self::Tahoe,
+            "reno" => Self::Reno,
+            "newreno" => Self::NewReno,
+            "sack" => Self::Sack,
+            "rack" => Self::Rack,
+            _ => return None,
+        })
+    }
+
+    /// Whether it reads selective acknowledgements.
+    #[must_use]
+    pub fn is_selective(self) -> bool {
+        matches!(self, Self::Sack | Self::Rack)
+    }
+}

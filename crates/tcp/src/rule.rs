@@ -1,0 +1,103 @@
+//! What a window rule is: how the window grows, and what it becomes at a sign of congestion.
+//!
+//! A rule is told what the sender has learned ([`Acknowledged`]) and sets the [`Window`]. It knows
+//! neither sequence numbers nor how losses are found and repaired: that is [`crate::Recovery`]. A rule
+//! whose window must not be halved by the sender (BBR) says so with
+//! [`WindowRule::governs_window`], and is then asked on every acknowledgement.
+
+use crate::Window;
+use crate::delivery_rate::RateSample;
+
+/// What an acknowledgement told, in segments and nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledged {
+    /// Now.
+    pub now: u64,
+    /// Segments newly known to have arrived, by cumulative or selective acknowledgement.
+    pub delivered: u32,
+    /// Segments by which the growth rules count: those acknowledged cumulatively, or 1 for each
+    /// acknowledgement where the sender does not count bytes (RFC 3465).
+    pub counted: f64,
+    /// Of the delivered ones, those that arrived marked (accurate feedback only).
+    pub marked: u32,
+    /// The round trip just timed.
+    pub round_trip: Option<u64>,
+    /// The smoothed round trip; `None` before the first sample.
+    pub smoothed_round_trip: Option<u64>,
+    /// First segment not acknowledged, after this acknowledgement.
+    pub unacknowledged: u32,
+    /// First segment never sent.
+    pub highest: u32,
+    /// Segments in the network.
+    pub in_network: u32,
+    /// Whether lost segments are being repaired: only rules that govern the window are asked then.
+    pub in_recovery: bool,
+    /// Segments newly taken for lost.
+    pub lost: u32,
+    /// Delivery rate, for rules that want it.
+    pub rate: Option<RateSample>,
+}
+
+/// A sign of congestion that reduces the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// A loss noticed without waiting for the timer: once per window.
+    Loss,
+    /// A mark, answered once per window.
+    Mark,
+    /// The retransmission timer expired.
+    Timeout,
+}
+
+/// How a window grows and shrinks.
+pub trait WindowRule: Clone + std::fmt::Debug {
+    /// An acknowledgement of new data has arrived: grow.
+    fn grow(&mut self, event: &Acknowledged, window: &mut Window);
+
+    /// The slow start threshold that follows `sign`, for `base` segments: the window, or what is
+    /// outstanding. The sender sets the window to it, or to one segment after a timeout. Not
+    /// less than two segments is used.
+    fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64;
+
+    /// Whether every mark is answered by [`WindowRule::grow`] itself instead of once per window.
+    fn answers_marks(&self) -> bool {
+        false
+    }
+
+    /// Whether the rule alone sets the window, also during recovery.
+    fn governs_window(&self) -> bool {
+        false
+    }
+
+    /// Segments per second at which to send, for rules that pace by themselves.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// An acknowledgement of `counted` segments that tells nothing else.
+    pub fn acknowledged(counted: u32) -> Acknowledged {
+        Acknowledged {
+            now: 0,
+            delivered: counted,
+            counted: f64::from(counted),
+            marked: 0,
+            round_trip: None,
+            smoothed_round_trip: None,
+            unacknowledged: 0,
+            highest: 0,
+            in_network: 0,
+            in_recovery: false,
+            lost: 0,
+            rate: None,
+        }
+    }
+
+    pub fn window(congestion: f64, slow_start_threshold: f64) -> Window {
+        Window { congestion, slow_start_threshold, cap: 1e6 }
+    }
+}

@@ -1,0 +1,55 @@
+//! Every window rule, one file each.
+
+mod additive;
+
+pub use additive::Additive;
+
+use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::window::Window;
+
+/// Makes the enum of all rules from one line each. Dispatch is a jump, not a pointer.
+macro_rules! rules {
+    ($($(#[$meta:meta])* $rule:ident),* $(,)?) => {
+        /// One of the window rules.
+        #[derive(Clone, Debug)]
+        pub enum AnyRule {
+            $($(#[$meta])* $rule($rule)),*
+        }
+
+        $(
+            impl From<$rule> for AnyRule {
+                fn from(rule: $rule) -> Self {
+                    Self::$rule(rule)
+                }
+            }
+        )*
+
+        impl WindowRule for AnyRule {
+            #[inline]
+            fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
+                match self { $(Self::$rule(rule) => rule.grow(event, window)),* }
+            }
+
+            fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64 {
+                match self { $(Self::$rule(rule) => rule.reduced(now, sign, base, window)),* }
+            }
+
+            fn answers_marks(&self) -> bool {
+                match self { $(Self::$rule(rule) => rule.answers_marks()),* }
+            }
+
+            fn governs_window(&self) -> bool {
+                match self { $(Self::$rule(rule) => rule.governs_window()),* }
+            }
+
+            fn pacing_rate(&self) -> Option<f64> {
+                match self { $(Self::$rule(rule) => rule.pacing_rate()),* }
+            }
+        }
+    };
+}
+
+rules! {
+    /// Additive increase, multiplicative decrease.
+    Additive,
+}

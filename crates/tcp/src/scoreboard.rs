@@ -1,0 +1,401 @@
+//! What the sender knows of each outstanding segment: the scoreboard of RFC 6675, section 4.
+//!
+//! Three bits for each segment (arrived, lost, sent again) in rings that grow with the window and
+//! hold nothing while nothing is missing, with counts kept up to date so that the estimate of what
+//! is in the network ("pipe") costs nothing.
+
+/// Arrivals beyond a segment after which it is taken for lost (DupThresh).
+pub const DUPLICATES_FOR_LOSS: u32 = 3;
+
+/// A ring of bits, its length a power of two, indexed by segment number.
+#[derive(Clone, Debug, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    #[inline]
+    fn place(&self, sequence: u32) -> (usize, u64) {
+        let bit = sequence as usize & (self.0.len() * 64 - 1);
+        (bit / 64, 1 << (bit % 64))
+    }
+
+    #[inline]
+    fn get(&self, sequence: u32) -> bool {
+        let (word, bit) = self.place(sequence);
+        self.0[word] & bit != 0
+    }
+
+    #[inline]
+    fn set(&mut self, sequence: u32) {
+        let (word, bit) = self.place(sequence);
+        self.0[word] |= bit;
+    }
+
+    /// Whether it was set.
+    #[inline]
+    fn clear(&mut self, sequence: u32) -> bool {
+        let (word, bit) = self.place(sequence);
+        let was = self.0[word] & bit != 0;
+        self.0[word] &= !bit;
+        was
+    }
+
+    /// Whether the whole word from `sequence` on, which begins a word, is set.
+    #[inline]
+    fn word_is_full(&self, sequence: u32) -> bool {
+        self.0[self.place(sequence).0] == u64::MAX
+    }
+
+    fn grown(&self, words: usize, first: u32, after: u32) -> Self {
+        let mut longer = Self(vec![0; words]);
+        if !self.0.is_empty() {
+            for sequence in (first..after).filter(|&sequence| self.get(sequence)) {
+                longer.set(sequence);
+            }
+        }
+        longer
+    }
+}
+
+/// See the module's head.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    /// First segment not acknowledged: the rings hold nothing before it.
+    first: u32,
+    /// One after the last segment that may have a bit set.
+    after: u32,
+    arrived: Bits,
+    lost: Bits,
+    again: Bits,
+    arrived_count: u32,
+    lost_count: u32,
+    again_count: u32,
+    /// Lost segments that have not been sent again.
+    waiting_count: u32,
+    /// The highest segments that have arrived, descending.
+    highest: [u32; DUPLICATES_FOR_LOSS as usize],
+    /// Segments before this have been judged by the number of arrivals beyond them.
+    judged: u32,
+    /// No lost segment that has not been sent again lies before this one.
+    repair_from: u32,
+}
+
+impl Scoreboard {
+    /// Whether nothing is noted: everything outstanding is in the network.
+    #[inline]
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.after <= self.first
+    }
+
+    /// Segments that have arrived beyond the first missing one.
+    #[inline]
+    #[must_use]
+    pub fn arrived(&self) -> u32 {
+        self.arrived_count
+    }
+
+    /// Lost segments, sent again or not, that have not arrived.
+    #[inline]
+    #[must_use]
+    pub fn lost(&self) -> u32 {
+        self.lost_count
+    }
+
+    /// Retransmissions that are in the network.
+    #[inline]
+    #[must_use]
+    pub fn again(&self) -> u32 {
+        self.again_count
+    }
+
+    /// One after the highest segment that has arrived; the first outstanding one if none has.
+    #[inline]
+    #[must_use]
+    pub fn forward(&self) -> u32 {
+        if self.arrived_count > 0 { self.highest[0] + 1 } else { self.first }
+    }
+
+    /// Of `outstanding` segments, those that are in the network (RFC 6675: pipe).
+    #[inline]
+    #[must_use]
+    pub fn in_network(&self, outstanding: u32) -> u32 {
+        (outstanding + self.again_count).saturating_sub(self.arrived_count + self.lost_count)
+    }
+
+    /// Whether segment `sequence` has arrived.
+    #[inline]
+    #[must_use]
+    pub fn has_arrived(&self, sequence: u32) -> bool {
+        (self.first..self.after).contains(&sequence) && self.arrived.get(sequence)
+    }
+
+    /// Whether segment `sequence` is lost and has not arrived since.
+    #[inline]
+    #[must_use]
+    pub fn is_lost(&self, sequence: u32) -> bool {
+        (self.first..self.after).contains(&sequence) && self.lost.get(sequence)
+    }
+
+    /// Whether a retransmission of segment `sequence` is in the network.
+    #[inline]
+    #[must_use]
+    pub fn is_sent_again(&self, sequence: u32) -> bool {
+        (self.first..self.after).contains(&sequence) && self.again.get(sequence)
+    }
+
+    /// All segments before `acknowledged` have arrived. How many of them had not been reported yet.
+    #[inline]
+    pub fn acknowledge(&mut self, acknowledged: u32) -> u32 {
+        let newly = acknowledged - self.first;
+        if self.is_clean() {
+            self.first = acknowledged;
+            self.after = acknowledged;
+            return newly;
+        }
+        let mut known = 0;
+        for sequence in self.first..acknowledged.min(self.after) {
+            known += u32::from(self.arrived.clear(sequence));
+            self.found(sequence);
+        }
+        self.arrived_count -= known;
+        self.first = acknowledged;
+        self.after = self.after.max(acknowledged);
+        self.judged = self.judged.max(acknowledged);
+        self.repair_from = self.repair_from.max(acknowledged);
+        newly - known
+    }
+
+    /// The receiver reports segments from `first` to before `after`, none of them beyond what was
+    /// sent. Calls `newly` for each that had not been reported, saying whether a retransmission of
+    /// it was in the network.
+    pub fn report(&mut self, first: u32, after: u32, mut newly: impl FnMut(u32, bool)) {
+        let first = first.max(self.first);
+        if first >= after {
+            return;
+        }
+        self.reserve(after);
+        let mut sequence = first;
+        while sequence < after {
+            if sequence.is_multiple_of(64)
+                && after - sequence >= 64
+                && self.arrived.word_is_full(sequence)
+            {
+                sequence += 64;
+                continue;
+            }
+            if !self.arrived.get(sequence) {
+                self.arrived.set(sequence);
+                self.arrived_count += 1;
+                let again = self.again.get(sequence);
+                self.found(sequence);
+                self.rank(sequence);
+                newly(sequence, again);
+            }
+            sequence += 1;
+        }
+    }
+
+    /// Segment `sequence` has arrived: it is neither lost nor in the network.
+    #[inline]
+    fn found(&mut self, sequence: u32) {
+        let (lost, again) = (self.lost.clear(sequence), self.again.clear(sequence));
+        self.lost_count -= u32::from(lost);
+        self.again_count -= u32::from(again);
+        self.waiting_count -= u32::from(lost && !again);
+    }
+
+    /// Keeps the highest arrivals, which decide about losses.
+    fn rank(&mut self, sequence: u32) {
+        if self.arrived_count == 1 {
+            self.highest = [sequence, self.first, self.first];
+            return;
+        }
+        let [top, middle, low] = self.highest;
+        self.highest = if sequence > top {
+            [sequence, top, middle]
+        } else if sequence > middle {
+            [top, sequence, middle]
+        } else {
+            [top, middle, low.max(sequence)]
+        };
+    }
+
+    /// Marks segments with three arrivals beyond them as lost (RFC 6675, IsLost). How many.
+    pub fn judge_by_arrivals(&mut self) -> u32 {
+        if self.arrived_count < DUPLICATES_FOR_LOSS {
+            return 0;
+        }
+        let before = self.highest[DUPLICATES_FOR_LOSS as usize - 1];
+        let mut count = 0;
+        for sequence in self.judged.max(self.first)..before {
+            if !self.arrived.get(sequence) && !self.lost.get(sequence) {
+                self.mark_lost(sequence);
+                count += 1;
+            }
+        }
+        self.judged = self.judged.max(before);
+        count
+    }
+
+    /// Segment `sequence`, or its retransmission, is lost.
+    pub fn mark_lost(&mut self, sequence: u32) {
+        self.reserve(sequence + 1);
+        let (lost, again) = (self.lost.get(sequence), self.again.clear(sequence));
+        self.lost.set(sequence);
+        self.lost_count += u32::from(!lost);
+        self.again_count -= u32::from(again);
+        self.waiting_count += u32::from(!lost || again);
+        self.repair_from = self.repair_from.min(sequence);
+    }
+
+    /// After a timeout everything before `after` that has not arrived is lost.
+    pub fn mark_all_lost(&mut self, after: u32) {
+        for sequence in self.first..after {
+            if !self.has_arrived(sequence) {
+                self.mark_lost(sequence);
+            }
+        }
+    }
+
+    /// The first lost segment that has not been sent again.
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<u32> {
+        if self.waiting_count == 0 {
+            return None;
+        }
+        let mut sequence = self.repair_from.max(self.first);
+        while sequence < self.after {
+            if self.lost.get(sequence) && !self.again.get(sequence) {
+                self.repair_from = sequence;
+                return Some(sequence);
+            }
+            sequence += 1;
+        }
+        self.repair_from = self.after;
+        None
+    }
+
+    /// The first segment from `from` on, below the highest arrival, that has neither arrived nor
+    /// been sent again (RFC 6675, NextSeg rule 3).
+    #[must_use]
+    pub fn next_unreported(&self, from: u32) -> Option<u32> {
+        (from.max(self.first)..self.forward())
+            .find(|&sequence| !self.arrived.get(sequence) && !self.again.get(sequence))
+    }
+
+    /// Segment `sequence` has been sent again.
+    pub fn note_sent_again(&mut self, sequence: u32) {
+        self.reserve(sequence + 1);
+        if !self.again.get(sequence) {
+            self.again.set(sequence);
+            self.again_count += 1;
+            self.waiting_count -= u32::from(self.lost.get(sequence));
+        }
+    }
+
+    /// Forgets everything about what is outstanding.
+    pub fn clear(&mut self) {
+        for sequence in self.first..self.after {
+            self.arrived.clear(sequence);
+            self.lost.clear(sequence);
+            self.again.clear(sequence);
+        }
+        (self.arrived_count, self.lost_count) = (0, 0);
+        (self.again_count, self.waiting_count) = (0, 0);
+        self.after = self.first;
+        self.judged = self.first;
+        self.repair_from = self.first;
+    }
+
+    /// Makes the rings long enough for segments before `after`.
+    fn reserve(&mut self, after: u32) {
+        if self.is_clean() {
+            self.after = self.first;
+            self.judged = self.first;
+            self.repair_from = self.first;
+        }
+        if after <= self.after {
+            return;
+        }
+        let span = (after - self.first) as usize;
+        if span > self.arrived.0.len() * 64 {
+            let words = (span.next_power_of_two() / 64).max(1);
+            for bits in [&mut self.arrived, &mut self.lost, &mut self.again] {
+                *bits = bits.grown(words, self.first, self.after);
+            }
+        }
+        self.after = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(board: &mut Scoreboard, first: u32, after: u32) -> Vec<u32> {
+        let mut newly = Vec::new();
+        board.report(first, after, |sequence, _| newly.push(sequence));
+        newly
+    }
+
+    #[test]
+    fn three_arrivals_beyond_a_segment_mean_that_it_is_lost() {
+        let mut board = Scoreboard::default();
+        board.acknowledge(10);
+        assert_eq!(report(&mut board, 11, 12), [11]);
+        assert_eq!(report(&mut board, 14, 15), [14]);
+        assert_eq!(board.judge_by_arrivals(), 0);
+        assert_eq!(report(&mut board, 14, 16), [15]);
+        assert_eq!(board.judge_by_arrivals(), 1); // 10; 12 and 13 have only two beyond them
+        assert_eq!(board.next_lost(), Some(10));
+        assert_eq!(report(&mut board, 14, 17), [16]);
+        assert_eq!(board.judge_by_arrivals(), 2);
+        // Ten outstanding (10..20): four arrived, three lost.
+        assert_eq!(board.in_network(10), 3);
+        board.note_sent_again(10);
+        assert_eq!((board.in_network(10), board.next_lost()), (4, Some(12)));
+        assert_eq!(board.acknowledge(12), 1); // 10 only: 11 had been reported
+        assert_eq!((board.arrived(), board.lost(), board.again()), (3, 2, 0));
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_lost_once_more() {
+        let mut board = Scoreboard::default();
+        report(&mut board, 1, 5);
+        board.judge_by_arrivals();
+        board.note_sent_again(0);
+        assert_eq!(board.next_lost(), None);
+        board.mark_lost(0);
+        assert_eq!(board.next_lost(), Some(0));
+        assert_eq!((board.lost(), board.again()), (1, 0));
+    }
+
+    #[test]
+    fn after_a_timeout_what_has_arrived_is_not_sent_again() {
+        let mut board = Scoreboard::default();
+        report(&mut board, 2, 4);
+        board.mark_all_lost(6);
+        let mut sent = Vec::new();
+        while let Some(sequence) = board.next_lost() {
+            board.note_sent_again(sequence);
+            sent.push(sequence);
+        }
+        assert_eq!(sent, [0, 1, 4, 5]);
+        assert_eq!(board.in_network(6), 4);
+    }
+
+    #[test]
+    fn the_rings_grow_without_forgetting_and_are_empty_in_the_end() {
+        let mut board = Scoreboard::default();
+        for first in (0..4000).step_by(3) {
+            assert_eq!(report(&mut board, first + 1, first + 3).len(), 2);
+        }
+        assert_eq!(board.arrived(), 2 * 1334);
+        assert_eq!(board.judge_by_arrivals(), 1333);
+        assert_eq!(report(&mut board, 1, 3).len(), 0);
+        assert_eq!(board.acknowledge(4002), 1334);
+        assert_eq!((board.arrived(), board.lost(), board.again()), (0, 0, 0));
+        assert!(board.is_clean());
+        assert_eq!(board.in_network(7), 7);
+    }
+}

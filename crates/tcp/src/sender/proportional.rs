@@ -1,0 +1,85 @@
+//! Proportional rate reduction: the window falls to the threshold over one round trip.
+//!
+//! Source: RFC 6937 with the slow-start reduction bound, used only when an acknowledgement makes
+//! progress without new losses, and packet conservation otherwise (RFC 9937 and Linux's
+//! `tcp_cwnd_reduction`). At the end of recovery the window is the threshold.
+
+/// One episode of reduction.
+#[derive(Clone, Copy, Debug)]
+pub struct ProportionalReduction {
+    /// Segments outstanding when it began.
+    base: f64,
+    /// Segments delivered since.
+    delivered: u32,
+    /// Segments sent since.
+    sent: u32,
+}
+
+impl ProportionalReduction {
+    /// An episode that begins with `base` segments outstanding.
+    pub fn new(base: f64) -> Self {
+        Self { base: base.max(1.0), delivered: 0, sent: 0 }
+    }
+
+    /// A segment is sent.
+    pub fn note_sent(&mut self) {
+        self.sent += 1;
+    }
+
+    /// The window after an acknowledgement that reports `delivered` segments, while `in_network`
+    /// are in the network; `progress`: it acknowledges new data and reveals no loss.
+    pub fn window(
+        &mut self,
+        in_network: u32,
+        threshold: f64,
+        delivered: u32,
+        progress: bool,
+    ) -> f64 {
+        self.delivered += delivered;
+        let sendable = if f64::from(in_network) > threshold {
+            let share = (f64::from(self.delivered) * threshold / self.base).ceil();
+            share - f64::from(self.sent)
+        } else {
+            let conserving = (f64::from(self.delivered) - f64::from(self.sent)).max(0.0);
+            let bound =
+                if progress { conserving.max(f64::from(delivered)) + 1.0 } else { conserving };
+            bound.min(threshold - f64::from(in_network))
+        };
+        // The retransmission that begins an episode is always sent.
+        let least = if self.sent == 0 { 1.0 } else { 0.0 };
+        f64::from(in_network) + sendable.max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_falls_in_proportion_to_what_is_delivered() {
+        // RFC 6937, section 3: 20 outstanding, threshold 10: one sent for every two delivered.
+        let mut reduction = ProportionalReduction::new(20.0);
+        let mut in_network = 19;
+        let mut sent = 0;
+        for _ in 0..18 {
+            in_network -= 1;
+            let window = reduction.window(in_network, 10.0, 1, false);
+            while f64::from(in_network) < window {
+                in_network += 1;
+                sent += 1;
+                reduction.note_sent();
+            }
+        }
+        assert!((9..=10).contains(&sent), "{sent}");
+        assert_eq!(in_network, 10);
+    }
+
+    #[test]
+    fn below_the_threshold_no_more_is_sent_than_was_delivered_unless_there_is_progress() {
+        let mut reduction = ProportionalReduction::new(20.0);
+        reduction.note_sent();
+        assert_eq!(reduction.window(3, 10.0, 1, false), 3.0);
+        assert_eq!(reduction.window(3, 10.0, 1, true), 5.0); // one delivered, and one more
+        assert_eq!(reduction.window(9, 10.0, 8, true), 10.0); // never beyond the threshold
+    }
+}

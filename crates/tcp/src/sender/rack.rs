@@ -1,0 +1,166 @@
+//! RACK-TLP: losses noticed by time, and the end of a flight probed.
+//!
+//! Source: RFC 8985. A segment is lost if one sent after it has arrived and the reordering window
+//! has passed; the same holds for retransmissions, so that a lost one is noticed without waiting for
+//! the timer. The reordering window is zero while losses are being repaired or three segments
+//! have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
+//! (section 6.2, step 4): no path of this simulator reorders, so it never has to widen.
+//!
+//! The tail loss probe goes after two smoothed round trips (section 7.2), and later by the longest
+//! delay of an acknowledgement, 200 ms, if only one segment is outstanding.
+
+use std::collections::VecDeque;
+
+use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
+use crate::sent::SentSegments;
+
+/// Longest delay of an acknowledgement that a probe allows for, in nanoseconds.
+const LONGEST_ACKNOWLEDGEMENT_DELAY: u64 = 200_000_000;
+
+/// Least time before a probe, in nanoseconds.
+const SHORTEST_PROBE_TIME: u64 = 10_000_000;
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    probing: bool,
+    /// Sendings in their order, with those that no longer matter among them.
+    sendings: VecDeque<(u64, u32)>,
+    /// When the most recently sent of the segments that have arrived was sent, and which it is.
+    newest: (u64, u32),
+    /// Its round trip.
+    round_trip: u64,
+    shortest_round_trip: u64,
+    /// When waiting segments are taken for lost.
+    reordering_deadline: u64,
+    probe_deadline: u64,
+    /// A probe is in the network: no other one before something new is acknowledged.
+    probed: bool,
+}
+
+impl Rack {
+    pub(super) fn new(probing: bool) -> Self {
+        Self {
+            probing,
+            sendings: VecDeque::new(),
+            newest: (0, 0),
+            round_trip: 0,
+            shortest_round_trip: u64::MAX,
+            reordering_deadline: u64::MAX,
+            probe_deadline: u64::MAX,
+            probed: false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn deadline(&self) -> u64 {
+        self.reordering_deadline.min(self.probe_deadline)
+    }
+
+    pub(super) fn disarm(&mut self) {
+        self.reordering_deadline = u64::MAX;
+        self.probe_deadline = u64::MAX;
+        self.probed = false;
+    }
+
+    #[inline]
+    pub(super) fn note_sent(&mut self, now: u64, sequence: u32) {
+        self.sendings.push_back((now, sequence));
+    }
+
+    /// Segment `sequence`, last sent at `sent`, has arrived; `again`: it had been sent again.
+    #[inline]
+    pub(super) fn note_delivered(&mut self, now: u64, sequence: u32, sent: u64, again: bool) {
+        let round_trip = now - sent;
+        // An answer faster than any round trip was to the first sending, not to the second.
+        if again && round_trip < self.shortest_round_trip {
+            return;
+        }
+        self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
+        self.probed = false;
+        if (sent, sequence) > self.newest {
+            self.newest = (sent, sequence);
+            self.round_trip = round_trip;
+        }
+    }
+
+    /// Marks what was sent before the newest arrival, and has waited, as lost. How many.
+    pub(super) fn find_losses(
+        &mut self,
+        now: u64,
+        board: &mut Scoreboard,
+        sent: &SentSegments,
+        repairing: bool,
+    ) -> u32 {
+        let window = if repairing || board.arrived() >= DUPLICATES_FOR_LOSS {
+            0
+        } else {
+            self.shortest_round_trip / 4
+        };
+        self.reordering_deadline = u64::MAX;
+        let mut lost = 0;
+        while let Some(&(time, sequence)) = self.sendings.front() {
+            let stale = sent.get(sequence).is_none_or(|last| last.time != time)
+                || board.has_arrived(sequence)
+                || (board.is_lost(sequence) && !board.is_sent_again(sequence));
+            if !stale {
+                if (time, sequence) >= self.newest {
+                    break;
+                }
+                let due = time + self.round_trip + window;
+                if due > now {
+                    self.reordering_deadline = due;
+                    break;
+                }
+                board.mark_lost(sequence);
+                lost += 1;
+            }
+            self.sendings.pop_front();
+        }
+        lost
+    }
+
+    /// Whether the reordering timer was due.
+    pub(super) fn take_reordering_timer(&mut self, now: u64) -> bool {
+        let due = self.reordering_deadline <= now;
+        if due {
+            self.reordering_deadline = u64::MAX;
+        }
+        due
+    }
+
+    /// Arms the probe for two of the smoothed round trips given; without one, disarms it.
+    pub(super) fn plan_probe(
+        &mut self,
+        now: u64,
+        smoothed: Option<u64>,
+        outstanding: u32,
+        retransmission: u64,
+    ) {
+        self.probe_deadline = u64::MAX;
+        let Some(smoothed) = smoothed.filter(|_| self.probing && !self.probed) else { return };
+        let extra = if outstanding == 1 { LONGEST_ACKNOWLEDGEMENT_DELAY } else { 0 };
+        let due = now + (2 * smoothed).max(SHORTEST_PROBE_TIME) + extra;
+        if due < retransmission {
+            self.probe_deadline = due;
+        }
+    }
+
+    /// Whether a probe was due.
+    pub(super) fn take_probe(&mut self, now: u64) -> bool {
+        let due = self.probe_deadline <= now;
+        if due {
+            self.probe_deadline = u64::MAX;
+            self.probed = true;
+        }
+        due
+    }
+
+    /// Forgets sendings that have been acknowledged, while nothing is missing.
+    #[inline]
+    pub(super) fn forget_before(&mut self, acknowledged: u32) {
+        while self.sendings.front().is_some_and(|&(_, sequence)| sequence < acknowledged) {
+            self.sendings.pop_front();
+        }
+    }
+}

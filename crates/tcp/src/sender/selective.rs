@@ -1,0 +1,391 @@
+//! Losses noticed and repaired by selective acknowledgements.
+//!
+//! Source: RFC 6675 (a segment with three arrivals beyond it is lost; as many segments may be in
+//! the network as the window says; lost ones go first, then new ones, then any that have not been
+//! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 6937
+//! (`proportional.rs`). After a timeout everything that has not been reported is lost and is sent
+//! again in slow start; reports stay valid (receivers here never renege).
+//!
+//! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
+//! with it the reported segments, which have left the network, do.
+
+use super::proportional::ProportionalReduction;
+use super::rack::Rack;
+use super::{Reduction, Sender, SenderOptions};
+use crate::delivery_rate::DeliveryRate;
+use crate::rule::{Congestion, WindowRule};
+use crate::scoreboard::Scoreboard;
+use crate::sent::{Sent, SentSegments};
+use crate::{Acknowledgement, Recovery};
+
+/// What a sender that reads selective acknowledgements keeps besides.
+#[derive(Clone, Debug)]
+pub struct Selective {
+    board: Scoreboard,
+    /// Sendings of outstanding segments; kept only for those who ask for them.
+    sent: SentSegments,
+    rate: Option<DeliveryRate>,
+    rack: Option<Rack>,
+    reduction: Option<ProportionalReduction>,
+    proportional: bool,
+    /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
+    after_timeout: bool,
+    /// The first lost segment is sent again whatever is in the network.
+    must_repair: bool,
+    /// A rescue has been sent in this recovery.
+    rescued: bool,
+    /// Rule 3 of NextSeg has tried the segments before this.
+    tried: u32,
+    shortest_round_trip: u64,
+}
+
+impl Selective {
+    pub(super) fn new(options: &SenderOptions, first: u32) -> Self {
+        let mut board = Scoreboard::default();
+        board.acknowledge(first);
+        Self {
+            board,
+            sent: SentSegments::default(),
+            rate: options.rule.governs_window().then(DeliveryRate::default),
+            rack: (options.recovery == Recovery::Rack)
+                .then(|| Rack::new(options.switches.tail_loss_probe)),
+            reduction: None,
+            proportional: options.switches.proportional_rate_reduction,
+            after_timeout: false,
+            must_repair: false,
+            rescued: false,
+            tried: 0,
+            shortest_round_trip: u64::MAX,
+        }
+    }
+
+    /// When something besides the retransmission timer is due, in nanoseconds.
+    #[inline]
+    pub(super) fn deadline(&self) -> u64 {
+        self.rack.as_ref().map_or(u64::MAX, Rack::deadline)
+    }
+
+    pub(super) fn is_repairing_timeout(&self) -> bool {
+        self.after_timeout
+    }
+
+    pub(super) fn on_timeout(&mut self, highest: u32) {
+        self.board.mark_all_lost(highest);
+        self.after_timeout = true;
+        self.reduction = None;
+        self.must_repair = false;
+        if let Some(rack) = &mut self.rack {
+            rack.disarm();
+        }
+    }
+
+    /// A segment leaves while `outstanding` are not acknowledged, it included.
+    #[inline]
+    pub(super) fn note_sent(&mut self, now: u64, sequence: u32, outstanding: u32, repairing: bool) {
+        if repairing && let Some(reduction) = &mut self.reduction {
+            reduction.note_sent();
+        }
+        if self.rack.is_none() && self.rate.is_none() {
+            return;
+        }
+        let in_network = self.board.in_network(outstanding).saturating_sub(1);
+        let sent = match &mut self.rate {
+            Some(rate) => rate.stamp(now, in_network),
+            None => Sent { time: now, ..Sent::default() },
+        };
+        self.sent.note(sequence, sent);
+        if let Some(rack) = &mut self.rack {
+            rack.note_sent(now, sequence);
+        }
+    }
+
+    /// Files the reports of an acknowledgement. How many segments are newly known to have arrived.
+    #[inline]
+    fn file(&mut self, now: u64, answer: &Acknowledgement, first: u32, highest: u32) -> u32 {
+        let Self { board, sent, rate, rack, .. } = self;
+        let mut delivered = 0;
+        let tracked = rack.is_some() || rate.is_some();
+        let mut note = |sequence: u32, again: bool| {
+            if let Some(sent) = sent.get(sequence) {
+                if let Some(rate) = rate {
+                    rate.note_delivered(now, sent);
+                }
+                if let Some(rack) = rack {
+                    rack.note_delivered(now, sequence, sent.time, again);
+                }
+            }
+        };
+        let acknowledged = answer.next_expected;
+        if acknowledged > first {
+            if tracked {
+                for sequence in first..acknowledged {
+                    if !board.has_arrived(sequence) {
+                        note(sequence, board.is_sent_again(sequence));
+                    }
+                }
+            }
+            delivered += board.acknowledge(acknowledged);
+        }
+        for &(begin, after) in answer.blocks.as_slice() {
+            board.report(begin, after.min(highest), |sequence, again| {
+                delivered += 1;
+                note(sequence, again);
+            });
+        }
+        if tracked && acknowledged > first {
+            sent.acknowledge(acknowledged);
+            if let Some(rack) = rack {
+                rack.forget_before(acknowledged);
+            }
+        }
+        delivered
+    }
+
+    /// Marks segments as lost. How many.
+    fn find_losses(&mut self, now: u64, in_recovery: bool) -> u32 {
+        let lost = match &mut self.rack {
+            Some(rack) => rack.find_losses(now, &mut self.board, &self.sent, in_recovery),
+            None => self.board.judge_by_arrivals(),
+        };
+        if lost > 0
+            && let Some(rate) = &mut self.rate
+        {
+            rate.note_lost(lost);
+        }
+        lost
+    }
+}
+
+impl Sender {
+    /// Which segment may leave: RFC 6675, NextSeg.
+    #[inline]
+    pub(super) fn choose_selectively(&mut self) -> Option<u32> {
+        if self.allowance == 0 {
+            return None; // not begun
+        }
+        let selective = self.selective.as_mut()?;
+        let board = &mut selective.board;
+        let outstanding = self.next - self.unacknowledged;
+        let usable = self.window.congestion as u32;
+        let new_data = self.next < self.available && f64::from(outstanding) < self.window.cap;
+        if board.is_clean() {
+            if outstanding >= usable || !new_data {
+                return None;
+            }
+            self.next += 1;
+            return Some(self.next - 1);
+        }
+        if selective.must_repair {
+            selective.must_repair = false;
+            if let Some(sequence) = board.next_lost() {
+                board.note_sent_again(sequence);
+                return Some(sequence);
+            }
+        }
+        let repairing = self.in_recovery || selective.after_timeout;
+        let in_network = if repairing || self.switches.limited_transmit {
+            board.in_network(outstanding)
+        } else {
+            outstanding
+        };
+        if in_network >= usable {
+            return None;
+        }
+        if let Some(sequence) = board.next_lost() {
+            board.note_sent_again(sequence);
+            return Some(sequence);
+        }
+        if new_data {
+            self.next += 1;
+            return Some(self.next - 1);
+        }
+        if !self.in_recovery {
+            return None;
+        }
+        if let Some(sequence) = board.next_unreported(selective.tried) {
+            selective.tried = sequence + 1;
+            board.note_sent_again(sequence);
+            return Some(sequence);
+        }
+        let last = self.highest - 1;
+        if selective.rescued || board.has_arrived(last) || board.is_sent_again(last) {
+            return None;
+        }
+        selective.rescued = true;
+        board.note_sent_again(last);
+        Some(last)
+    }
+
+    /// An acknowledgement for a sender that reads selective ones.
+    pub(super) fn acknowledge_selectively(
+        &mut self,
+        now: u64,
+        answer: &Acknowledgement,
+        marked: u32,
+    ) {
+        let acknowledged = answer.next_expected;
+        let first = self.unacknowledged;
+        if acknowledged < first || self.highest == first {
+            return; // overtaken, or nothing outstanding
+        }
+        if marked > 0 {
+            self.respond_to_marks(now, acknowledged);
+        }
+        let newly = acknowledged - first;
+        let Some(selective) = &mut self.selective else { return };
+        let delivered = selective.file(now, answer, first, self.highest);
+        if newly > 0 {
+            self.unacknowledged = acknowledged;
+            self.time_round_trip(now, answer, marked > 0);
+            self.deadline = if acknowledged < self.highest || self.next < self.available {
+                now + self.round_trip.timeout()
+            } else {
+                u64::MAX
+            };
+        }
+        let Some(selective) = &mut self.selective else { return };
+        if let Some(round_trip) = self.last_round_trip {
+            selective.shortest_round_trip = selective.shortest_round_trip.min(round_trip);
+        }
+        if acknowledged >= self.recover {
+            selective.after_timeout = false;
+            if self.in_recovery {
+                self.in_recovery = false;
+                if selective.reduction.take().is_some() && !self.rule.governs_window() {
+                    self.window.congestion = self.window.slow_start_threshold;
+                }
+            }
+        }
+        let mut lost = 0;
+        if !selective.board.is_clean() {
+            lost = selective.find_losses(now, self.in_recovery || selective.after_timeout);
+            if lost > 0 && !self.in_recovery && !selective.after_timeout {
+                self.begin_recovery(now);
+            }
+        }
+        self.set_window(now, delivered, newly, marked, lost);
+        self.plan_probe(now);
+    }
+
+    /// Losses have been noticed in a window that was whole: reduce it, and repair them.
+    pub(super) fn begin_recovery(&mut self, now: u64) {
+        let Some(selective) = &mut self.selective else { return };
+        let before = f64::from(self.highest - self.unacknowledged);
+        selective.must_repair = true;
+        selective.rescued = false;
+        selective.tried = 0;
+        self.in_recovery = true;
+        self.timed = None;
+        self.deadline = now + self.round_trip.timeout();
+        // Marks have reduced this window already, or losses have: then only repair.
+        if self.unacknowledged < self.recover && self.last_reduction == Reduction::Mark {
+            self.last_reduction = Reduction::Loss;
+            return;
+        }
+        let old = self.window.congestion;
+        self.reduce(now, Congestion::Loss);
+        self.last_reduction = Reduction::Loss;
+        self.recover = self.highest;
+        let Some(selective) = &mut self.selective else { return };
+        if selective.proportional && !self.rule.governs_window() {
+            selective.reduction = Some(ProportionalReduction::new(before));
+            self.window.congestion = old;
+        }
+    }
+
+    /// The window after an acknowledgement.
+    #[inline]
+    fn set_window(&mut self, now: u64, delivered: u32, newly: u32, marked: u32, lost: u32) {
+        let in_recovery = self.in_recovery;
+        if !self.rule.governs_window() {
+            if in_recovery {
+                self.reduce_proportionally(delivered, newly, lost);
+            }
+            if newly > 0 && (!in_recovery || self.rule.answers_marks()) {
+                self.grow_or_open_selectively(now, delivered, newly, marked);
+            }
+            return;
+        }
+        if delivered == 0 && lost == 0 {
+            return;
+        }
+        let Some(selective) = &mut self.selective else { return };
+        let shortest = selective.shortest_round_trip;
+        let rate = selective.rate.as_mut().and_then(|rate| rate.take_sample(shortest));
+        let outstanding = self.next - self.unacknowledged;
+        let in_network = selective.board.in_network(outstanding);
+        if !self.open {
+            self.open = true;
+            self.window.congestion = self.initial_window;
+        }
+        let mut event = self.acknowledged(now, delivered, newly, marked);
+        (event.rate, event.lost, event.in_recovery) = (rate, lost, in_recovery);
+        event.in_network = in_network;
+        self.rule.grow(&event, &mut self.window);
+    }
+
+    fn grow_or_open_selectively(&mut self, now: u64, delivered: u32, newly: u32, marked: u32) {
+        let in_recovery = self.in_recovery;
+        if !self.open || !in_recovery {
+            self.grow_or_open(now, delivered, newly, marked);
+            return;
+        }
+        let mut event = self.acknowledged(now, delivered, newly, marked);
+        event.in_recovery = true;
+        self.rule.grow(&event, &mut self.window);
+    }
+
+    fn reduce_proportionally(&mut self, delivered: u32, newly: u32, lost: u32) {
+        let outstanding = self.next - self.unacknowledged;
+        let threshold = self.window.slow_start_threshold;
+        let Some(selective) = &mut self.selective else { return };
+        let in_network = selective.board.in_network(outstanding);
+        if let Some(reduction) = &mut selective.reduction {
+            let progress = newly > 0 && lost == 0;
+            self.window.congestion =
+                reduction.window(in_network, threshold, delivered, progress).max(1.0);
+        }
+    }
+
+    /// Arms the tail loss probe (RFC 8985, section 7.2) if one is wanted.
+    fn plan_probe(&mut self, now: u64) {
+        let repairing = self.in_recovery;
+        let Some(selective) = &mut self.selective else { return };
+        let Some(rack) = &mut selective.rack else { return };
+        let outstanding = self.next - self.unacknowledged;
+        let idle = outstanding == 0 || repairing || selective.after_timeout;
+        let smoothed =
+            if idle || selective.board.arrived() > 0 { None } else { self.round_trip.smoothed() };
+        rack.plan_probe(now, smoothed, outstanding, self.deadline);
+    }
+
+    /// Something other than the retransmission timer was due: pacing, a probe, or losses whose
+    /// waiting time is over.
+    pub(super) fn on_other_timer(&mut self, now: u64) {
+        let Some(selective) = &mut self.selective else { return };
+        let Some(rack) = &mut selective.rack else { return };
+        if rack.take_probe(now) {
+            self.send_probe(now);
+        } else if rack.take_reordering_timer(now) {
+            let repairing = self.in_recovery || selective.after_timeout;
+            let lost = selective.find_losses(now, repairing);
+            if lost > 0 && !repairing {
+                self.begin_recovery(now);
+            }
+        }
+    }
+
+    /// RFC 8985, section 7.3: a new segment if there is one, else the last one again.
+    fn send_probe(&mut self, now: u64) {
+        let Some(selective) = &mut self.selective else { return };
+        let outstanding = self.next - self.unacknowledged;
+        if self.next < self.available && f64::from(outstanding) < self.window.cap {
+            self.repair = Some(self.next);
+            self.next += 1;
+        } else {
+            self.repair = Some(self.highest - 1);
+            selective.board.note_sent_again(self.highest - 1);
+        }
+        self.deadline = now + self.round_trip.timeout();
+    }
+}

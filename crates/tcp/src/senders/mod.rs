@@ -1,0 +1,11 @@
+//! Every sender by the name users give it, one file each.
+
+mod newreno;
+mod reno;
+mod sack;
+mod tahoe;
+
+pub use newreno::NEWRENO;
+pub use reno::RENO;
+pub use sack::SACK;
+pub use tahoe::TAHOE;

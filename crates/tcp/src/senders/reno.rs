@@ -1,0 +1,25 @@
+//! Fast retransmit and recovery that ends with the first new acknowledgement
+//!
+//! Additive increase; the recovery is in `sender/duplicates.rs`.
+
+use vermilion_parameters::Algorithm;
+
+use crate::Recovery;
+use crate::registry::Named;
+use crate::rules::Additive;
+use crate::table::{PLAIN, common};
+
+/// See the module's head.
+pub static RENO: Named = Named {
+    algorithm: Algorithm {
+        name: "reno",
+        title: "Reno",
+        summary: "Fast retransmit and recovery that ends with the first new acknowledgement",
+        source: "RFC 5681; ns-2.35, tcp-reno.cc",
+        parameters: &common(PLAIN),
+        ordered: &[("minimum_timeout", "maximum_timeout")],
+    },
+    recovery: Some(Recovery::Reno),
+    rule: |_| Additive.into(),
+    scalable: false,
+};

@@ -1,0 +1,25 @@
+//! Fast retransmit, then slow start from one segment
+//!
+//! Additive increase; the recovery is in `sender/duplicates.rs`.
+
+use vermilion_parameters::Algorithm;
+
+use crate::Recovery;
+use crate::registry::Named;
+use crate::rules::Additive;
+use crate::table::{PLAIN, common};
+
+/// See the module's head.
+pub static TAHOE: Named = Named {
+    algorithm: Algorithm {
+        name: "tahoe",
+        title: "Tahoe",
+        summary: "Fast retransmit, then slow start from one segment",
+        source: "V. Jacobson, Congestion avoidance and control, 1988; ns-2.35, tcp.cc",
+        parameters: &common(PLAIN),
+        ordered: &[("minimum_timeout", "maximum_timeout")],
+    },
+    recovery: Some(Recovery::Tahoe),
+    rule: |_| Additive.into(),
+    scalable: false,
+};

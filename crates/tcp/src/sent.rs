@@ -1,0 +1,61 @@
+//! When each outstanding segment was last sent, and what the sender knew then.
+
+use std::collections::VecDeque;
+
+/// The last sending of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// When, in nanoseconds.
+    pub time: u64,
+    /// Segments delivered by then.
+    pub delivered: u64,
+    /// When the last of them was.
+    pub delivered_time: u64,
+    /// When the flight began that was being sampled.
+    pub first_sent: u64,
+    /// Segments declared lost by then.
+    pub lost: u64,
+    /// Segments in the network, this one included.
+    pub in_network: u32,
+    /// Whether the sender had nothing more to send.
+    pub application_limited: bool,
+}
+
+/// The last sendings of the segments from the first outstanding one on.
+#[derive(Clone, Debug, Default)]
+pub struct SentSegments {
+    first: u32,
+    segments: VecDeque<Sent>,
+}
+
+impl SentSegments {
+    /// Segment `sequence` is sent: anew, or the next in order.
+    #[inline]
+    pub fn note(&mut self, sequence: u32, sent: Sent) {
+        if self.segments.is_empty() {
+            self.first = sequence;
+        }
+        let index = (sequence - self.first) as usize;
+        if index < self.segments.len() {
+            self.segments[index] = sent;
+        } else {
+            debug_assert_eq!(index, self.segments.len(), "segments are first sent in order");
+            self.segments.push_back(sent);
+        }
+    }
+
+    /// The last sending of segment `sequence`, if it is outstanding.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, sequence: u32) -> Option<&Sent> {
+        self.segments.get(sequence.checked_sub(self.first)? as usize)
+    }
+
+    /// Forgets the segments before `acknowledged`.
+    #[inline]
+    pub fn acknowledge(&mut self, acknowledged: u32) {
+        while self.first < acknowledged && self.segments.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
+}

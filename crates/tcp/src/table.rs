@@ -1,0 +1,126 @@
+//! The parameters that senders have in common, and tables put together from them.
+
+use vermilion_parameters::Parameter;
+
+use crate::Recovery;
+use crate::option_sets::NAMES;
+
+/// Number of parameters that every sender has.
+const COMMON_COUNT: usize = 21;
+
+/// What differs from sender to sender in the defaults of the common parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// Whether data is ECN-capable.
+    pub ecn: bool,
+    /// How marks are fed back.
+    pub ecn_feedback: &'static str,
+    /// Whether every acknowledgement times a round trip.
+    pub timestamps: bool,
+    /// Whether segments are spaced.
+    pub pacing: bool,
+}
+
+/// Defaults of the loss-based senders.
+pub const PLAIN: Defaults =
+    Defaults { ecn: false, ecn_feedback: "classic", timestamps: false, pacing: false };
+
+/// What every sender can be told. The defaults are those of ns-2.35, except for the window's cap,
+/// which ns-2 sets to 20 segments and everybody raises.
+pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
+    [
+        Parameter::choice("option_set", "own", NAMES)
+            .described(
+                "whose defaults the other parameters have: those of this table, of ns-2 in 2001, of \
+                 ns-2.35, or of Linux",
+                "docs/senders.md",
+            ),
+        Parameter::number("window_cap", "packets", Some(10_000.0), 1.0, 1e6)
+            .whole()
+            .described("largest window the receiver allows", "ns-2.35 has 20"),
+        Parameter::number("initial_window", "packets", Some(2.0), 1.0, 1e4)
+            .whole()
+            .described(
+                "window after the connection is open",
+                "ns-2.35 (since 2001); RFC 5681; RFC 6928 has 10",
+            ),
+        Parameter::number("minimum_timeout", "seconds", Some(0.2), 0.0, 60.0)
+            .described("least retransmission timeout before backing off", "ns-2.35; RFC 6298 has 1 s"),
+        Parameter::choice("timeout_floor", "timeout", &["timeout", "variation"]).described(
+            "what the minimum timeout bounds: the timeout, or what is added to the smoothed round trip",
+            "RFC 6298 and ns-2.35; Linux has variation",
+        ),
+        Parameter::number("initial_timeout", "seconds", Some(3.0), 1e-3, 60.0)
+            .described(
+                "retransmission timeout before any round trip is known",
+                "ns-2.35; RFC 2988; RFC 6298 has 1 s",
+            ),
+        Parameter::number("maximum_timeout", "seconds", Some(60.0), 1e-3, 3600.0)
+            .described("greatest retransmission timeout", "RFC 6298"),
+        Parameter::number("clock_tick", "seconds", Some(0.01), 1e-9, 1.0)
+            .described("granularity in which round trips are timed", "ns-2.35 (since 2002)"),
+        Parameter::switch("timestamps", defaults.timestamps).described(
+            "every acknowledgement of new data times a round trip, not only one in each",
+            "RFC 7323",
+        ),
+        Parameter::choice("loss_window", "congestion-window", &["congestion-window", "flight-size"])
+            .described(
+                "what is reduced when a loss is noticed: the window, or what is really outstanding",
+                "ns-2.35; RFC 5681 has the flight size",
+            ),
+        Parameter::switch("byte_counting", false).described(
+            "the window grows by the segments acknowledged, not by one for each acknowledgement",
+            "RFC 3465",
+        ),
+        Parameter::switch("limited_transmit", true)
+            .described("the first two duplicate acknowledgements each release a segment", "RFC 3042"),
+        Parameter::switch("proportional_rate_reduction", false).described(
+            "selective recoveries: the window falls over one round trip instead of at once",
+            "RFC 6937, RFC 9937",
+        ),
+        Parameter::switch("tail_loss_probe", true).described(
+            "recovery by time: the end of a flight is probed before the timer expires",
+            "RFC 8985",
+        ),
+        Parameter::switch("pacing", defaults.pacing)
+            .described("segments are spaced over the round trip", "Linux, fq"),
+        Parameter::switch("ecn", defaults.ecn)
+            .described("data is sent ECN-capable and marks reduce the window", "RFC 3168"),
+        Parameter::choice("ecn_feedback", defaults.ecn_feedback, &["classic", "accurate"])
+            .described(
+                "what acknowledgements tell of marks: that there was one, or how many",
+                "RFC 3168; RFC 9768",
+            ),
+        Parameter::switch("handshake", true)
+            .described("a 40-byte exchange (SYN) precedes the data", "ns-2.35: syn_"),
+        Parameter::switch("delayed_acknowledgements", false)
+            .described("the receiver acknowledges every second segment", "RFC 5681; ns-2.35 has false"),
+        Parameter::number("acknowledgement_delay", "seconds", Some(0.1), 1e-6, 0.5)
+            .described("longest wait of a delayed acknowledgement", "ns-2.35; Linux has 0.04 s"),
+        Parameter::number("quick_acknowledgements", "packets", Some(0.0), 0.0, 1e6)
+            .whole()
+            .described(
+                "delayed acknowledgements: first segments of a connection acknowledged at once",
+                "Linux has 16",
+            ),
+    ]
+}
+
+/// The choice of a recovery, for the senders that are named after their window rule.
+pub const RECOVERY: [Parameter; 1] = [Parameter::choice("recovery", "sack", Recovery::CHOICES)
+    .described("how losses are noticed and repaired", "RFC 6675; Linux has rack (RFC 8985)")];
+
+/// A table of all rows of `first`, then those of `second`.
+pub const fn join<const A: usize, const B: usize, const N: usize>(
+    first: [Parameter; A],
+    second: [Parameter; B],
+) -> [Parameter; N] {
+    assert!(A + B == N, "the length must be the sum");
+    let mut table = [first[0]; N];
+    let mut index = 0;
+    while index < N {
+        table[index] = if index < A { first[index] } else { second[index - A] };
+        index += 1;
+    }
+    table
+}
