@@ -4,19 +4,40 @@
 //! most never fly: where acknowledgements meet no queue and are sent at once, the sender is told
 //! directly.
 
-use vermilion_tcp::Acknowledgement;
+use vermilion_tcp::{Acknowledgement, SackBlocks};
+
+/// An acknowledgement that owns its blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    answer: Acknowledgement<'static>,
+    blocks: SackBlocks,
+}
+
+impl From<Acknowledgement<'_>> for Kept {
+    fn from(answer: Acknowledgement<'_>) -> Self {
+        let blocks = SackBlocks::of(answer.blocks);
+        Self { answer: Acknowledgement { blocks: &[], ..answer }, blocks }
+    }
+}
+
+impl Kept {
+    /// The acknowledgement.
+    pub fn get(&self) -> Acknowledgement<'_> {
+        Acknowledgement { blocks: self.blocks.as_slice(), ..self.answer }
+    }
+}
 
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct AcknowledgementPool {
-    answers: Vec<Acknowledgement>,
+    answers: Vec<Kept>,
     free: Vec<u32>,
 }
 
 impl AcknowledgementPool {
     /// Keeps an acknowledgement; its number.
     #[inline]
-    pub fn keep(&mut self, answer: Acknowledgement) -> u32 {
+    pub fn keep(&mut self, answer: Kept) -> u32 {
         if let Some(number) = self.free.pop() {
             self.answers[number as usize] = answer;
             return number;
@@ -27,7 +48,7 @@ impl AcknowledgementPool {
 
     /// Takes an acknowledgement that has arrived, or was lost, out.
     #[inline]
-    pub fn take(&mut self, number: u32) -> Acknowledgement {
+    pub fn take(&mut self, number: u32) -> Kept {
         self.free.push(number);
         self.answers[number as usize]
     }

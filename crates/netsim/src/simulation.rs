@@ -136,7 +136,10 @@ impl Simulation {
                         let phase = phases.uniform_between(0, profile.sender.timer.tick - 1);
                         Source::Window(Connection {
                             sender: Sender::new(&profile.sender, phase),
-                            receiver: Receiver::new(profile.acknowledgements),
+                            receiver: Receiver::new(
+                                profile.acknowledgements,
+                                profile.sender.recovery.is_selective(),
+                            ),
                         })
                     }
                     (None, None) => unreachable!("bulk traffic was checked to have a sender"),

@@ -10,7 +10,6 @@
 
 use std::collections::VecDeque;
 
-use crate::segment::MOST_BLOCKS;
 use crate::{Acknowledgement, SackBlocks, Segment};
 
 /// When the receiver acknowledges.
@@ -43,20 +42,24 @@ pub struct Receiver {
     /// Segments that will still be acknowledged at once although nothing is missing.
     quick: u32,
     policy: AcknowledgementPolicy,
+    /// Whether arrivals beyond a gap are reported.
+    selective: bool,
     /// When a waiting acknowledgement must go, in nanoseconds.
     deadline: u64,
     /// Timestamp to be echoed.
     echo: u64,
     /// What has arrived beyond `next_expected`: stretches from first to one after last, ascending.
     beyond_gap: VecDeque<(u32, u32)>,
-    /// A segment of each of the blocks reported last, the most recent first.
-    reported: [u32; MOST_BLOCKS],
+    /// Whether anything has.
+    has_gap: bool,
+    /// The blocks of the next acknowledgement.
+    reported: SackBlocks,
 }
 
 impl Receiver {
-    /// A receiver that waits for segment 0.
+    /// A receiver that waits for segment 0; `selective`: it reports what arrives beyond a gap.
     #[must_use]
-    pub fn new(policy: AcknowledgementPolicy) -> Self {
+    pub fn new(policy: AcknowledgementPolicy, selective: bool) -> Self {
         let quick = match policy {
             AcknowledgementPolicy::Delayed { quick, .. } => quick,
             AcknowledgementPolicy::EverySegment => 0,
@@ -69,36 +72,49 @@ impl Receiver {
             pending: false,
             quick,
             policy,
+            selective,
             deadline: u64::MAX,
             echo: 0,
             beyond_gap: VecDeque::new(),
-            reported: [0; MOST_BLOCKS],
+            has_gap: false,
+            reported: SackBlocks::default(),
         }
     }
 
     /// Takes a segment at time `now` (nanoseconds); the acknowledgement to send, if any.
     #[inline]
-    pub fn on_segment(&mut self, now: u64, segment: &Segment) -> Option<Acknowledgement> {
+    pub fn on_segment(&mut self, now: u64, segment: &Segment) -> Option<Acknowledgement<'_>> {
         if segment.window_reduced {
             self.congestion_echo = false;
         }
-        let marked = segment.congestion_experienced;
-        if marked {
+        if segment.congestion_experienced {
             self.congestion_echo = true;
             self.marked = self.marked.wrapping_add(1);
         }
-        let in_order = segment.sequence == self.next_expected;
-        let had_gap = !self.beyond_gap.is_empty();
+        let in_order = segment.sequence == self.next_expected && !self.has_gap;
+        if in_order && self.policy == AcknowledgementPolicy::EverySegment {
+            self.next_expected += 1;
+            self.echo = segment.sent;
+        } else if !self.takes_slowly(now, segment, in_order) {
+            return None;
+        }
+        Some(self.acknowledgement())
+    }
+
+    /// As [`Receiver::on_segment`], for what is rare. Whether to acknowledge.
+    fn takes_slowly(&mut self, now: u64, segment: &Segment, in_order: bool) -> bool {
         let waiting = self.pending;
-        if in_order && !had_gap {
+        if in_order {
             self.next_expected += 1;
         } else {
             self.place(segment.sequence);
+            self.report(segment.sequence);
         }
         let AcknowledgementPolicy::Delayed { wait, accurate, .. } = self.policy else {
             self.echo = segment.sent;
-            return Some(self.acknowledgement(segment.sequence));
+            return true;
         };
+        let marked = segment.congestion_experienced;
         let changed = accurate && marked != self.last_was_marked;
         self.last_was_marked = marked;
         if !waiting {
@@ -106,14 +122,10 @@ impl Receiver {
         }
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        if !in_order || had_gap || waiting || changed || quick || segment.sequence == 0 {
-            self.pending = false;
-            self.deadline = u64::MAX;
-            return Some(self.acknowledgement(segment.sequence));
-        }
-        self.pending = true;
-        self.deadline = now + wait;
-        None
+        let at_once = !in_order || waiting || changed || quick || segment.sequence == 0;
+        self.pending = !at_once;
+        self.deadline = if at_once { u64::MAX } else { now + wait };
+        at_once
     }
 
     /// When [`Receiver::on_timer`] wants to be called; `u64::MAX` for never.
@@ -124,10 +136,9 @@ impl Receiver {
     }
 
     /// The wait for a second segment is over: the acknowledgement to send.
-    pub fn on_timer(&mut self) -> Option<Acknowledgement> {
+    pub fn on_timer(&mut self) -> Option<Acknowledgement<'_>> {
         self.deadline = u64::MAX;
-        let last = self.next_expected.saturating_sub(1);
-        std::mem::take(&mut self.pending).then(|| self.acknowledgement(last))
+        std::mem::take(&mut self.pending).then(|| self.acknowledgement())
     }
 
     /// The first segment that has not arrived.
@@ -137,40 +148,31 @@ impl Receiver {
         self.next_expected
     }
 
-    /// What to answer to the arrival of segment `latest`.
     #[inline]
-    fn acknowledgement(&mut self, latest: u32) -> Acknowledgement {
+    fn acknowledgement(&self) -> Acknowledgement<'_> {
         Acknowledgement {
             next_expected: self.next_expected,
             echo: self.echo,
             congestion_echo: self.congestion_echo,
             marked: self.marked,
-            blocks: if self.beyond_gap.is_empty() {
-                SackBlocks::default()
-            } else {
-                self.report(latest)
-            },
+            blocks: if self.has_gap { self.reported.as_slice() } else { &[] },
         }
     }
 
-    /// RFC 2018: the block of the segment that has just arrived, then those reported before.
-    fn report(&mut self, latest: u32) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        let mut reported = [latest, self.reported[0], self.reported[1]];
-        if latest < self.next_expected {
-            reported = self.reported;
+    /// RFC 2018: first the block of segment `latest`, which has just arrived, then those reported
+    /// before, as they are by now.
+    fn report(&mut self, latest: u32) {
+        self.has_gap = !self.beyond_gap.is_empty();
+        if !self.selective || !self.has_gap {
+            self.reported = SackBlocks::default();
+            return;
         }
-        for sequence in reported.into_iter().chain(self.reported) {
-            if let Some(block) = self.block_of(sequence)
-                && !blocks.add(block)
-            {
-                break;
+        let before = std::mem::take(&mut self.reported);
+        for sequence in std::iter::once(latest).chain(before.as_slice().iter().map(|it| it.0)) {
+            if let Some(block) = self.block_of(sequence) {
+                self.reported.add(block);
             }
         }
-        for (place, block) in self.reported.iter_mut().zip(blocks.as_slice()) {
-            *place = block.0;
-        }
-        blocks
     }
 
     fn block_of(&self, sequence: u32) -> Option<(u32, u32)> {
@@ -191,6 +193,12 @@ impl Receiver {
                 self.next_expected = after;
                 self.beyond_gap.pop_front();
             }
+            return;
+        }
+        if let Some(last) = self.beyond_gap.back_mut()
+            && last.1 == sequence
+        {
+            last.1 += 1;
             return;
         }
         // The first block that ends at or behind the segment.
@@ -226,7 +234,7 @@ mod tests {
     const DELAYED: AcknowledgementPolicy =
         AcknowledgementPolicy::Delayed { wait: 100, quick: 0, accurate: false };
 
-    fn answer(receiver: &mut Receiver, sequence: u32) -> Option<Acknowledgement> {
+    fn answer(receiver: &mut Receiver, sequence: u32) -> Option<Acknowledgement<'_>> {
         receiver.on_segment(0, &Segment { sequence, sent: sequence.into(), ..Segment::default() })
     }
 
@@ -236,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_gap_repeats_the_acknowledgement_until_it_is_filled() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
         let answers: Vec<_> =
             [0, 1, 3, 4, 6, 2, 5].map(|sequence| take(&mut receiver, sequence).unwrap()).into();
         assert_eq!(answers, [1, 2, 2, 2, 2, 5, 7]);
@@ -244,7 +252,7 @@ mod tests {
 
     #[test]
     fn duplicates_change_nothing() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
         for sequence in [0, 2, 2, 0, 2] {
             assert_eq!(take(&mut receiver, sequence), Some(1));
         }
@@ -253,7 +261,7 @@ mod tests {
 
     #[test]
     fn nothing_is_forgotten_in_whatever_order_segments_arrive() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
         for sequence in (1..5000).rev() {
             assert_eq!(take(&mut receiver, sequence), Some(0));
         }
@@ -272,10 +280,9 @@ mod tests {
     #[test]
     fn blocks_are_those_of_rfc_2018_section_4() {
         // The RFC's case 2 in segments: every other one of 8 is lost (0 is the opening one).
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
         take(&mut receiver, 0);
-        let mut blocks =
-            |sequence| answer(&mut receiver, sequence).unwrap().blocks.as_slice().to_vec();
+        let mut blocks = |sequence| answer(&mut receiver, sequence).unwrap().blocks.to_vec();
         assert_eq!(blocks(2), [(2, 3)]);
         assert_eq!(blocks(4), [(4, 5), (2, 3)]);
         assert_eq!(blocks(6), [(6, 7), (4, 5), (2, 3)]);
@@ -287,7 +294,7 @@ mod tests {
 
     #[test]
     fn delayed_acknowledgements_come_for_every_second_segment_or_at_the_deadline() {
-        let mut receiver = Receiver::new(DELAYED);
+        let mut receiver = Receiver::new(DELAYED, true);
         assert_eq!(take(&mut receiver, 0), Some(1)); // the opening segment is never delayed
         assert_eq!(take(&mut receiver, 1), None);
         let second = answer(&mut receiver, 2).unwrap();
@@ -302,7 +309,7 @@ mod tests {
     #[test]
     fn the_first_segments_are_acknowledged_quickly_if_told_so() {
         let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 3, accurate: false };
-        let mut receiver = Receiver::new(policy);
+        let mut receiver = Receiver::new(policy, true);
         let answers = [0, 1, 2, 3, 4].map(|sequence| take(&mut receiver, sequence));
         assert_eq!(answers, [Some(1), Some(2), Some(3), None, Some(5)]);
     }
@@ -310,7 +317,7 @@ mod tests {
     #[test]
     fn a_change_of_marking_is_told_at_once() {
         let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 0, accurate: true };
-        let mut receiver = Receiver::new(policy);
+        let mut receiver = Receiver::new(policy, true);
         let mut counts = |sequence, congestion_experienced| {
             let segment = Segment { sequence, congestion_experienced, ..Segment::default() };
             receiver.on_segment(0, &segment).map(|answer| answer.marked)
@@ -325,7 +332,7 @@ mod tests {
 
     #[test]
     fn the_echo_lasts_until_the_sender_has_reduced_its_window() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
         let mut echo = |sequence, congestion_experienced, window_reduced| {
             let segment = Segment {
                 sequence,

@@ -20,7 +20,7 @@ pub struct Segment {
 
 /// An acknowledgement on its way to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acknowledgement {
+pub struct Acknowledgement<'a> {
     /// The next segment the receiver waits for: all before it have arrived.
     pub next_expected: u32,
     /// The echoed timestamp (RFC 7323, section 4.3), in nanoseconds of the sender's clock.
@@ -29,15 +29,15 @@ pub struct Acknowledgement {
     pub congestion_echo: bool,
     /// Marked segments that have arrived so far (accurate ECN, RFC 9768), wrapping.
     pub marked: u32,
-    /// Segments that have arrived beyond a gap.
-    pub blocks: SackBlocks,
+    /// Stretches of segments that have arrived beyond a gap (RFC 2018), each from its first
+    /// segment to the one after its last, the most recently changed one first.
+    pub blocks: &'a [(u32, u32)],
 }
 
 /// Most blocks in one acknowledgement: with timestamps, three fit into the TCP header (RFC 2018).
 pub const MOST_BLOCKS: usize = 3;
 
-/// The selective acknowledgement option (RFC 2018): stretches of segments that have arrived, each
-/// from its first segment to the one after its last, the most recently changed one first.
+/// The blocks of a selective acknowledgement, kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u32, u32); MOST_BLOCKS],
@@ -45,11 +45,14 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Whether there is none.
-    #[inline]
+    /// Keeps at most [`MOST_BLOCKS`] blocks.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
+    pub fn of(blocks: &[(u32, u32)]) -> Self {
+        let mut kept = Self::default();
+        for &block in blocks {
+            kept.add(block);
+        }
+        kept
     }
 
     /// The blocks.

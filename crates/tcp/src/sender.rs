@@ -271,7 +271,7 @@ impl Sender {
 
     /// An acknowledgement has arrived at `now`.
     #[inline]
-    pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement) {
+    pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         self.last_round_trip = None;
         let marked = self.take_marks(answer);
         if self.selective.is_some() {

@@ -1,8 +1,9 @@
 //! Packets on their way: through queues, to receivers, and the acknowledgements back.
 
-use vermilion_tcp::{Acknowledgement, Segment};
+use vermilion_tcp::Segment;
 
 use super::{FIRST_LINE, Simulation, TIMERS};
+use crate::acknowledgement_pool::Kept;
 use crate::delay_line::End;
 use crate::flow::Source;
 use crate::packet::Packet;
@@ -43,17 +44,17 @@ impl Simulation {
     fn on_data(&mut self, packet: &Packet) {
         let flow = packet.flow;
         let Source::Window(connection) = &mut self.flows[flow as usize].source else { return };
-        let answer = connection.receiver.on_segment(self.now, &packet.to_segment());
+        let answer = connection.receiver.on_segment(self.now, &packet.to_segment()).map(Kept::from);
         let deadline = connection.receiver.deadline();
         self.arm(2 * flow + 1, deadline);
         if let Some(answer) = answer {
-            self.send_acknowledgement(flow, &answer);
+            self.send_acknowledgement(flow, answer);
         }
     }
 
-    fn send_acknowledgement(&mut self, flow: u32, answer: &Acknowledgement) {
+    fn send_acknowledgement(&mut self, flow: u32, answer: Kept) {
         let group = &self.groups[self.flows[flow as usize].group as usize];
-        let number = self.answers.keep(*answer);
+        let number = self.answers.keep(answer);
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
         let time = self.now + self.lines[line as usize].extra_delay;
@@ -65,7 +66,7 @@ impl Simulation {
         let Source::Window(connection) = &mut self.flows[packet.flow as usize].source else {
             return;
         };
-        connection.sender.on_acknowledgement(self.now, &answer);
+        connection.sender.on_acknowledgement(self.now, &answer.get());
         self.send(packet.flow);
     }
 
@@ -161,8 +162,8 @@ impl Simulation {
                 self.send(number);
             }
             Source::Window(connection) => {
-                if let Some(answer) = connection.receiver.on_timer() {
-                    self.send_acknowledgement(number, &answer);
+                if let Some(answer) = connection.receiver.on_timer().map(Kept::from) {
+                    self.send_acknowledgement(number, answer);
                 }
             }
         }

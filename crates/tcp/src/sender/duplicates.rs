@@ -37,7 +37,12 @@ impl Sender {
 
     /// An acknowledgement for a sender that reads no selective ones.
     #[inline]
-    pub(super) fn acknowledge_in_order(&mut self, now: u64, answer: &Acknowledgement, marked: u32) {
+    pub(super) fn acknowledge_in_order(
+        &mut self,
+        now: u64,
+        answer: &Acknowledgement<'_>,
+        marked: u32,
+    ) {
         self.allowance = 0;
         let acknowledged = answer.next_expected;
         if marked > 0 {
@@ -61,7 +66,7 @@ impl Sender {
 
     /// Times the round trip of an acknowledgement of new data; `echo`: with a mark.
     #[inline]
-    pub(super) fn time_round_trip(&mut self, now: u64, answer: &Acknowledgement, echo: bool) {
+    pub(super) fn time_round_trip(&mut self, now: u64, answer: &Acknowledgement<'_>, echo: bool) {
         if self.switches.timestamps {
             self.round_trip.end_back_off();
             self.note_round_trip(answer.echo, now);
@@ -79,7 +84,7 @@ impl Sender {
 
     /// New data acknowledged outside recovery, or by the acknowledgement that ends it.
     #[inline]
-    fn advance(&mut self, now: u64, answer: &Acknowledgement, marked: u32) {
+    fn advance(&mut self, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
         let acknowledged = answer.next_expected;
         let newly = acknowledged - self.unacknowledged;
         self.duplicates = 0;
@@ -109,7 +114,7 @@ impl Sender {
     }
 
     /// New data acknowledged, but not all of the window in which the loss happened.
-    fn advance_partially(&mut self, now: u64, answer: &Acknowledgement) {
+    fn advance_partially(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         let acknowledged = answer.next_expected;
         let newly = acknowledged - self.unacknowledged;
         if !self.partial_seen {

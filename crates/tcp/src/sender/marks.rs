@@ -7,7 +7,7 @@ use crate::rule::{Congestion, WindowRule};
 impl Sender {
     /// Segments newly known to have arrived marked, or 1 where the classic echo says that some did.
     #[inline]
-    pub(super) fn take_marks(&mut self, answer: &Acknowledgement) -> u32 {
+    pub(super) fn take_marks(&mut self, answer: &Acknowledgement<'_>) -> u32 {
         match self.switches.ecn {
             Ecn::Off => 0,
             Ecn::Classic => u32::from(answer.congestion_echo),

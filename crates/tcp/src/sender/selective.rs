@@ -101,7 +101,7 @@ impl Selective {
 
     /// Files the reports of an acknowledgement. How many segments are newly known to have arrived.
     #[inline]
-    fn file(&mut self, now: u64, answer: &Acknowledgement, first: u32, highest: u32) -> u32 {
+    fn file(&mut self, now: u64, answer: &Acknowledgement<'_>, first: u32, highest: u32) -> u32 {
         let Self { board, sent, rate, rack, .. } = self;
         let mut delivered = 0;
         let tracked = rack.is_some() || rate.is_some();
@@ -126,7 +126,7 @@ impl Selective {
             }
             delivered += board.acknowledge(acknowledged);
         }
-        for &(begin, after) in answer.blocks.as_slice() {
+        for &(begin, after) in answer.blocks {
             board.report(begin, after.min(highest), |sequence, again| {
                 delivered += 1;
                 note(sequence, again);
@@ -220,7 +220,7 @@ impl Sender {
     pub(super) fn acknowledge_selectively(
         &mut self,
         now: u64,
-        answer: &Acknowledgement,
+        answer: &Acknowledgement<'_>,
         marked: u32,
     ) {
         let acknowledged = answer.next_expected;
