@@ -39,10 +39,11 @@ impl Bits {
         was
     }
 
-    /// Whether the whole word from `sequence` on, which begins a word, is set.
+    /// The bits that are not set among `count` from `sequence` on, all in one word.
     #[inline]
-    fn word_is_full(&self, sequence: u32) -> bool {
-        self.0[self.place(sequence).0] == u64::MAX
+    fn missing(&self, sequence: u32, count: u32) -> u64 {
+        let word = self.0[self.place(sequence).0];
+        (u64::MAX >> (64 - count)) << (sequence % 64) & !word
     }
 
     fn grown(&self, words: usize, first: u32, after: u32) -> Self {
@@ -174,24 +175,22 @@ impl Scoreboard {
             return;
         }
         self.reserve(after);
+        // Most of what is reported is known: look at 64 segments at a time.
         let mut sequence = first;
         while sequence < after {
-            if sequence.is_multiple_of(64)
-                && after - sequence >= 64
-                && self.arrived.word_is_full(sequence)
-            {
-                sequence += 64;
-                continue;
-            }
-            if !self.arrived.get(sequence) {
-                self.arrived.set(sequence);
+            let word_after = (sequence | 63).saturating_add(1).min(after);
+            let mut unknown = self.arrived.missing(sequence, word_after - sequence);
+            while unknown != 0 {
+                let found = (sequence & !63) + unknown.trailing_zeros();
+                unknown &= unknown - 1;
+                self.arrived.set(found);
                 self.arrived_count += 1;
-                let again = self.again.get(sequence);
-                self.found(sequence);
-                self.rank(sequence);
-                newly(sequence, again);
+                let again = self.again.get(found);
+                self.found(found);
+                self.rank(found);
+                newly(found, again);
             }
-            sequence += 1;
+            sequence = word_after;
         }
     }
 

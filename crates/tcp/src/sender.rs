@@ -136,6 +136,9 @@ pub struct Sender {
     partial_seen: bool,
     announce_reduction: bool,
     open: bool,
+    /// Nothing is missing, and nobody wants to know when segments were sent: a sender that reads
+    /// selective acknowledgements need not look at its scoreboard.
+    pristine: bool,
     /// A second mark at a window of one segment backs the timer off.
     marked_at_one: bool,
     /// Marked segments that the receiver has counted.
@@ -183,6 +186,7 @@ impl Sender {
             partial_seen: false,
             announce_reduction: false,
             open: !handshake,
+            pristine: false,
             marked_at_one: false,
             marked: 0,
             timed: None,
@@ -220,8 +224,8 @@ impl Sender {
     #[must_use]
     pub fn deadline(&self) -> u64 {
         let retransmission = match &self.selective {
-            Some(selective) => self.deadline.min(selective.deadline()),
-            None => self.deadline,
+            Some(selective) if !self.pristine => self.deadline.min(selective.deadline()),
+            _ => self.deadline,
         };
         if self.release > 0 { retransmission.min(self.release) } else { retransmission }
     }
@@ -261,10 +265,10 @@ impl Sender {
         }
         let sequence = if let Some(sequence) = self.repair.take() {
             Some(sequence)
-        } else if self.selective.is_some() {
-            self.choose_selectively()
-        } else {
+        } else if self.pristine || self.selective.is_none() {
             self.choose_in_order()
+        } else {
+            self.choose_selectively()
         };
         sequence.map(|sequence| self.emit(sequence, now))
     }
@@ -274,10 +278,10 @@ impl Sender {
     pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         self.last_round_trip = None;
         let marked = self.take_marks(answer);
-        if self.selective.is_some() {
-            self.acknowledge_selectively(now, answer, marked);
-        } else {
+        if self.selective.is_none() || (self.pristine && answer.blocks.is_empty()) {
             self.acknowledge_in_order(now, answer, marked);
+        } else {
+            self.acknowledge_selectively(now, answer, marked);
         }
     }
 
@@ -310,8 +314,9 @@ impl Sender {
         self.repair = None;
         self.release = 0;
         self.allowance = u32::MAX;
+        self.pristine = false;
         match &mut self.selective {
-            Some(selective) => selective.on_timeout(self.highest),
+            Some(selective) => selective.on_timeout(self.unacknowledged, self.highest),
             None => self.next = self.unacknowledged,
         }
     }
@@ -381,7 +386,9 @@ impl Sender {
         if self.deadline == u64::MAX {
             self.deadline = now + self.round_trip.timeout();
         }
-        if let Some(selective) = &mut self.selective {
+        if !self.pristine
+            && let Some(selective) = &mut self.selective
+        {
             selective.note_sent(now, sequence, self.next - self.unacknowledged, self.in_recovery);
         }
         if self.switches.pacing {

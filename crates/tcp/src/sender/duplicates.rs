@@ -59,6 +59,9 @@ impl Sender {
                 self.inflation = 0;
                 self.advance(now, answer, marked);
             }
+        } else if self.pristine {
+            // Without a report a duplicate says nothing is missing.
+            self.allowance = u32::MAX;
         } else if acknowledged == self.unacknowledged && self.highest > self.unacknowledged {
             self.count_duplicate(now);
         }

@@ -69,7 +69,8 @@ impl Selective {
         self.after_timeout
     }
 
-    pub(super) fn on_timeout(&mut self, highest: u32) {
+    pub(super) fn on_timeout(&mut self, unacknowledged: u32, highest: u32) {
+        self.board.acknowledge(unacknowledged);
         self.board.mark_all_lost(highest);
         self.after_timeout = true;
         self.reduction = None;
@@ -233,6 +234,9 @@ impl Sender {
         }
         let newly = acknowledged - first;
         let Some(selective) = &mut self.selective else { return };
+        if self.pristine {
+            selective.board.acknowledge(first);
+        }
         let delivered = selective.file(now, answer, first, self.highest);
         if newly > 0 {
             self.unacknowledged = acknowledged;
@@ -265,6 +269,18 @@ impl Sender {
         }
         self.set_window(now, delivered, newly, marked, lost);
         self.plan_probe(now);
+        self.pristine = self.is_pristine();
+        self.allowance = u32::MAX;
+    }
+
+    fn is_pristine(&self) -> bool {
+        !self.in_recovery
+            && self.selective.as_ref().is_some_and(|selective| {
+                selective.board.is_clean()
+                    && !selective.after_timeout
+                    && selective.rack.is_none()
+                    && selective.rate.is_none()
+            })
     }
 
     /// Losses have been noticed in a window that was whole: reduce it, and repair them.
