@@ -21,6 +21,7 @@ use Preset::{Choice, Number, Switch};
 /// window of two), November 2001 (limited transmit, headers), March 2002 (tick) and October 2004
 /// (minimum timeout).
 const NS2_2001: &[(&str, Preset)] = &[
+    ("recovery", Choice("sack1")),
     ("window_cap", Number(20.0)),
     ("initial_window", Number(1.0)),
     ("minimum_timeout", Number(1.0)),
@@ -30,7 +31,7 @@ const NS2_2001: &[(&str, Preset)] = &[
 ];
 
 /// ns-2.35, `tcl/lib/ns-default.tcl`.
-const NS2: &[(&str, Preset)] = &[("window_cap", Number(20.0))];
+const NS2: &[(&str, Preset)] = &[("recovery", Choice("sack1")), ("window_cap", Number(20.0))];
 
 /// Linux since 4.18 or so, with its usual settings: RACK-TLP, proportional rate reduction,
 /// timestamps, the first window of ten (RFC 6928), delayed acknowledgements of 40 ms with 16 quick

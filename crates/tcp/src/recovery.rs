@@ -12,13 +12,16 @@ pub enum Recovery {
     /// A scoreboard of selective acknowledgements and an estimate of what is in the network
     /// (RFC 6675).
     Sack,
-    /// The same, but losses are noticed by time (RFC 8985, RACK-TLP).
+    /// The same as ns-2 does it (Fall and Floyd 1996).
+    Sack1,
+    /// As [`Recovery::Sack`], but losses are noticed by time (RFC 8985, RACK-TLP).
     Rack,
 }
 
 impl Recovery {
     /// The names of those that can be chosen for a window rule of their own.
-    pub const CHOICES: &'static [&'static str] = &["sack", "rack", "newreno", "reno", "tahoe"];
+    pub const CHOICES: &'static [&'static str] =
+        &["sack", "rack", "sack1", "newreno", "reno", "tahoe"];
 
     /// The recovery of this name.
     #[must_use]
@@ -28,6 +31,7 @@ impl Recovery {
             "reno" => Self::Reno,
             "newreno" => Self::NewReno,
             "sack" => Self::Sack,
+            "sack1" => Self::Sack1,
             "rack" => Self::Rack,
             _ => return None,
         })
@@ -36,6 +40,6 @@ impl Recovery {
     /// Whether it reads selective acknowledgements.
     #[must_use]
     pub fn is_selective(self) -> bool {
-        matches!(self, Self::Sack | Self::Rack)
+        matches!(self, Self::Sack | Self::Sack1 | Self::Rack)
     }
 }

@@ -95,20 +95,6 @@ impl Scoreboard {
         self.arrived_count
     }
 
-    /// Lost segments, sent again or not, that have not arrived.
-    #[inline]
-    #[must_use]
-    pub fn lost(&self) -> u32 {
-        self.lost_count
-    }
-
-    /// Retransmissions that are in the network.
-    #[inline]
-    #[must_use]
-    pub fn again(&self) -> u32 {
-        self.again_count
-    }
-
     /// One after the highest segment that has arrived; the first outstanding one if none has.
     #[inline]
     #[must_use]
@@ -354,7 +340,7 @@ mod tests {
         board.note_sent_again(10);
         assert_eq!((board.in_network(10), board.next_lost()), (4, Some(12)));
         assert_eq!(board.acknowledge(12), 1); // 10 only: 11 had been reported
-        assert_eq!((board.arrived(), board.lost(), board.again()), (3, 2, 0));
+        assert_eq!((board.arrived_count, board.lost_count, board.again_count), (3, 2, 0));
     }
 
     #[test]
@@ -366,7 +352,7 @@ mod tests {
         assert_eq!(board.next_lost(), None);
         board.mark_lost(0);
         assert_eq!(board.next_lost(), Some(0));
-        assert_eq!((board.lost(), board.again()), (1, 0));
+        assert_eq!((board.lost_count, board.again_count), (1, 0));
     }
 
     #[test]
@@ -393,7 +379,7 @@ mod tests {
         assert_eq!(board.judge_by_arrivals(), 1333);
         assert_eq!(report(&mut board, 1, 3).len(), 0);
         assert_eq!(board.acknowledge(4002), 1334);
-        assert_eq!((board.arrived(), board.lost(), board.again()), (0, 0, 0));
+        assert_eq!((board.arrived_count, board.lost_count, board.again_count), (0, 0, 0));
         assert!(board.is_clean());
         assert_eq!(board.in_network(7), 7);
     }

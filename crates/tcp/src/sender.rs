@@ -20,6 +20,7 @@ mod marks;
 mod pacing;
 mod proportional;
 mod rack;
+mod sack1;
 mod selective;
 
 use crate::rule::{Acknowledged, Congestion, WindowRule};
@@ -267,6 +268,8 @@ impl Sender {
             Some(sequence)
         } else if self.pristine || self.selective.is_none() {
             self.choose_in_order()
+        } else if self.recovery == Recovery::Sack1 {
+            self.choose_by_pipe()
         } else {
             self.choose_selectively()
         };
@@ -280,6 +283,8 @@ impl Sender {
         let marked = self.take_marks(answer);
         if self.selective.is_none() || (self.pristine && answer.blocks.is_empty()) {
             self.acknowledge_in_order(now, answer, marked);
+        } else if self.recovery == Recovery::Sack1 {
+            self.acknowledge_by_pipe(now, answer, marked);
         } else {
             self.acknowledge_selectively(now, answer, marked);
         }
@@ -296,7 +301,8 @@ impl Sender {
         self.inflation = 0;
         self.duplicates = 0;
         // A timeout while an earlier one is being repaired finds no window worth halving.
-        let repeated = self.selective.as_ref().is_some_and(|it| it.is_repairing_timeout());
+        let repeated = self.recovery != Recovery::Sack1
+            && self.selective.as_ref().is_some_and(|it| it.is_repairing_timeout());
         self.in_recovery = false;
         self.partial_seen = false;
         self.recover = self.highest;
@@ -315,9 +321,12 @@ impl Sender {
         self.release = 0;
         self.allowance = u32::MAX;
         self.pristine = false;
-        match &mut self.selective {
-            Some(selective) => selective.on_timeout(self.unacknowledged, self.highest),
-            None => self.next = self.unacknowledged,
+        let go_back = !matches!(self.recovery, Recovery::Sack | Recovery::Rack);
+        if go_back {
+            self.next = self.unacknowledged;
+        }
+        if let Some(selective) = &mut self.selective {
+            selective.on_timeout(self.unacknowledged, self.highest, go_back);
         }
     }
 

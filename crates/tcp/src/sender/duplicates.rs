@@ -87,7 +87,7 @@ impl Sender {
 
     /// New data acknowledged outside recovery, or by the acknowledgement that ends it.
     #[inline]
-    fn advance(&mut self, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
+    pub(super) fn advance(&mut self, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
         let acknowledged = answer.next_expected;
         let newly = acknowledged - self.unacknowledged;
         self.duplicates = 0;
@@ -169,7 +169,7 @@ impl Sender {
     }
 
     /// RFC 3042: one segment beyond the window for each of the first two duplicates.
-    fn transmit_limited(&mut self) {
+    pub(super) fn transmit_limited(&mut self) {
         let outstanding = self.next - self.unacknowledged;
         let usable = (self.window.congestion + f64::from(self.duplicates)).min(self.window.cap);
         if outstanding < usable as u32 && self.next < self.available {

@@ -21,7 +21,9 @@ use crate::{Acknowledgement, Recovery};
 /// What a sender that reads selective acknowledgements keeps besides.
 #[derive(Clone, Debug)]
 pub struct Selective {
-    board: Scoreboard,
+    pub(super) board: Scoreboard,
+    /// Segments in the network by the count of `sack1.rs`.
+    pub(super) pipe: i64,
     /// Sendings of outstanding segments; kept only for those who ask for them.
     sent: SentSegments,
     rate: Option<DeliveryRate>,
@@ -29,13 +31,13 @@ pub struct Selective {
     reduction: Option<ProportionalReduction>,
     proportional: bool,
     /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
-    after_timeout: bool,
+    pub(super) after_timeout: bool,
     /// The first lost segment is sent again whatever is in the network.
     must_repair: bool,
     /// A rescue has been sent in this recovery.
     rescued: bool,
-    /// Rule 3 of NextSeg has tried the segments before this.
-    tried: u32,
+    /// Holes before this have been sent again already, or looked at for rule 3 of NextSeg.
+    pub(super) tried: u32,
     shortest_round_trip: u64,
 }
 
@@ -45,6 +47,7 @@ impl Selective {
         board.acknowledge(first);
         Self {
             board,
+            pipe: 0,
             sent: SentSegments::default(),
             rate: options.rule.governs_window().then(DeliveryRate::default),
             rack: (options.recovery == Recovery::Rack)
@@ -69,7 +72,14 @@ impl Selective {
         self.after_timeout
     }
 
-    pub(super) fn on_timeout(&mut self, unacknowledged: u32, highest: u32) {
+    /// The retransmission timer has expired; `forget`: what was reported counts no more.
+    pub(super) fn on_timeout(&mut self, unacknowledged: u32, highest: u32, forget: bool) {
+        if forget {
+            self.board.clear();
+            self.board.acknowledge(unacknowledged);
+            self.after_timeout = true;
+            return;
+        }
         self.board.acknowledge(unacknowledged);
         self.board.mark_all_lost(highest);
         self.after_timeout = true;

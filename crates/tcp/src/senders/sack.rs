@@ -1,13 +1,13 @@
 //! Recovery by selective acknowledgements: all losses of a window in one round trip
 //!
-//! Additive increase; the recovery is in `sender/selective.rs`.
+//! Additive increase; the recoveries to choose from are in `sender/selective.rs` (RFC 6675 and, by
+//! time, RFC 8985) and `sender/sack1.rs` (ns-2).
 
 use vermilion_parameters::Algorithm;
 
-use crate::Recovery;
 use crate::registry::Named;
 use crate::rules::Additive;
-use crate::table::{PLAIN, common};
+use crate::table::{PLAIN, RECOVERY, common, join};
 
 /// See the module's head.
 pub static SACK: Named = Named {
@@ -16,10 +16,10 @@ pub static SACK: Named = Named {
         title: "SACK",
         summary: "Recovery by selective acknowledgements: all losses of a window in one round trip",
         source: "RFC 6675, RFC 2018",
-        parameters: &common(PLAIN),
+        parameters: &join::<21, 1, 22>(common(PLAIN), RECOVERY),
         ordered: &[("minimum_timeout", "maximum_timeout")],
     },
-    recovery: Some(Recovery::Sack),
+    recovery: None,
     rule: |_| Additive.into(),
     scalable: false,
 };
