@@ -16,6 +16,7 @@ use crate::link_window::LinkWindow;
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
+use crate::transmitter::Transmitter;
 
 /// A packet that waits for its transmission to begin.
 #[derive(Clone, Copy, Debug)]
@@ -31,41 +32,6 @@ struct Waiting {
 struct InService {
     end: u64,
     line: u32,
-}
-
-/// Transmission times at one rate, exact in the long run.
-#[derive(Clone, Copy, Debug)]
-struct Transmitter {
-    rate: u64,
-    size: u32,
-    whole: u64,
-    remainder: u64,
-    carried: u64,
-}
-
-impl Transmitter {
-    fn new(rate: u64) -> Self {
-        // Starting just short of a whole nanosecond rounds up: no link is faster than its rate.
-        Self { rate, size: 0, whole: 0, remainder: 0, carried: rate - 1 }
-    }
-
-    /// Nanoseconds for the next packet, of `size` bytes. Fractions are carried to the next.
-    #[inline]
-    fn time(&mut self, size: u32) -> u64 {
-        if size != self.size {
-            let bits = u64::from(size) * 8_000_000_000;
-            self.size = size;
-            self.whole = bits / self.rate;
-            self.remainder = bits % self.rate;
-        }
-        self.carried += self.remainder;
-        if self.carried >= self.rate {
-            self.carried -= self.rate;
-            self.whole + 1
-        } else {
-            self.whole
-        }
-    }
 }
 
 /// Totals since time 0, for the laws of conservation.
@@ -97,8 +63,6 @@ pub struct LinkState {
     coin: Stream,
     waiting: VecDeque<Waiting>,
     in_service: InService,
-    /// When the last accepted packet will have been sent.
-    free_at: u64,
     queue_packets: u32,
     queue_bytes: u64,
     empty_since: u64,
@@ -127,7 +91,6 @@ impl LinkState {
             coin,
             waiting: VecDeque::new(),
             in_service: InService::default(),
-            free_at: 0,
             queue_packets: 0,
             queue_bytes: 0,
             empty_since: 0,
@@ -146,6 +109,7 @@ impl LinkState {
     pub fn offer(&mut self, now: u64, packet: &mut Packet, line: u32) -> Option<u64> {
         self.catch_up(now);
         let size = packet.size;
+        let free_at = self.transmitter.free_at();
         let arrival = Arrival {
             now,
             size,
@@ -153,7 +117,7 @@ impl LinkState {
             queue_packets: self.queue_packets,
             queue_bytes: self.queue_bytes,
             empty_since: self.empty_since,
-            idle_since: (self.free_at <= now).then_some(self.free_at),
+            idle_since: (free_at <= now).then_some(free_at),
         };
         let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
         if let Some(average) = self.average {
@@ -167,17 +131,16 @@ impl LinkState {
             Verdict::Mark => packet.mark(),
             Verdict::Accept => {}
         }
-        let transmission = self.transmitter.time(size);
-        if self.free_at <= now {
-            self.free_at = now + transmission;
-            self.begin_transmission(now, size, 0, InService { end: self.free_at, line });
+        let start = self.transmitter.begin(now);
+        let end = self.transmitter.transmit(start, size);
+        if start <= now {
+            self.begin_transmission(now, size, 0, InService { end, line });
         } else {
-            self.waiting.push_back(Waiting { start: self.free_at, arrival: now, size, line });
+            self.waiting.push_back(Waiting { start, arrival: now, size, line });
             self.queue_packets += 1;
             self.queue_bytes += u64::from(size);
-            self.free_at += transmission;
         }
-        Some(self.free_at)
+        Some(end)
     }
 
     /// Propagation delay in nanoseconds.
@@ -197,7 +160,7 @@ impl LinkState {
             self.waiting.pop_front();
             self.queue_packets -= 1;
             self.queue_bytes -= u64::from(first.size);
-            let end = self.waiting.front().map_or(self.free_at, |next| next.start);
+            let end = self.waiting.front().map_or(self.transmitter.free_at(), |next| next.start);
             let in_service = InService { end, line: first.line };
             self.begin_transmission(
                 first.start,
@@ -240,10 +203,9 @@ impl LinkState {
             self.average_since = now;
         }
         // Bits were counted when transmissions began: what lies ahead belongs to the next window.
-        let rate = self.transmitter.rate as f64 / 1e9;
-        let bits_ahead = self.in_service.end.saturating_sub(now) as f64 * rate;
+        let bits_ahead = self.transmitter.bits_ahead(now, self.in_service.end);
         self.window.bits += self.bits_ahead - bits_ahead;
-        self.window.capacity = (now - self.window_begin) as f64 * rate;
+        self.window.capacity = self.transmitter.capacity(self.window_begin, now);
         for window in into {
             window.merge(&self.window);
         }
@@ -296,7 +258,7 @@ impl LinkState {
         self.catch_up(now);
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let link = facts(self.transmitter.rate, self.delay);
+        let link = facts(self.transmitter.rate(), self.delay);
         let settings = self.discipline.reconfigure(&values, link)?;
         self.values = settings.to_values();
         Ok(())
@@ -314,7 +276,7 @@ impl LinkState {
     /// calendar.
     pub fn set_rate(&mut self, now: u64, rate: u64, lines: &mut [DelayLine]) {
         self.catch_up(now);
-        let old_rate = std::mem::replace(&mut self.transmitter, Transmitter::new(rate)).rate;
+        let (old_rate, old_free_at) = (self.transmitter.rate(), self.transmitter.free_at());
         let mut moved: Vec<(u32, u64, u64)> = Vec::with_capacity(self.waiting.len() + 1);
         let old_end = self.in_service.end;
         if old_end > now {
@@ -322,16 +284,15 @@ impl LinkState {
             self.in_service.end = now + left.div_ceil(u128::from(rate)) as u64;
             moved.push((self.in_service.line, old_end, self.in_service.end));
         }
+        self.transmitter.replace(rate, self.in_service.end);
         let mut start = self.in_service.end;
-        let old_free_at = self.free_at;
         for index in 0..self.waiting.len() {
             let old_end = self.waiting.get(index + 1).map_or(old_free_at, |next| next.start);
             let packet = &mut self.waiting[index];
             packet.start = start;
-            start += self.transmitter.time(packet.size);
+            start = self.transmitter.transmit(start, packet.size);
             moved.push((packet.line, old_end, start));
         }
-        self.free_at = start;
         // The packets of one line stand in it in this order, at its end.
         let mut seen = vec![0; lines.len()];
         for (line, old_end, new_end) in moved.into_iter().rev() {
@@ -350,7 +311,7 @@ impl LinkState {
     }
 
     fn tell_discipline(&mut self) {
-        self.discipline.link_changed(facts(self.transmitter.rate, self.delay));
+        self.discipline.link_changed(facts(self.transmitter.rate(), self.delay));
     }
 }
 

@@ -1,0 +1,120 @@
+//! When a link sends: the instants at which a packet's transmission may begin and will end.
+//!
+//! Both kinds of links use it: those whose discipline decides at arrival ask for a packet's whole
+//! future at once, those whose discipline decides at departure ask when the next packet may begin,
+//! choose it then, and ask when it will have been sent. Packets are given in the order in which
+//! they are sent.
+
+/// Later than any instant of a run: where a link never sends again. Sums of it and of any delay
+/// still are instants.
+pub const FAR: u64 = 1 << 62;
+
+/// What sends a link's packets, one after the other.
+#[derive(Clone, Debug)]
+pub enum Transmitter {
+    /// At one rate.
+    Constant(ConstantRate),
+}
+
+/// Transmission at one rate; times are exact in the long run.
+#[derive(Clone, Debug)]
+pub struct ConstantRate {
+    rate: u64,
+    size: u32,
+    whole: u64,
+    remainder: u64,
+    carried: u64,
+    free_at: u64,
+}
+
+impl Transmitter {
+    /// An idle transmitter of `rate` bits per second.
+    pub fn new(rate: u64) -> Self {
+        Self::Constant(ConstantRate::new(rate))
+    }
+
+    /// When a packet that arrived at `arrival` may begin, once all before it have been given to
+    /// [`Transmitter::transmit`].
+    #[inline]
+    pub fn begin(&mut self, arrival: u64) -> u64 {
+        match self {
+            Self::Constant(constant) => constant.free_at.max(arrival),
+        }
+    }
+
+    /// Sends `size` bytes from `begin` on, which [`Transmitter::begin`] told: when they are sent.
+    #[inline]
+    pub fn transmit(&mut self, begin: u64, size: u32) -> u64 {
+        match self {
+            Self::Constant(constant) => {
+                constant.free_at = (begin + constant.time(size)).min(FAR);
+                constant.free_at
+            }
+        }
+    }
+
+    /// When the last packet given to it will have been sent.
+    #[inline]
+    pub fn free_at(&self) -> u64 {
+        match self {
+            Self::Constant(constant) => constant.free_at,
+        }
+    }
+
+    /// Bits per second, as disciplines are told it.
+    pub fn rate(&self) -> u64 {
+        match self {
+            Self::Constant(constant) => constant.rate,
+        }
+    }
+
+    /// Bits that remain to be sent at `now` of a packet whose transmission has begun and ends at
+    /// `end`.
+    pub fn bits_ahead(&self, now: u64, end: u64) -> f64 {
+        match self {
+            Self::Constant(constant) => {
+                end.saturating_sub(now) as f64 * (constant.rate as f64 / 1e9)
+            }
+        }
+    }
+
+    /// Bits that could be sent from `begin` to `end`.
+    pub fn capacity(&self, begin: u64, end: u64) -> f64 {
+        match self {
+            Self::Constant(constant) => (end - begin) as f64 * (constant.rate as f64 / 1e9),
+        }
+    }
+
+    /// A transmitter of another rate that takes this one's place while a packet is being sent
+    /// which will now have been sent at `free_at`.
+    pub fn replace(&mut self, rate: u64, free_at: u64) {
+        let mut constant = ConstantRate::new(rate);
+        constant.free_at = free_at;
+        *self = Self::Constant(constant);
+    }
+}
+
+impl ConstantRate {
+    fn new(rate: u64) -> Self {
+        // Starting just short of a whole nanosecond rounds up: no link is faster than its rate.
+        Self { rate, size: 0, whole: 0, remainder: 0, carried: rate - 1, free_at: 0 }
+    }
+
+    /// Nanoseconds for the next packet, of `size` bytes. Fractions are carried to the next.
+    #[inline]
+    fn time(&mut self, size: u32) -> u64 {
+        if size != self.size {
+            let bits = u64::from(size) * 8_000_000_000;
+            self.size = size;
+            self.whole = bits / self.rate;
+            self.remainder = bits % self.rate;
+        }
+        self.carried += self.remainder;
+        if self.carried >= self.rate {
+            self.carried -= self.rate;
+            self.whole + 1
+        } else {
+            self.whole
+        }
+    }
+}
