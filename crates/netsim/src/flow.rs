@@ -31,7 +31,7 @@ pub struct Connection {
 pub struct Flow {
     /// What drives it.
     pub source: Source,
-    /// Its group.
+    /// Number of what it shares with others: its group, of one base round trip.
     pub group: u32,
     /// When it began, in nanoseconds.
     pub began: Option<u64>,

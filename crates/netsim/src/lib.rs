@@ -8,6 +8,7 @@
 //! bit-identical results on any number of threads.
 
 mod acknowledgement_pool;
+mod access;
 pub mod batch;
 mod calendar;
 mod control;
@@ -21,6 +22,7 @@ mod phases;
 mod probe;
 pub mod random;
 pub mod results;
+pub mod round_trip;
 mod route;
 pub mod scenario;
 pub mod simulation;

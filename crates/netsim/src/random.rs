@@ -26,6 +26,10 @@ pub enum Purpose {
     QueueCoin = 4,
     /// Gaps and sizes of one flow's packets.
     Traffic = 5,
+    /// The round trips of a group's flows.
+    RoundTrips = 6,
+    /// Which packets are lost on the wire of a link.
+    WireLoss = 7,
 }
 
 /// A stream of random numbers.

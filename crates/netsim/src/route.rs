@@ -5,7 +5,14 @@
 //! sender to the first queue is not simulated: sender and first queue are put in one place by
 //! setting the sender's clock back by that stretch, which changes no instant at any queue. A flow
 //! therefore starts at its first queue a quarter of the access delay after its start.
+//!
+//! Where access has a rate, each stretch next to an end takes a transmission longer: that of a full
+//! packet for data, that of an acknowledgement on the way back. Packets queue for it at the sender
+//! only ([`crate::access`]); at the receiver they come one by one from a slower or an equal link.
 
+use std::collections::HashMap;
+
+use crate::access::transmission;
 use crate::delay_line::{DelayLine, End};
 use crate::scenario::{FlowGroup, Scenario};
 
@@ -33,26 +40,28 @@ pub struct Route {
 
 /// Collects the delay lines of all routes, each distinct one once.
 #[derive(Debug, Default)]
-pub struct Lines(pub Vec<DelayLine>);
+pub struct Lines {
+    /// The lines in the order in which they were first wanted.
+    pub all: Vec<DelayLine>,
+    known: HashMap<(Option<u32>, End, u64), u32>,
+}
 
 impl Lines {
     fn find_or_add(&mut self, link: Option<u32>, end: End, extra_delay: u64) -> u32 {
-        let known = self.0.iter().position(|line| {
-            line.link == link && line.end == end && line.extra_delay == extra_delay
-        });
-        let index = known.unwrap_or_else(|| {
-            self.0.push(DelayLine::new(link, end, extra_delay));
-            self.0.len() - 1
-        });
-        index as u32
+        *self.known.entry((link, end, extra_delay)).or_insert_with(|| {
+            self.all.push(DelayLine::new(link, end, extra_delay));
+            (self.all.len() - 1) as u32
+        })
     }
 }
 
 impl Route {
-    /// Lays the route of `group`. `separate_receiver`: acknowledgements are not sent at once.
+    /// Lays the route of the flows of `group` with base round trip `round_trip`, in nanoseconds.
+    /// `separate_receiver`: acknowledgements are not sent at once.
     pub fn lay(
         scenario: &Scenario,
         group: &FlowGroup,
+        round_trip: u64,
         separate_receiver: bool,
         lines: &mut Lines,
     ) -> Self {
@@ -64,28 +73,32 @@ impl Route {
         let (out, back) = (numbers(&group.path), numbers(&group.return_path));
         let propagation: u64 =
             out.iter().chain(&back).map(|&link| scenario.links[link as usize].delay_ns).sum();
-        let access = group.rtt_ns - propagation;
-        let first_access = access / 4;
-        let to_receiver = access / 4;
+        let [data_time, acknowledgement_time] = [group.packet_size_bytes, group.ack_size_bytes]
+            .map(|size| group.access_rate_bit_per_s.map_or(0, |rate| transmission(size, rate)));
+        let access = round_trip - propagation;
+        let first_access = access / 4 + data_time;
+        let to_receiver = access / 4 + data_time;
+        let from_receiver = access / 4 + acknowledgement_time;
+        // What is left, the sender's clock set right again.
+        let to_sender = access - 3 * (access / 4) + acknowledgement_time + first_access;
         let open_loop = group.sender.is_none();
 
         let mut acknowledgement_line = None;
         let (last_end, last_extra) = if open_loop {
             (End::Sink, to_receiver)
         } else if back.is_empty() && !separate_receiver {
-            (End::ReceiverAndBack, access)
+            (End::ReceiverAndBack, to_receiver + from_receiver + to_sender)
         } else {
             let (end, delay) = if back.is_empty() {
-                (End::Sender, access - to_receiver)
+                (End::Sender, from_receiver + to_sender)
             } else {
-                (End::ReturnLink, access / 4)
+                (End::ReturnLink, from_receiver)
             };
             acknowledgement_line = Some(lines.find_or_add(None, end, delay));
             (End::Receiver, to_receiver)
         };
         let forward = hops(&out, End::Link, last_end, last_extra, lines);
-        let home = access - to_receiver - access / 4;
-        let backward = hops(&back, End::ReturnLink, End::Sender, home, lines);
+        let backward = hops(&back, End::ReturnLink, End::Sender, to_sender, lines);
         Self { forward, acknowledgement_line, backward, first_access }
     }
 }

@@ -4,6 +4,8 @@
 use serde::Deserialize;
 use vermilion_parameters::{ParameterError, Values};
 
+use crate::round_trip::RoundTrips;
+
 /// Longest duration: about eleven days.
 pub const LONGEST_DURATION: u64 = 1_000_000_000_000_000;
 /// Highest rate of a link: 10 Tbit/s.
@@ -76,7 +78,11 @@ pub struct FlowGroup {
     #[serde(default)]
     pub return_path: Vec<String>,
     /// Round-trip time without queueing and transmission, in nanoseconds.
-    pub rtt_ns: u64,
+    pub rtt_ns: RoundTrips,
+    /// Rate of each flow's own links to the network, at both ends, in bits per second; without it
+    /// access takes no time but delay.
+    #[serde(default)]
+    pub access_rate_bit_per_s: Option<u64>,
     /// The sender; `None` for open-loop traffic.
     #[serde(default)]
     pub sender: Option<SenderChoice>,
@@ -222,7 +228,9 @@ impl Scenario {
         within("ack_size", u64::from(group.ack_size_bytes), 1, 65_535, "bytes")?;
         let largest_header = u64::from(group.packet_size_bytes) - 1;
         within("header_size", u64::from(group.header_size_bytes), 0, largest_header, "bytes")?;
-        within("rtt", group.rtt_ns, 0, LONGEST_DELAY, "ns")?;
+        if let Some(rate) = group.access_rate_bit_per_s {
+            within("access_rate", rate, 1, HIGHEST_RATE, "bit/s")?;
+        }
         if group.path.is_empty() {
             return Err(ParameterError::new("path", "[]", "at least one link"));
         }
@@ -240,10 +248,7 @@ impl Scenario {
                 propagation += self.links[index].delay_ns;
             }
         }
-        if propagation > group.rtt_ns {
-            let accepted = format!("at least {propagation} ns, the delay of the links crossed");
-            return Err(ParameterError::new("rtt", group.rtt_ns, accepted));
-        }
+        group.rtt_ns.check(propagation)?;
         ordered("start", group.start_ns)?;
         within("start", group.start_ns.1, 0, self.duration_ns, "ns (the duration)")?;
         if let Some(stop) = group.stop_ns {
@@ -300,11 +305,23 @@ impl FlowGroup {
             let accepted = format!("from 0.001 to {HIGHEST_RATE} bit/s");
             return Err(ParameterError::new("traffic.rate", rate, accepted));
         }
+        if let Some(access) = self.access_rate_bit_per_s
+            && rate > access as f64
+        {
+            let accepted = format!("at most the access rate, {access} bit/s");
+            return Err(ParameterError::new("traffic.rate", rate, accepted));
+        }
         Ok(())
     }
 }
 
-fn within(field: &str, value: u64, low: u64, high: u64, unit: &str) -> Result<(), ParameterError> {
+pub(crate) fn within(
+    field: &str,
+    value: u64,
+    low: u64,
+    high: u64,
+    unit: &str,
+) -> Result<(), ParameterError> {
     if (low..=high).contains(&value) {
         return Ok(());
     }

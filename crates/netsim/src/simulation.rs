@@ -17,6 +17,7 @@ mod watch;
 
 pub use watch::RouterCounters;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_parameters::ParameterError;
@@ -24,6 +25,7 @@ use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{AcknowledgementPolicy, Receiver, Sender};
 
 use crate::acknowledgement_pool::AcknowledgementPool;
+use crate::access::{AccessLinks, AccessRate};
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
@@ -46,17 +48,19 @@ pub struct Cancelled;
 /// Events between two looks at the request to stop.
 const EVENTS_BETWEEN_LOOKS: u32 = 8192;
 
-/// Sources of the calendar before the delay lines.
+/// Sources of the calendar before the delay lines; the access links come after them.
 const CONTROL: usize = 0;
 const TIMERS: usize = 1;
 const FIRST_LINE: usize = 2;
 
-/// What every flow of a group shares.
+/// What flows share that are of one group and have one base round trip.
 #[derive(Clone, Debug)]
 struct Group {
+    /// Number of the scenario's group.
+    number: u32,
     route: Route,
+    access: Option<AccessRate>,
     packet_size: u32,
-    header_size: u32,
     acknowledgement_size: u32,
 }
 
@@ -77,6 +81,7 @@ pub struct Simulation {
     calendar: Calendar,
     schedule: Schedule,
     timers: Timers,
+    access: AccessLinks,
     lines: Vec<DelayLine>,
     links: Vec<LinkState>,
     groups: Vec<Group>,
@@ -112,18 +117,37 @@ impl Simulation {
             let separate_receiver = profile.as_ref().is_some_and(|profile| {
                 profile.acknowledgements != AcknowledgementPolicy::EverySegment
             });
-            let route = Route::lay(&scenario, group, separate_receiver, &mut lines);
+            let mut laid: HashMap<u64, (u32, u64)> = HashMap::new();
+            let mut lay = |round_trip: u64| {
+                *laid.entry(round_trip).or_insert_with(|| {
+                    let route =
+                        Route::lay(&scenario, group, round_trip, separate_receiver, &mut lines);
+                    let first_access = route.first_access;
+                    groups.push(Group {
+                        number: number as u32,
+                        route,
+                        access: group
+                            .access_rate_bit_per_s
+                            .map(|rate| AccessRate::new(rate, group.packet_size_bytes)),
+                        packet_size: group.packet_size_bytes,
+                        acknowledgement_size: group.ack_size_bytes,
+                    });
+                    (groups.len() as u32 - 1, first_access)
+                })
+            };
             let stream = |purpose| Stream::new(seed, purpose, number as u64);
             let mut starts = stream(Purpose::StartTimes);
             let mut stops = stream(Purpose::StopTimes);
             let mut phases = stream(Purpose::ClockPhases);
+            let mut round_trips = stream(Purpose::RoundTrips);
             for index in 0..group.count {
                 let flow = flows.len() as u32;
+                let (shared, first_access) = lay(group.rtt_ns.of_flow(index, &mut round_trips));
                 let begin = starts.uniform_between(group.start_ns.0, group.start_ns.1);
-                events.push((begin + route.first_access, Control::Start(flow)));
+                events.push((begin + first_access, Control::Start(flow)));
                 if let Some((first, last)) = group.stop_ns {
                     let stop = stops.uniform_between(first, last);
-                    events.push((stop + route.first_access, Control::Stop(flow)));
+                    events.push((stop + first_access, Control::Stop(flow)));
                 }
                 let traffic_stream =
                     Stream::new(seed, Purpose::Traffic, (number as u64) << 32 | u64::from(index));
@@ -144,21 +168,17 @@ impl Simulation {
                     }
                     (None, None) => unreachable!("bulk traffic was checked to have a sender"),
                 };
-                flows.push(Flow::new(source, number as u32));
+                flows.push(Flow::new(source, shared));
             }
-            groups.push(Group {
-                route,
-                packet_size: group.packet_size_bytes,
-                header_size: group.header_size_bytes,
-                acknowledgement_size: group.ack_size_bytes,
-            });
         }
         let phases = Phases::of(&scenario);
         events.extend(phases.boundaries().into_iter().map(|time| (time, Control::Boundary)));
         let changes = scenario.changes.iter().enumerate();
         events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
         let schedule = Schedule::new(events, scenario.probe_interval_ns);
-        let mut calendar = Calendar::new(FIRST_LINE + lines.0.len());
+        let has_access = groups.iter().any(|group: &Group| group.access.is_some());
+        let sources = FIRST_LINE + lines.all.len() + usize::from(has_access);
+        let mut calendar = Calendar::new(sources);
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
         Ok(Self {
@@ -167,7 +187,8 @@ impl Simulation {
             calendar,
             schedule,
             timers: Timers::new(2 * flows.len()),
-            lines: lines.0,
+            access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
+            lines: lines.all,
             series: vec![Series::default(); links.len()],
             links,
             groups,

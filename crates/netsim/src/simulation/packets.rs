@@ -12,7 +12,8 @@ impl Simulation {
     /// The packet at the head of a delay line arrives.
     #[inline]
     pub(super) fn on_line(&mut self, line: usize) {
-        let delay_line = &mut self.lines[line];
+        // The one source after the lines.
+        let Some(delay_line) = self.lines.get_mut(line) else { return self.on_access() };
         let end = delay_line.end;
         let Some(packet) = delay_line.pop() else { return };
         let next = delay_line.next_time();
@@ -95,6 +96,11 @@ impl Simulation {
             let size =
                 if segment.sequence == 0 { group.acknowledgement_size } else { group.packet_size };
             let mut packet = Packet::data(number, size, &segment);
+            if let Some(access) = &group.access
+                && !self.access.pass(now, packet, access)
+            {
+                continue;
+            }
             let link = &mut self.links[hop.link as usize];
             if let Some(sent) = link.offer(now, &mut packet, hop.line) {
                 let line = &mut self.lines[hop.line as usize];
@@ -103,6 +109,9 @@ impl Simulation {
                     self.calendar.set(FIRST_LINE + hop.line as usize, time);
                 }
             }
+        }
+        if group.access.is_some() {
+            self.calendar.set(FIRST_LINE + self.lines.len(), self.access.next_time());
         }
         let deadline = sender.deadline();
         if sender.finished() {
@@ -125,6 +134,25 @@ impl Simulation {
         } else if back {
             self.answers.take(packet.sequence);
         }
+    }
+
+    /// A packet of an open-loop flow begins its way.
+    fn send_open_loop(&mut self, packet: Packet) {
+        let group = &self.groups[self.flows[packet.flow as usize].group as usize];
+        if let Some(access) = &group.access
+            && !self.access.pass(self.now, packet, access)
+        {
+            self.calendar.set(FIRST_LINE + self.lines.len(), self.access.next_time());
+            return;
+        }
+        self.offer(packet, false);
+    }
+
+    /// A packet that waited for its sender's access link arrives at its first queue.
+    fn on_access(&mut self) {
+        let Some(packet) = self.access.pop() else { return };
+        self.calendar.set(FIRST_LINE + self.lines.len(), self.access.next_time());
+        self.offer(packet, false);
     }
 
     #[inline]
@@ -154,7 +182,7 @@ impl Simulation {
                 let size = source.send();
                 let next = source.next_time();
                 let packet = Packet::data(number, size, &Segment::default());
-                self.offer(packet, false);
+                self.send_open_loop(packet);
                 self.arm(timer, next);
             }
             Source::Window(connection) if timer.is_multiple_of(2) => {

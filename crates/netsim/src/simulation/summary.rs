@@ -90,12 +90,13 @@ impl Simulation {
             for (number, flow) in self.flows.iter().enumerate() {
                 let began = flow.began.is_some_and(|time| time < span.end);
                 let over = flow.ended.is_some_and(|time| time <= span.begin);
-                if flow.group as usize == group && began && !over {
+                if self.groups[flow.group as usize].number as usize == group && began && !over {
                     tallies.push((begin.tallies[number], end.tallies[number]));
                 }
             }
         }
-        GroupMetrics::of(span, &tallies, self.groups[group].header_size, each)
+        let header_size = self.scenario.flows[group].header_size_bytes;
+        GroupMetrics::of(span, &tallies, header_size, each)
     }
 
     fn ledger(&mut self, link: usize) -> LedgerResults {
