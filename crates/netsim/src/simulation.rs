@@ -48,10 +48,11 @@ pub struct Cancelled;
 /// Events between two looks at the request to stop.
 const EVENTS_BETWEEN_LOOKS: u32 = 8192;
 
-/// Sources of the calendar before the delay lines; the access links come after them.
+/// Sources of the calendar: what is known beforehand, the delay lines, the timers, the access links.
+/// At equal times the first of them comes first: what arrives at the instant at which a timer is due
+/// is seen before the timer expires.
 const CONTROL: usize = 0;
-const TIMERS: usize = 1;
-const FIRST_LINE: usize = 2;
+const FIRST_LINE: usize = 1;
 
 /// What flows share that are of one group and have one base round trip.
 #[derive(Clone, Debug)]
@@ -177,7 +178,7 @@ impl Simulation {
         events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
         let schedule = Schedule::new(events, scenario.probe_interval_ns);
         let has_access = groups.iter().any(|group: &Group| group.access.is_some());
-        let sources = FIRST_LINE + lines.all.len() + usize::from(has_access);
+        let sources = FIRST_LINE + lines.all.len() + 1 + usize::from(has_access);
         let mut calendar = Calendar::new(sources);
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
@@ -228,7 +229,6 @@ impl Simulation {
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    TIMERS => self.on_timer(),
                     line => self.on_line(line - FIRST_LINE),
                 }
             }
@@ -236,6 +236,18 @@ impl Simulation {
                 return Err(Cancelled);
             }
         }
+    }
+
+    /// The calendar's number of the timers.
+    #[inline]
+    fn timers_source(&self) -> usize {
+        FIRST_LINE + self.lines.len()
+    }
+
+    /// The calendar's number of the access links.
+    #[inline]
+    fn access_source(&self) -> usize {
+        self.timers_source() + 1
     }
 
     /// Simulated time in nanoseconds.

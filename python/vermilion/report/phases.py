@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vermilion.objectives import OBJECTIVES, NotMeasuredError
+from vermilion.scenario.round_trips import in_words
 from vermilion.simulate.statistics import Interval, RatioInterval, mean_interval, ratio_interval
 
 if TYPE_CHECKING:
@@ -121,14 +122,14 @@ def _over_seeds(column: Metric, windows: Sequence[Mapping[str, Any]]) -> Interva
 
 def _traffic(run: OnlineRun, index: int) -> str:
     """The flows active in one phase, those of the same round trip together."""
-    counts: dict[float | None, int] = {}
+    counts: dict[str, int] = {}
     for name, group in run.scenario.flows.items():
         active = run.reference.flows(name).phases[index]["flows"]
         if active:
-            counts[group.rtt] = counts.get(group.rtt, 0) + active
+            trips = "" if group.rtt is None else f" of {in_words(group.rtt)}"
+            counts[trips] = counts.get(trips, 0) + active
     parts = (
-        f"{count} {'flow' if count == 1 else 'flows'}"
-        + ("" if rtt is None else f" of {1000 * rtt:g}\N{NO-BREAK SPACE}ms")
-        for rtt, count in counts.items()
+        f"{count} {'flow' if count == 1 else 'flows'}{trips}".replace(" ms", "\N{NO-BREAK SPACE}ms")
+        for trips, count in counts.items()
     )
     return ", ".join(parts) or "no flows"

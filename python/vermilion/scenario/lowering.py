@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.round_trips import to_core
 
 if TYPE_CHECKING:
     from vermilion.scenario.model import Change, FlowGroup, Link, Scenario
@@ -73,6 +74,7 @@ def _flow_group(scenario: Scenario, name: str, group: FlowGroup) -> dict[str, An
         "path": list(group.path),
         "return_path": list(group.return_path),
         "rtt_ns": _round_trip(scenario, group),
+        "access_rate_bit_per_s": None if group.access_rate is None else round(group.access_rate),
         "sender": sender,
         "packet_size_bytes": group.packet_size,
         "header_size_bytes": group.header_size,
@@ -83,9 +85,9 @@ def _flow_group(scenario: Scenario, name: str, group: FlowGroup) -> dict[str, An
     }
 
 
-def _round_trip(scenario: Scenario, group: FlowGroup) -> int:
+def _round_trip(scenario: Scenario, group: FlowGroup) -> int | list[int] | dict[str, Any]:
     if group.rtt is not None:
-        return _nanoseconds(group.rtt)
+        return to_core(group.rtt)
     # An open-loop flow need not say one: then it has no access delay.
     crossed = (*group.path, *group.return_path)
     return sum(_nanoseconds(scenario.links[name].delay) for name in crossed)

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     StrictStr,
@@ -32,6 +30,8 @@ from vermilion.scenario.quantities import (
     Quantity,
     QuantityRange,
 )
+from vermilion.scenario.round_trips import LONGEST_DELAY_S, RoundTrips
+from vermilion.scenario.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 LONGEST_DURATION_S: Final = 1e6
 """Seconds; 10^15 ns leave a factor of 9000 before a 64-bit count of nanoseconds overflows."""
-
-LONGEST_DELAY_S: Final = 3600.0
-"""Seconds of propagation, and of a round trip."""
 
 LARGEST_RATE_BIT_PER_S: Final = 1e13
 """bit/s; beyond 10 Tbit/s a small packet's transmission would round to 0 ns."""
@@ -95,12 +92,6 @@ def _is_list(value: object) -> object:
 
 
 Names = Annotated[tuple[StrictStr, ...], BeforeValidator(_is_list), AfterValidator(_names_differ)]
-
-
-class Table(BaseModel):
-    """A TOML table: unknown keys are refused, and what was read does not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Queue(Table):
@@ -215,7 +206,8 @@ class FlowGroup(Table):
     count: FlowCount = 1
     path: Names = Field(description='a list of link names, like ["bottleneck"]')
     return_path: Names = ()
-    rtt: Delay | None = Field(default=None, description="base round trip without queueing, s")
+    rtt: RoundTrips | None = Field(default=None, description="base round trip without queueing, s")
+    access_rate: Rate | None = Field(default=None, description="of each flow's own links, bit/s")
     sender: Sender | None = None
     traffic: Traffic = Traffic(kind="bulk")
     packet_size: PacketSize = 1000

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario.errors import FieldError, did_you_mean
-from vermilion.scenario.model import Queue, Scenario, Sender, Table
+from vermilion.scenario.model import Queue, Scenario, Sender
+from vermilion.scenario.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

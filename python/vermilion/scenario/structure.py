@@ -9,13 +9,15 @@ from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
 from vermilion.scenario.model import LARGEST_FLOW_COUNT
 from vermilion.scenario.quantities import (
     PACKETS,
+    RATE,
     RATIO,
     SIZE,
     TIME,
-    Quantity,
     QuantityError,
     format_quantity,
 )
+from vermilion.scenario.round_trips import accepted as round_trips_accepted
+from vermilion.scenario.round_trips import smallest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +64,7 @@ def _check_group(scenario: Scenario, group: FlowGroup) -> None:
     _check_links("return_path", group.return_path, scenario.links)
     _check_sender(group)
     _check_round_trip(scenario, group)
+    _check_access_rate(group)
     if group.header_size >= group.packet_size:
         accepted = f"a size below packet_size, {format_quantity(group.packet_size, SIZE)}"
         raise FieldError("header_size", format_quantity(group.header_size, SIZE), accepted)
@@ -89,7 +92,7 @@ def _check_sender(group: FlowGroup) -> None:
         raise FieldError("sender", MISSING, one_of(senders()))
     sender(group.sender.congestion_control)
     if group.rtt is None:
-        raise FieldError("rtt", MISSING, Quantity(TIME).accepted())
+        raise FieldError("rtt", MISSING, round_trips_accepted())
 
 
 def _check_round_trip(scenario: Scenario, group: FlowGroup) -> None:
@@ -99,10 +102,18 @@ def _check_round_trip(scenario: Scenario, group: FlowGroup) -> None:
         round(scenario.links[name].delay * NANOSECONDS)
         for name in (*group.path, *group.return_path)
     )
-    if round(group.rtt * NANOSECONDS) < used:
+    trip = smallest(group.rtt)
+    if round(trip * NANOSECONDS) < used:
         least = format_quantity(used / NANOSECONDS, TIME)
         accepted = f"at least the propagation delay of the links it crosses, {least}"
-        raise FieldError("rtt", format_quantity(group.rtt, TIME), accepted)
+        raise FieldError("rtt", format_quantity(trip, TIME), accepted)
+
+
+def _check_access_rate(group: FlowGroup) -> None:
+    access, offered = group.access_rate, group.traffic.rate
+    if access is not None and offered is not None and offered > access:
+        accepted = f"at least the rate of the traffic, {format_quantity(offered, RATE)}"
+        raise FieldError("access_rate", format_quantity(access, RATE), accepted)
 
 
 def _check_changes(scenario: Scenario) -> None:

@@ -2,7 +2,7 @@
 
 use vermilion_tcp::Segment;
 
-use super::{FIRST_LINE, Simulation, TIMERS};
+use super::{FIRST_LINE, Simulation};
 use crate::acknowledgement_pool::Kept;
 use crate::delay_line::End;
 use crate::flow::Source;
@@ -12,8 +12,10 @@ impl Simulation {
     /// The packet at the head of a delay line arrives.
     #[inline]
     pub(super) fn on_line(&mut self, line: usize) {
-        // The one source after the lines.
-        let Some(delay_line) = self.lines.get_mut(line) else { return self.on_access() };
+        let Some(delay_line) = self.lines.get_mut(line) else {
+            let is_timer = line == self.lines.len();
+            return if is_timer { self.on_timer() } else { self.on_access() };
+        };
         let end = delay_line.end;
         let Some(packet) = delay_line.pop() else { return };
         let next = delay_line.next_time();
@@ -110,14 +112,15 @@ impl Simulation {
                 }
             }
         }
-        if group.access.is_some() {
-            self.calendar.set(FIRST_LINE + self.lines.len(), self.access.next_time());
-        }
+        let waits_for_access = group.access.is_some();
         let deadline = sender.deadline();
         if sender.finished() {
             flow.ended.get_or_insert(now);
         }
         self.arm(2 * number, deadline);
+        if waits_for_access {
+            self.calendar.set(self.access_source(), self.access.next_time());
+        }
     }
 
     /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
@@ -142,7 +145,7 @@ impl Simulation {
         if let Some(access) = &group.access
             && !self.access.pass(self.now, packet, access)
         {
-            self.calendar.set(FIRST_LINE + self.lines.len(), self.access.next_time());
+            self.calendar.set(self.access_source(), self.access.next_time());
             return;
         }
         self.offer(packet, false);
@@ -151,7 +154,7 @@ impl Simulation {
     /// A packet that waited for its sender's access link arrives at its first queue.
     fn on_access(&mut self) {
         let Some(packet) = self.access.pop() else { return };
-        self.calendar.set(FIRST_LINE + self.lines.len(), self.access.next_time());
+        self.calendar.set(self.access_source(), self.access.next_time());
         self.offer(packet, false);
     }
 
@@ -165,7 +168,7 @@ impl Simulation {
     #[inline]
     pub(super) fn arm(&mut self, timer: u32, deadline: u64) {
         if self.timers.arm(timer, deadline) {
-            self.calendar.set(TIMERS, deadline);
+            self.calendar.set(self.timers_source(), deadline);
         }
     }
 
@@ -174,7 +177,7 @@ impl Simulation {
         let (now, flows) = (self.now, &self.flows);
         let expired =
             self.timers.expire(now, |timer| flows[timer as usize / 2].deadline(timer % 2));
-        self.calendar.set(TIMERS, self.timers.next_time());
+        self.calendar.set(self.timers_source(), self.timers.next_time());
         let Some(timer) = expired else { return };
         let number = timer / 2;
         match &mut self.flows[number as usize].source {
