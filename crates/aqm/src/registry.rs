@@ -3,8 +3,8 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
-    AdaptiveRed, Arrival, Coin, Discipline, DropTail, Link, Ns2Red, Red, SelfConfiguringRed,
-    Verdict,
+    AdaptiveRed, Arrival, Coin, Discipline, DropTail, Link, LinuxRed, Ns2Red, Red,
+    SelfConfiguringRed, Verdict,
 };
 
 macro_rules! registry {
@@ -75,6 +75,7 @@ registry! {
     Ns2Red,
     SelfConfiguringRed,
     AdaptiveRed,
+    LinuxRed,
 }
 
 impl AnyDiscipline {

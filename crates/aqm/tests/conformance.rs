@@ -11,7 +11,7 @@ use router::{Router, Traffic};
 use seeded::Seeded;
 use settings::{corners, random_link, random_values};
 use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Link, Verdict, registry::ALGORITHMS};
-use vermilion_parameters::{Algorithm, Kind, Value, Values};
+use vermilion_parameters::{Algorithm, Kind, Parameter, Value, Values};
 
 const LINK: Link = Link { rate: 10e6, delay: 0.01 };
 
@@ -247,7 +247,14 @@ fn unacceptable(kind: &Kind) -> Vec<Value> {
 fn pairs_in_the_wrong_order_are_refused_and_so_are_equal_ones() {
     for algorithm in ALGORITHMS {
         for (lower, upper) in algorithm.ordered {
+            let whole = |row: &Parameter| matches!(row.kind, Kind::Number { integer: true, .. });
+            let scale = if algorithm.parameters.iter().any(|row| row.name == *lower && whole(row)) {
+                10.0
+            } else {
+                1.0
+            };
             for (low, high) in [(0.4, 0.3), (0.4, 0.4)] {
+                let (low, high) = (low * scale, high * scale);
                 let values = Values::from([
                     ((*lower).to_owned(), Value::Number(low)),
                     ((*upper).to_owned(), Value::Number(high)),

@@ -12,6 +12,14 @@ use serde_json::{Value, json};
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_tcp::registry::Profile;
 
+/// A limit of `packets` packets of 1000 bytes, in the unit of the discipline's own table.
+fn limit(name: &str, packets: u32) -> u32 {
+    let algorithm = ALGORITHMS.iter().find(|algorithm| algorithm.name == name);
+    let rows = algorithm.expect("a discipline of the registry").parameters;
+    let in_bytes = rows.iter().any(|row| row.name == "limit" && row.unit == "bytes");
+    if in_bytes { 1000 * packets } else { packets }
+}
+
 #[test]
 fn every_discipline_with_every_sender() {
     for discipline in ALGORITHMS {
@@ -24,7 +32,12 @@ fn every_discipline_with_every_sender() {
                 let results = simulate(
                     &scenario(
                         10.0,
-                        &[link("bottleneck", 10_000_000, discipline.name, json!({"limit": 60}))],
+                        &[link(
+                            "bottleneck",
+                            10_000_000,
+                            discipline.name,
+                            json!({"limit": limit(discipline.name, 60)}),
+                        )],
                         &[bulk("flows", 12, &["bottleneck"], sender.name, options)],
                     ),
                     1,
@@ -110,7 +123,7 @@ fn a_change_of_rate_retimes_what_waits() {
 fn any_discipline() -> impl Strategy<Value = Value> {
     let names: Vec<&str> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
     (prop::sample::select(names), 1_u32..200)
-        .prop_map(|(name, limit)| json!({"discipline": name, "parameters": {"limit": limit}}))
+        .prop_map(|(name, packets)| json!({"discipline": name, "parameters": {"limit": limit(name, packets)}}))
 }
 
 proptest! {

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import adaptive_red
 import drop_tail
+import linux_red
 import ns2_red_cases
 import red
 import self_configuring_red
 
-DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red)
+DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red)
 FOLDER = Path(__file__).resolve().parent.parent
 
 

@@ -191,7 +191,7 @@ impl Router {
         } else {
             self.bytes += u64::from(size);
         }
-        self.check_verdict(verdict, ecn_capable, packets, bytes);
+        self.check_verdict(verdict, size, ecn_capable, packets, bytes);
         if self.busy_until.is_none() {
             self.send_next(now);
         }
@@ -261,9 +261,16 @@ impl Router {
     }
 
     /// Marks need an ECN-capable packet, joining needs room, and only a full buffer overflows.
-    fn check_verdict(&self, verdict: Verdict, ecn_capable: bool, packets: f64, bytes: f64) {
+    fn check_verdict(
+        &self,
+        verdict: Verdict,
+        size: u32,
+        ecn_capable: bool,
+        packets: f64,
+        bytes: f64,
+    ) {
         assert!(ecn_capable || verdict != Verdict::Mark, "{}: a mark without ECN", self.name);
-        let Some(full) = self.is_full(packets, bytes) else { return };
+        let Some(full) = self.is_full(size, packets, bytes) else { return };
         match verdict {
             Verdict::Accept | Verdict::Mark => {
                 assert!(!full, "{}: joins {packets} packets, {bytes} bytes", self.name);
@@ -284,7 +291,8 @@ impl Router {
     /// The average lies between 0 and the longest queue met, a probability between 0 and 1.
     fn check_figures(&self, outcome: &Outcome) {
         if let Some(average) = outcome.average {
-            let longest = if self.settings.switch("byte_mode") {
+            let in_bytes = self.unit_of("min_threshold") == Some("bytes");
+            let longest = if in_bytes || self.settings.switch("byte_mode") {
                 self.most_packets.max(self.most_bytes / self.settings.number("mean_packet_size"))
             } else {
                 self.most_packets
@@ -300,15 +308,19 @@ impl Router {
         }
     }
 
-    /// Whether the buffer is at its limit, which is in packets or in bytes; in byte mode a limit in
-    /// packets may also count packets of the mean size. `None` if there is no limit, or if the two
-    /// ways of counting differ.
-    fn is_full(&self, packets: f64, bytes: f64) -> Option<bool> {
-        let limit = self.settings.automatic("limit")?;
+    fn unit_of(&self, parameter: &str) -> Option<&'static str> {
         let algorithm = self.discipline.borrow().algorithm();
-        let row = algorithm.parameters.iter().find(|row| row.name == "limit")?;
-        if row.unit == "bytes" {
-            return Some(bytes >= limit);
+        let row = algorithm.parameters.iter().find(|row| row.name == parameter)?;
+        Some(row.unit)
+    }
+
+    /// Whether the buffer has no room for a packet of `size` bytes. Its limit is in packets or in
+    /// bytes, and one in bytes counts the packet; in byte mode a limit in packets may also count packets of the mean size. `None` if there is no limit, or if the two
+    /// ways of counting differ.
+    fn is_full(&self, size: u32, packets: f64, bytes: f64) -> Option<bool> {
+        let limit = self.settings.automatic("limit")?;
+        if self.unit_of("limit") == Some("bytes") {
+            return Some(bytes + f64::from(size) > limit);
         }
         let full = packets >= limit;
         let by_size = self.settings.switch("byte_mode")
