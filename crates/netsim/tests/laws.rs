@@ -83,6 +83,29 @@ fn several_links_loaded_return_paths_and_changes() {
 }
 
 #[test]
+fn a_packet_crosses_each_link_of_its_path_once() {
+    // A window of 100 packets, and the end comes before any acknowledgement.
+    let links = ["first", "second", "third"];
+    let mut network = scenario(
+        2.0,
+        &links.map(|name| link(name, 10_000_000, "drop-tail", json!({"limit": 1000}))),
+        &[bulk(
+            "one",
+            1,
+            &links,
+            "newreno",
+            json!({"handshake": false, "initial_window": 100, "window_cap": 100}),
+        )],
+    );
+    network["flows"][0]["start_ns"] = json!([0, 0]);
+    network["flows"][0]["rtt_ns"] = json!(3_000 * MILLISECOND);
+    let results = simulate(&network, 1);
+    for name in links {
+        assert_eq!(results.links[name].ledger.forwarded, 100, "{name}");
+    }
+}
+
+#[test]
 fn a_change_of_rate_retimes_what_waits() {
     // 100 packets of 1000 bytes fill the queue at 1 Mbit/s (8 ms each); at 50 ms the link becomes
     // ten times as fast. Six packets have left by then and the seventh is a quarter sent.

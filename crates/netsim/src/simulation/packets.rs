@@ -105,6 +105,7 @@ impl Simulation {
             }
             let link = &mut self.links[hop.link as usize];
             if let Some(sent) = link.offer(now, &mut packet, hop.line) {
+                packet.hop = 1;
                 let line = &mut self.lines[hop.line as usize];
                 let time = sent + link.delay() + line.extra_delay;
                 if line.push(packet, time) {
