@@ -30,7 +30,9 @@
 //! 4. Adaptation goes on in its half seconds when settings change; the kernel starts them anew.
 //! 5. `max_probability` is held between 2^-32 and 1 - 2^-32; from `tc`, 1 becomes 0 and the
 //!    kernel then takes another probability, the power of two that older kernels used.
-//! 6. The idle clock starts when the link falls silent; a device that takes packets ahead of time
+//! 6. Where `tc` finds no weight for its own `burst` (a minimum threshold below a packet, or close to
+//!    the maximum) and gives up, the weight is 1/2.
+//! 7. The idle clock starts when the link falls silent; a device that takes packets ahead of time
 //!    (a driver's ring) empties the queue and starts it earlier.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
@@ -291,7 +293,8 @@ fn weight_for_burst(
     max_threshold: u64,
     mean_packet_size: f64,
 ) -> Result<u32, ParameterError> {
-    let burst = settings.automatic("burst").unwrap_or_else(|| {
+    let given = settings.automatic("burst");
+    let burst = given.unwrap_or_else(|| {
         ((2 * min_threshold + max_threshold) as f64 / (3.0 * mean_packet_size)).floor()
     });
     let needed = burst + 1.0 - min_threshold as f64 / mean_packet_size;
@@ -303,6 +306,9 @@ fn weight_for_burst(
         && let Some(log) = (1..32).find(fits)
     {
         return Ok(log);
+    }
+    if given.is_none() {
+        return Ok(1);
     }
     let least = min_threshold as f64 / mean_packet_size;
     let accepted =

@@ -24,7 +24,8 @@ places, min and max the thresholds in bytes:
   to the nearest. (1 % is 42949673 / 2^32, 50 % is fifty times that.)
 - New settings: A <- 0, the range is left, P as set. The same settings: nothing.
 - weight_log, unless given: the smallest w in 1..31 for which burst + 1 - min / size is at most
-  (1 - (1 - 2^-w)^burst) 2^w; burst, unless given, floor((2 min + max) / (3 size)).
+  (1 - (1 - 2^-w)^burst) 2^w, or 1 if there is none; burst, unless given, floor((2 min + max) /
+  (3 size)).
 """
 
 from collections.abc import Callable
@@ -105,7 +106,7 @@ class LinuxRed:
             weight = ONE / 2**places
             if self._comparison.at_most(needed, (1 - (1 - weight) ** burst) / weight):
                 return places
-        raise ValueError(burst)
+        return 1
 
     def _make_table(self, link: Link) -> None:
         unit = Decimal(1_000_000)
