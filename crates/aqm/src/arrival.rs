@@ -33,12 +33,13 @@ pub enum DropReason {
     Overflow,
 }
 
-/// What becomes of an arriving packet.
+/// What becomes of a packet that arrives, or whose turn it is to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It joins the queue.
+    /// It joins the queue, or is sent.
     Accept,
-    /// It joins the queue with the congestion-experienced mark. Given only to ECN-capable packets.
+    /// As [`Verdict::Accept`], with the congestion-experienced mark. Given only to ECN-capable
+    /// packets.
     Mark,
     /// It is dropped.
     Drop(DropReason),

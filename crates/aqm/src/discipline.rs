@@ -2,12 +2,19 @@
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-use crate::{Arrival, Coin, Link, Verdict};
+use crate::{Arrival, Coin, Departure, Link, Verdict};
 
-/// A queue discipline that decides when a packet arrives, and serves first in, first out.
+/// A queue discipline that serves first in, first out.
+///
+/// Most decide when a packet arrives. One that also decides when a packet leaves, or has to know
+/// what the queue did between two arrivals, watches departures.
 pub trait Discipline: Sized {
     /// Name, source and parameter table.
     const ALGORITHM: Algorithm;
+
+    /// Whether [`Discipline::on_departure`] has to be asked. Where it is not, a simulator can work
+    /// out a packet's departure when it arrives.
+    const WATCHES_DEPARTURES: bool = false;
 
     /// A fresh discipline in front of `link`.
     ///
@@ -28,7 +35,14 @@ pub trait Discipline: Sized {
     /// Decides over one arriving packet.
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict;
 
-    /// Its average queue in packets after the last arrival, if it keeps one. This is what it
+    /// Decides over the packet at the head whose turn it is: [`Verdict::Accept`] sends it. After a
+    /// drop the next packet's turn comes at the same instant. A packet that finds the link idle has
+    /// its turn as soon as it has been accepted.
+    fn on_departure(&mut self, _departure: &Departure, _coin: &mut impl Coin) -> Verdict {
+        Verdict::Accept
+    }
+
+    /// Its average queue in packets after the last arrival (or departure, if it watches them), if it keeps one. This is what it
     /// believes, not a measurement.
     fn average_queue(&self) -> Option<f64> {
         None

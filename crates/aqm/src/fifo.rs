@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Arrival, Coin, Discipline, Verdict};
+use crate::{Arrival, Coin, Departure, Discipline, DropReason, Verdict};
 
 /// First-in, first-out queue of packets of type `P`, guarded by a [`Discipline`].
 ///
@@ -12,10 +12,18 @@ use crate::{Arrival, Coin, Discipline, Verdict};
 #[derive(Debug)]
 pub struct Fifo<P, D> {
     discipline: D,
-    packets: VecDeque<(P, u32)>,
+    packets: VecDeque<Kept<P>>,
     bytes: u64,
     empty_since: u64,
     idle_since: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Kept<P> {
+    packet: P,
+    size: u32,
+    ecn_capable: bool,
+    arrived: u64,
 }
 
 impl<P, D: Discipline> Fifo<P, D> {
@@ -52,22 +60,45 @@ impl<P, D: Discipline> Fifo<P, D> {
             mark(&mut packet);
         }
         self.bytes += u64::from(size);
-        self.packets.push_back((packet, size));
+        self.packets.push_back(Kept { packet, size, ecn_capable, arrived: now });
         verdict
     }
 
-    /// The next packet to send at time `now`, or `None`: then the link is idle from now on.
-    pub fn dequeue(&mut self, now: u64) -> Option<P> {
-        let Some((packet, size)) = self.packets.pop_front() else {
-            self.idle_since.get_or_insert(now);
-            return None;
-        };
-        self.idle_since = None;
-        self.bytes -= u64::from(size);
-        if self.packets.is_empty() {
-            self.empty_since = now;
+    /// The next packet to send at time `now`, or `None`: then the link is idle from now on. Packets
+    /// that the discipline drops now are given to `dropped`; one that it marks, to `mark`.
+    pub fn dequeue(
+        &mut self,
+        now: u64,
+        mark: impl FnOnce(&mut P),
+        mut dropped: impl FnMut(P, DropReason),
+        coin: &mut impl Coin,
+    ) -> Option<P> {
+        while let Some(Kept { mut packet, size, ecn_capable, arrived }) = self.packets.pop_front() {
+            self.bytes -= u64::from(size);
+            if self.packets.is_empty() {
+                self.empty_since = now;
+            }
+            let departure = Departure {
+                now,
+                arrived,
+                size,
+                ecn_capable,
+                queue_packets: u32::try_from(self.packets.len()).unwrap_or(u32::MAX),
+                queue_bytes: self.bytes,
+            };
+            match self.discipline.on_departure(&departure, coin) {
+                Verdict::Drop(reason) => {
+                    dropped(packet, reason);
+                    continue;
+                }
+                Verdict::Mark => mark(&mut packet),
+                Verdict::Accept => {}
+            }
+            self.idle_since = None;
+            return Some(packet);
         }
-        Some(packet)
+        self.idle_since.get_or_insert(now);
+        None
     }
 
     /// Packets waiting.

@@ -2,14 +2,15 @@
 //!
 //! A discipline here knows no clock, no packet buffer and no random number generator: it is told
 //! of each arrival ([`Arrival`]: the time and the state of the queue it meets), given a source of
-//! coins ([`Coin`]), and answers with a [`Verdict`]. The same code therefore decides in the
-//! simulator, in tests that feed it hand-written arrivals, and around a buffer of real packets
+//! coins ([`Coin`]), and answers with a [`Verdict`]. Some are also told of each departure
+//! ([`Departure`]) and may drop or mark then. The same code therefore decides in the simulator, in tests that feed it hand-written arrivals, and around a buffer of real packets
 //! ([`Fifo`]).
 //!
 //! Adding a discipline: one file beside these, one line in [`registry`], one file of vectors.
 
 mod adaptive_red;
 mod arrival;
+mod departure;
 mod discipline;
 mod drop_tail;
 mod fifo;
@@ -21,6 +22,7 @@ mod self_configuring_red;
 
 pub use adaptive_red::AdaptiveRed;
 pub use arrival::{Arrival, Coin, DropReason, Link, Verdict};
+pub use departure::Departure;
 pub use discipline::Discipline;
 pub use drop_tail::DropTail;
 pub use fifo::Fifo;

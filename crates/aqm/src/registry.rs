@@ -3,7 +3,7 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
-    AdaptiveRed, Arrival, Coin, Discipline, DropTail, Link, LinuxRed, Ns2Red, Red,
+    AdaptiveRed, Arrival, Coin, Departure, Discipline, DropTail, Link, LinuxRed, Ns2Red, Red,
     SelfConfiguringRed, Verdict,
 };
 
@@ -35,6 +35,22 @@ macro_rules! registry {
             #[inline]
             pub fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
                 match self { $(Self::$discipline(it) => it.on_arrival(arrival, coin)),* }
+            }
+
+            /// See [`Discipline::WATCHES_DEPARTURES`].
+            #[must_use]
+            pub fn watches_departures(&self) -> bool {
+                match self { $(Self::$discipline(_) => $discipline::WATCHES_DEPARTURES),* }
+            }
+
+            /// See [`Discipline::on_departure`].
+            #[inline]
+            pub fn on_departure(
+                &mut self,
+                departure: &Departure,
+                coin: &mut impl Coin,
+            ) -> Verdict {
+                match self { $(Self::$discipline(it) => it.on_departure(departure, coin)),* }
             }
 
             /// See [`Discipline::average_queue`].

@@ -7,12 +7,14 @@
 //! Nothing here reads files, prints, or asks for the time of day. The same scenario and seed give
 //! bit-identical results on any number of threads.
 
-mod acknowledgement_pool;
 mod access;
+mod acknowledgement_pool;
+mod any_link;
 pub mod batch;
 mod calendar;
 mod control;
 mod delay_line;
+mod departure_link;
 mod flow;
 mod histogram;
 mod link;

@@ -41,6 +41,12 @@ impl LinkWindow {
     #[inline]
     pub fn count(&mut self, verdict: Verdict) {
         self.arrivals += 1;
+        self.count_at_head(verdict);
+    }
+
+    /// Counts a decision over a packet whose arrival has been counted.
+    #[inline]
+    pub fn count_at_head(&mut self, verdict: Verdict) {
         match verdict {
             Verdict::Accept => {}
             Verdict::Mark => self.marks += 1,

@@ -7,6 +7,7 @@ const ECN_CAPABLE: u8 = 1;
 const CONGESTION_EXPERIENCED: u8 = 2;
 const WINDOW_REDUCED: u8 = 4;
 const SCALABLE: u8 = 8;
+const ACKNOWLEDGEMENT: u8 = 16;
 
 /// A data packet or an acknowledgement on its way, 32 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,7 @@ impl Packet {
     /// An acknowledgement at its first link, number `number` of those on their way.
     #[inline]
     pub fn acknowledgement(flow: u32, size: u32, number: u32) -> Self {
-        Self { time: 0, sent: 0, flow, sequence: number, size, hop: 0, flags: 0 }
+        Self { time: 0, sent: 0, flow, sequence: number, size, hop: 0, flags: ACKNOWLEDGEMENT }
     }
 
     /// The segment a data packet carries.
@@ -61,6 +62,12 @@ impl Packet {
             congestion_experienced: self.flags & CONGESTION_EXPERIENCED != 0,
             window_reduced: self.flags & WINDOW_REDUCED != 0,
         }
+    }
+
+    /// Whether it is an acknowledgement.
+    #[inline]
+    pub fn is_acknowledgement(self) -> bool {
+        self.flags & ACKNOWLEDGEMENT != 0
     }
 
     /// Whether a queue may mark it.

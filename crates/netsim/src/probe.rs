@@ -1,6 +1,6 @@
 //! Time series read at a chosen interval.
 
-use crate::link::LinkState;
+use crate::any_link::AnyLink;
 
 /// The readings of one link. All columns have one length; what a discipline does not have is NaN.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub struct Series {
 
 impl Series {
     /// Reads `link` at `now`; `interval` is the time since the last reading, in nanoseconds.
-    pub fn read(&mut self, now: u64, interval: u64, link: &mut LinkState) {
+    pub fn read(&mut self, now: u64, interval: u64, link: &mut AnyLink) {
         let ledger = link.ledger(now);
         let discipline = link.discipline();
         let average = discipline.average_queue().unwrap_or(f64::NAN);

@@ -4,7 +4,8 @@
 //!
 //! - packets on a stretch of constant delay keep their order, so only the head of each
 //!   [`DelayLine`] competes for the next event;
-//! - a queue whose discipline decides at arrival needs no event for departures ([`LinkState`]);
+//! - a queue whose discipline decides at arrival needs no event for departures
+//!   ([`LinkState`](crate::link::LinkState)); one that watches departures has one for each;
 //! - where acknowledgements meet no queue, receiving data and being told of it are one event.
 //!
 //! The engine can be run to the end, or advanced step by step while somebody watches and changes
@@ -13,6 +14,7 @@
 mod packets;
 mod schedule;
 mod summary;
+mod turns;
 mod watch;
 
 pub use watch::RouterCounters;
@@ -24,13 +26,13 @@ use vermilion_parameters::ParameterError;
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{AcknowledgementPolicy, Receiver, Sender};
 
-use crate::acknowledgement_pool::AcknowledgementPool;
 use crate::access::{AccessLinks, AccessRate};
+use crate::acknowledgement_pool::AcknowledgementPool;
+use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
 use crate::flow::{Connection, Flow, Source, Tally};
-use crate::link::LinkState;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
@@ -84,7 +86,9 @@ pub struct Simulation {
     timers: Timers,
     access: AccessLinks,
     lines: Vec<DelayLine>,
-    links: Vec<LinkState>,
+    links: Vec<AnyLink>,
+    /// The links that watch departures, in the order of their numbers in the calendar.
+    turns: Vec<u32>,
     groups: Vec<Group>,
     flows: Vec<Flow>,
     answers: AcknowledgementPool,
@@ -103,7 +107,7 @@ impl Simulation {
     /// The first field of the scenario that cannot be used.
     pub fn new(scenario: Scenario, seed: u64) -> Result<Self, ParameterError> {
         scenario.check()?;
-        let links = build_links(&scenario, seed)?;
+        let mut links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
         let mut lines = Lines::default();
         let mut events = Vec::new();
@@ -178,8 +182,9 @@ impl Simulation {
         events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
         let schedule = Schedule::new(events, scenario.probe_interval_ns);
         let has_access = groups.iter().any(|group: &Group| group.access.is_some());
-        let sources = FIRST_LINE + lines.all.len() + 1 + usize::from(has_access);
-        let mut calendar = Calendar::new(sources);
+        let first_turn = FIRST_LINE + lines.all.len() + 1;
+        let turns = Self::number_turns(&mut links, first_turn);
+        let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
         Ok(Self {
@@ -190,6 +195,7 @@ impl Simulation {
             timers: Timers::new(2 * flows.len()),
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
             lines: lines.all,
+            turns,
             series: vec![Series::default(); links.len()],
             links,
             groups,
@@ -263,20 +269,20 @@ impl Simulation {
     }
 }
 
-fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<LinkState>, ParameterError> {
+fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, ParameterError> {
     scenario
         .links
         .iter()
         .enumerate()
         .map(|(index, link)| {
-            LinkState::new(link, Stream::new(seed, Purpose::QueueCoin, index as u64))
+            AnyLink::new(link, Stream::new(seed, Purpose::QueueCoin, index as u64))
                 .map_err(|error| error.under(&format!("links.{}.queue", link.name)))
         })
         .collect()
 }
 
 /// Tries every change of parameters beforehand, in the order in which they will happen.
-fn check_changes(scenario: &Scenario, links: &[LinkState]) -> Result<(), ParameterError> {
+fn check_changes(scenario: &Scenario, links: &[AnyLink]) -> Result<(), ParameterError> {
     let mut links = links.to_vec();
     let mut changes: Vec<_> = scenario.changes.iter().enumerate().collect();
     changes.sort_by_key(|(_, change)| change.at_ns);

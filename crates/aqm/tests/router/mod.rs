@@ -221,7 +221,7 @@ impl Router {
     }
 
     fn send_next(&mut self, now: u64) {
-        let Some(packet) = self.fifo.dequeue(now) else {
+        let Some(packet) = self.fifo.dequeue(now, |_| (), |_, _| (), &mut self.coin) else {
             if self.busy_until.take().is_some() {
                 self.idle_since = now;
             }

@@ -2,8 +2,10 @@
 
 use vermilion_tcp::Segment;
 
+use super::turns::wait_for_turn;
 use super::{FIRST_LINE, Simulation};
 use crate::acknowledgement_pool::Kept;
+use crate::any_link::AnyLink;
 use crate::delay_line::End;
 use crate::flow::Source;
 use crate::packet::Packet;
@@ -13,8 +15,11 @@ impl Simulation {
     #[inline]
     pub(super) fn on_line(&mut self, line: usize) {
         let Some(delay_line) = self.lines.get_mut(line) else {
-            let is_timer = line == self.lines.len();
-            return if is_timer { self.on_timer() } else { self.on_access() };
+            return match line - self.lines.len() {
+                0 => self.on_timer(),
+                turn if turn <= self.turns.len() => self.on_turn(turn - 1),
+                _ => self.on_access(),
+            };
         };
         let end = delay_line.end;
         let Some(packet) = delay_line.pop() else { return };
@@ -103,7 +108,14 @@ impl Simulation {
             {
                 continue;
             }
-            let link = &mut self.links[hop.link as usize];
+            let link = match &mut self.links[hop.link as usize] {
+                AnyLink::AtArrival(link) => link,
+                AnyLink::AtDeparture(link) => {
+                    packet.hop = 1;
+                    wait_for_turn(link, now, packet, hop.line, &mut self.lines, &mut self.calendar);
+                    continue;
+                }
+            };
             if let Some(sent) = link.offer(now, &mut packet, hop.line) {
                 packet.hop = 1;
                 let line = &mut self.lines[hop.line as usize];
@@ -119,6 +131,7 @@ impl Simulation {
             flow.ended.get_or_insert(now);
         }
         self.arm(2 * number, deadline);
+        self.forget_dropped(hop.link as usize);
         if waits_for_access {
             self.calendar.set(self.access_source(), self.access.next_time());
         }
@@ -130,12 +143,29 @@ impl Simulation {
         let route = &self.groups[self.flows[packet.flow as usize].group as usize].route;
         let path = if back { &route.backward } else { &route.forward };
         let hop = path[packet.hop as usize];
-        let link = &mut self.links[hop.link as usize];
+        let link = match &mut self.links[hop.link as usize] {
+            AnyLink::AtArrival(link) => link,
+            AnyLink::AtDeparture(link) => {
+                let (lines, calendar) = (&mut self.lines, &mut self.calendar);
+                packet.hop += 1;
+                wait_for_turn(link, self.now, packet, hop.line, lines, calendar);
+                self.forget_dropped(hop.link as usize);
+                return;
+            }
+        };
         if let Some(sent) = link.offer(self.now, &mut packet, hop.line) {
             packet.hop += 1;
             let time = sent + link.delay() + self.lines[hop.line as usize].extra_delay;
             self.push(hop.line, packet, time);
-        } else if back {
+        } else {
+            self.forget(&packet);
+        }
+    }
+
+    /// A packet has been dropped on its way.
+    #[inline]
+    pub(super) fn forget(&mut self, packet: &Packet) {
+        if packet.is_acknowledgement() {
             self.answers.take(packet.sequence);
         }
     }

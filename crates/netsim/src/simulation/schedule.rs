@@ -65,6 +65,7 @@ impl Simulation {
             for (index, line) in self.lines.iter().enumerate() {
                 self.calendar.set(FIRST_LINE + index, line.next_time());
             }
+            self.enter_turn(link);
         }
         if let Some(delay) = change.delay_ns {
             self.links[link].set_delay(self.now, delay);

@@ -1,0 +1,26 @@
+//! What a discipline that watches departures is told of them.
+
+/// A packet at the head of a queue whose turn it is, and the queue it leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The instant in nanoseconds: the link is free and would begin to send the packet.
+    pub now: u64,
+    /// When the packet arrived, in nanoseconds.
+    pub arrived: u64,
+    /// Size of the packet in bytes.
+    pub size: u32,
+    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
+    pub ecn_capable: bool,
+    /// Packets that wait behind it.
+    pub queue_packets: u32,
+    /// Bytes that wait behind it.
+    pub queue_bytes: u64,
+}
+
+impl Departure {
+    /// Nanoseconds for which the packet has waited.
+    #[must_use]
+    pub fn sojourn(&self) -> u64 {
+        self.now - self.arrived
+    }
+}

@@ -1,0 +1,96 @@
+//! A link of either kind: its discipline decides at arrival, or watches departures.
+//!
+//! The choice is made once, by the discipline; a packet pays one predictable branch for it.
+
+use vermilion_aqm::AnyDiscipline;
+use vermilion_parameters::{ParameterError, Values};
+
+use crate::delay_line::DelayLine;
+use crate::departure_link::DepartureLink;
+use crate::link::{Ledger, LinkState};
+use crate::link_window::LinkWindow;
+use crate::random::Stream;
+use crate::scenario;
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub enum AnyLink {
+    /// Departures are known at arrival.
+    AtArrival(LinkState),
+    /// Departures are events.
+    AtDeparture(DepartureLink),
+}
+
+/// Calls one method on whichever link it is.
+macro_rules! either {
+    ($link:expr, $it:ident => $call:expr) => {
+        match $link {
+            Self::AtArrival($it) => $call,
+            Self::AtDeparture($it) => $call,
+        }
+    };
+}
+
+impl AnyLink {
+    /// An idle link at time 0.
+    pub fn new(link: &scenario::Link, coin: Stream) -> Result<Self, ParameterError> {
+        let state = LinkState::new(link, coin.clone())?;
+        if state.discipline().watches_departures() {
+            Ok(Self::AtDeparture(DepartureLink::new(link, coin)?))
+        } else {
+            Ok(Self::AtArrival(state))
+        }
+    }
+
+    /// Ends the window at `now`, adds it to each of `into`, and begins the next.
+    pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
+        either!(self, it => it.close_window(now, into));
+    }
+
+    /// Totals since time 0, up to `now`.
+    pub fn ledger(&mut self, now: u64) -> Ledger {
+        either!(self, it => it.ledger(now))
+    }
+
+    /// Waiting so far of the packets still in the queue, in nanoseconds.
+    pub fn waiting_so_far(&self, now: u64) -> u128 {
+        either!(self, it => it.waiting_so_far(now))
+    }
+
+    /// Packets and bytes waiting, as of the last look.
+    pub fn queue(&self) -> (u32, u64) {
+        either!(self, it => it.queue())
+    }
+
+    /// The discipline.
+    pub fn discipline(&self) -> &AnyDiscipline {
+        either!(self, it => it.discipline())
+    }
+
+    /// Every parameter in force.
+    pub fn values(&self) -> &Values {
+        either!(self, it => it.values())
+    }
+
+    /// Replaces some parameters of the discipline; on error nothing changes.
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<(), ParameterError> {
+        match self {
+            Self::AtArrival(link) => link.set_parameters(now, changed),
+            Self::AtDeparture(link) => link.set_parameters(changed),
+        }
+    }
+
+    /// Changes the propagation delay.
+    pub fn set_delay(&mut self, now: u64, delay: u64) {
+        match self {
+            Self::AtArrival(link) => link.set_delay(now, delay),
+            Self::AtDeparture(link) => link.set_delay(delay),
+        }
+    }
+
+    /// Changes the rate at `now` and re-times what was timed. The caller must have closed the
+    /// window, and re-enters links and delay lines in the calendar.
+    pub fn set_rate(&mut self, now: u64, rate: u64, lines: &mut [DelayLine]) {
+        either!(self, it => it.set_rate(now, rate, lines));
+    }
+}

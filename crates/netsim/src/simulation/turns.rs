@@ -1,0 +1,80 @@
+//! Queues whose discipline watches departures: packets wait there for their turn.
+
+use super::{FIRST_LINE, Simulation};
+use crate::any_link::AnyLink;
+use crate::calendar::Calendar;
+use crate::delay_line::DelayLine;
+use crate::departure_link::DepartureLink;
+use crate::packet::Packet;
+
+impl Simulation {
+    /// Numbers the calendar's sources of the links that watch departures, from `first` on, and
+    /// says which link each belongs to.
+    pub(super) fn number_turns(links: &mut [AnyLink], first: usize) -> Vec<u32> {
+        let mut turns = Vec::new();
+        for (index, link) in links.iter_mut().enumerate() {
+            if let AnyLink::AtDeparture(link) = link {
+                link.source = first + turns.len();
+                turns.push(index as u32);
+            }
+        }
+        turns
+    }
+
+    /// The turn of the next packet has come, at the link whose turns have number `turn`.
+    pub(super) fn on_turn(&mut self, turn: usize) {
+        let link = self.turns[turn] as usize;
+        if let AnyLink::AtDeparture(link) = &mut self.links[link] {
+            take(link, self.now, &mut self.lines, &mut self.calendar);
+            self.calendar.set(link.source, link.next_turn());
+        }
+        self.forget_dropped(link);
+    }
+
+    /// Nothing on its way keeps what was dropped at link `link`.
+    pub(super) fn forget_dropped(&mut self, link: usize) {
+        while let AnyLink::AtDeparture(state) = &mut self.links[link]
+            && let Some(packet) = state.dropped.pop()
+        {
+            self.forget(&packet);
+        }
+    }
+
+    /// Enters a link's next turn in the calendar, if it has turns.
+    pub(super) fn enter_turn(&mut self, link: usize) {
+        if let AnyLink::AtDeparture(link) = &self.links[link] {
+            self.calendar.set(link.source, link.next_turn());
+        }
+    }
+}
+
+/// A packet arrives at a queue in which it has to wait for its turn, which may come at once.
+pub(super) fn wait_for_turn(
+    link: &mut DepartureLink,
+    now: u64,
+    packet: Packet,
+    line: u32,
+    lines: &mut [DelayLine],
+    calendar: &mut Calendar,
+) {
+    // At one instant turns come before arrivals, as at every link.
+    while link.next_turn() <= now {
+        take(link, now, lines, calendar);
+    }
+    link.offer(now, packet, line);
+    if link.next_turn() <= now {
+        take(link, now, lines, calendar);
+    }
+    calendar.set(link.source, link.next_turn());
+}
+
+/// Sends the packet whose turn it is, if the discipline leaves one.
+fn take(link: &mut DepartureLink, now: u64, lines: &mut [DelayLine], calendar: &mut Calendar) {
+    if let Some(taken) = link.take(now) {
+        let line = &mut lines[taken.line as usize];
+        let time = taken.end + link.delay() + line.extra_delay;
+        if line.push(taken.packet, time) {
+            calendar.set(FIRST_LINE + taken.line as usize, time);
+        }
+    }
+}
