@@ -10,6 +10,7 @@
 
 mod adaptive_red;
 mod arrival;
+mod codel;
 mod departure;
 mod discipline;
 mod drop_tail;
@@ -22,6 +23,7 @@ mod self_configuring_red;
 
 pub use adaptive_red::AdaptiveRed;
 pub use arrival::{Arrival, Coin, DropReason, Link, Verdict};
+pub use codel::Codel;
 pub use departure::Departure;
 pub use discipline::Discipline;
 pub use drop_tail::DropTail;

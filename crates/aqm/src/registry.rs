@@ -3,8 +3,8 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
-    AdaptiveRed, Arrival, Coin, Departure, Discipline, DropTail, Link, LinuxRed, Ns2Red, Red,
-    SelfConfiguringRed, Verdict,
+    AdaptiveRed, Arrival, Codel, Coin, Departure, Discipline, DropTail, Link, LinuxRed, Ns2Red,
+    Red, SelfConfiguringRed, Verdict,
 };
 
 macro_rules! registry {
@@ -92,6 +92,7 @@ registry! {
     SelfConfiguringRed,
     AdaptiveRed,
     LinuxRed,
+    Codel,
 }
 
 impl AnyDiscipline {

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use vermilion_aqm::{AnyDiscipline, Arrival, DropReason, Link, Verdict, registry::ALGORITHMS};
+use vermilion_aqm::{
+    AnyDiscipline, Arrival, Departure, DropReason, Link, Verdict, registry::ALGORITHMS,
+};
 use vermilion_parameters::{Settings, Values};
 
 /// Relative error that double precision may leave in a figure.
@@ -49,6 +51,7 @@ struct GivenLink {
 #[serde(untagged)]
 enum Step {
     Arrival(GivenArrival),
+    Departure(GivenDeparture),
     Settings(GivenSettings),
 }
 
@@ -71,6 +74,21 @@ struct GivenArrival {
     queue_bytes: u64,
     empty_since_ns: u64,
     idle_since_ns: Option<u64>,
+    coins: Vec<f64>,
+    expected: Expected,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenDeparture {
+    #[serde(default = "once")]
+    times: u32,
+    time_ns: u64,
+    size_bytes: u32,
+    ecn_capable: bool,
+    arrived_ns: u64,
+    queue_packets: u32,
+    queue_bytes: u64,
     coins: Vec<f64>,
     expected: Expected,
 }
@@ -141,6 +159,19 @@ impl GivenArrival {
     }
 }
 
+impl GivenDeparture {
+    fn departure(&self) -> Departure {
+        Departure {
+            now: self.time_ns,
+            arrived: self.arrived_ns,
+            size: self.size_bytes,
+            ecn_capable: self.ecn_capable,
+            queue_packets: self.queue_packets,
+            queue_bytes: self.queue_bytes,
+        }
+    }
+}
+
 impl Expected {
     fn verdict(&self) -> Verdict {
         match (self.verdict.as_str(), self.reason.as_deref()) {
@@ -187,8 +218,9 @@ fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
     let (mut discipline, _) = AnyDiscipline::from_values(name, &values, case.link.into())
         .map_err(|error| error.to_string())?;
     for (index, step) in case.steps.iter().enumerate() {
-        let given = match step {
-            Step::Arrival(given) => given,
+        let (times, coins_given, expected) = match step {
+            Step::Arrival(given) => (given.times, &given.coins, &given.expected),
+            Step::Departure(given) => (given.times, &given.coins, &given.expected),
             Step::Settings(given) => {
                 discipline
                     .reconfigure(&complete(defaults, &given.parameters), given.link.into())
@@ -197,23 +229,28 @@ fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
             }
         };
         let fail = |problem: String| Err(format!("step {}: {problem}", index + 1));
-        for _ in 0..given.times {
-            let mut coins = given.coins.iter();
+        for _ in 0..times {
+            let mut coins = coins_given.iter();
             let mut asked = 0;
-            let verdict = discipline.on_arrival(&given.arrival(), &mut || {
+            let mut coin = || {
                 asked += 1;
                 *coins.next().unwrap_or(&f64::NAN)
-            });
-            if verdict != given.expected.verdict() {
-                return fail(format!("{verdict:?} instead of {:?}", given.expected.verdict()));
+            };
+            let verdict = match step {
+                Step::Departure(given) => discipline.on_departure(&given.departure(), &mut coin),
+                Step::Arrival(given) => discipline.on_arrival(&given.arrival(), &mut coin),
+                Step::Settings(_) => unreachable!("settings were taken above"),
+            };
+            if verdict != expected.verdict() {
+                return fail(format!("{verdict:?} instead of {:?}", expected.verdict()));
             }
-            if asked != given.coins.len() {
-                return fail(format!("{asked} coins instead of {}", given.coins.len()));
+            if asked != coins_given.len() {
+                return fail(format!("{asked} coins instead of {}", coins_given.len()));
             }
         }
         for (figure, published, what) in [
-            (given.expected.average_queue_packets, discipline.average_queue(), "average"),
-            (given.expected.drop_probability, discipline.drop_probability(), "drop probability"),
+            (expected.average_queue_packets, discipline.average_queue(), "average"),
+            (expected.drop_probability, discipline.drop_probability(), "drop probability"),
         ] {
             if let Some(figure) = figure
                 && !figure.agrees(published)

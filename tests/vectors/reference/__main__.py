@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 import adaptive_red
+import codel
 import drop_tail
 import linux_red
 import ns2_red_cases
 import red
 import self_configuring_red
 
-DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red)
+DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red, codel)
 FOLDER = Path(__file__).resolve().parent.parent
 
 

@@ -6,12 +6,24 @@ are kept or dropped as the reference says. The packet in transmission is not par
 
 import random
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from by_hand import answer
 from exact import Comparison, TooCloseError
-from vector_file import Arrival, Case, Expected, Link, Machine, Parameters, Settings, Step
+from vector_file import (
+    Arrival,
+    Case,
+    Departure,
+    Expected,
+    Link,
+    Machine,
+    Parameters,
+    Settings,
+    Step,
+    WatchesDepartures,
+)
 
 Program = Sequence["Stretch | Pause | Settings"]
 
@@ -49,12 +61,25 @@ RISE_AND_FALL: Program = (
 )
 
 
-class Transmitter:
-    """Packets waiting for a link, and what an arrival finds of them."""
+@dataclass(frozen=True)
+class Waiting:
+    """A packet in the queue."""
 
-    def __init__(self, rate_bit_per_s: float) -> None:
+    size: int
+    ecn_capable: bool
+    arrived: int
+
+
+class Transmitter:
+    """Packets waiting for a link, and what an arrival finds of them.
+
+    `turn` is asked about each packet whose turn it is, and says whether it is sent.
+    """
+
+    def __init__(self, rate_bit_per_s: float, turn: Callable[[Departure], bool]) -> None:
         self._nanoseconds_per_byte = 8e9 / rate_bit_per_s
-        self._waiting: deque[int] = deque()
+        self._turn = turn
+        self._waiting: deque[Waiting] = deque()
         self._free_at = 0
         self._empty_since = 0
         self._idle_since: int | None = 0
@@ -62,10 +87,8 @@ class Transmitter:
     def advance(self, now: int) -> None:
         """Sends what can be sent until `now`; at one instant sending comes before arriving."""
         while self._idle_since is None and self._free_at <= now:
-            if self._waiting:
-                self._send(self._waiting.popleft(), self._free_at)
-            else:
-                self._idle_since = self._free_at
+            self._idle_since = self._free_at
+            self._send_next(self._free_at)
 
     def meet(self, now: int, size: int, *, ecn_capable: bool) -> Arrival:
         """What a packet arriving now finds."""
@@ -74,23 +97,34 @@ class Transmitter:
             size_bytes=size,
             ecn_capable=ecn_capable,
             queue_packets=len(self._waiting),
-            queue_bytes=sum(self._waiting),
+            queue_bytes=sum(packet.size for packet in self._waiting),
             empty_since_ns=self._empty_since,
             idle_since_ns=self._idle_since,
         )
 
-    def join(self, now: int, size: int) -> None:
+    def join(self, now: int, size: int, *, ecn_capable: bool) -> None:
         """Takes a packet that was not dropped."""
-        if self._idle_since is None:
-            self._waiting.append(size)
-        else:
-            self._idle_since = None
-            self._send(size, now)
+        self._waiting.append(Waiting(size, ecn_capable, now))
+        if self._idle_since is not None:
+            self._send_next(now)
 
-    def _send(self, size: int, start: int) -> None:
-        self._free_at = start + round(size * self._nanoseconds_per_byte)
-        if not self._waiting:
-            self._empty_since = start
+    def _send_next(self, now: int) -> None:
+        while self._waiting:
+            packet = self._waiting.popleft()
+            if not self._waiting:
+                self._empty_since = now
+            departure = Departure(
+                time_ns=now,
+                size_bytes=packet.size,
+                ecn_capable=packet.ecn_capable,
+                arrived_ns=packet.arrived,
+                queue_packets=len(self._waiting),
+                queue_bytes=sum(behind.size for behind in self._waiting),
+            )
+            if self._turn(departure):
+                self._free_at = now + round(packet.size * self._nanoseconds_per_byte)
+                self._idle_since = None
+                return
 
 
 def recorded(
@@ -124,9 +158,17 @@ def _play(
     source: random.Random,
 ) -> list[Step | Settings]:
     machine = kind({**kind.DEFAULTS, **parameters}, link, Comparison(ties=False))
-    transmitter = Transmitter(link.rate_bit_per_s)
-    now = 0
     steps: list[Step | Settings] = []
+
+    def turn(departure: Departure) -> bool:
+        if not isinstance(machine, WatchesDepartures):
+            return True
+        step = _ask(machine, departure, source)
+        steps.append(step)
+        return step.expected.verdict != "drop"
+
+    transmitter = Transmitter(link.rate_bit_per_s, turn)
+    now = 0
     for part in program:
         if isinstance(part, Pause):
             now += part.duration_ns
@@ -145,20 +187,20 @@ def _play(
             step = _ask(machine, arrival, source)
             steps.append(step)
             if step.expected.verdict != "drop":
-                transmitter.join(now, size)
+                transmitter.join(now, size, ecn_capable=ecn_capable)
     return steps
 
 
-def _ask(machine: Machine, arrival: Arrival, source: random.Random) -> Step:
+def _ask(machine: Machine, event: Arrival | Departure, source: random.Random) -> Step:
     coins: list[float] = []
 
     def coin() -> Decimal:
         coins.append(round(source.random(), 6))
         return Decimal(str(coins[-1]))
 
-    verdict, reason = machine.arrive(arrival, coin)
+    verdict, reason = answer(machine, event, coin)
     figures: Mapping[str, float | None] = {
         name: None if figure is None else float(figure)
         for name, figure in machine.figures().items()
     }
-    return Step(arrival, tuple(coins), Expected(verdict, reason, figures))
+    return Step(event, tuple(coins), Expected(verdict, reason, figures))

@@ -4,12 +4,23 @@ Every case by hand is replayed through the reference of its discipline. The two 
 separately from the same rules, so a slip in either is found before a vector is written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from exact import Comparison
-from vector_file import Arrival, Case, Expected, Figure, Machine, Settings, Step, Within
+from vector_file import (
+    Arrival,
+    Case,
+    Departure,
+    Expected,
+    Figure,
+    Machine,
+    Settings,
+    Step,
+    WatchesDepartures,
+    Within,
+)
 
 TOLERANCE = Decimal("1e-9")
 FLOOR = Decimal("1e-12")
@@ -62,10 +73,56 @@ def step(
     return Step(arrival, tuple(coins), Expected(word, reason or None, figures), times)
 
 
+def leave(
+    behind: int,
+    verdict: str = "accept",
+    *,
+    time_ns: int,
+    sojourn_ns: int,
+    coins: Sequence[float] = (),
+    size: int = 1000,
+    ecn: bool = False,
+    queue_bytes: int | None = None,
+    times: int = 1,
+    average: Figure = None,
+    probability: Figure = None,
+) -> Step:
+    """A packet whose turn it is after `sojourn_ns`, with `behind` packets waiting behind it, of 1000
+    bytes each unless `queue_bytes` says otherwise.
+    """
+    given = {"average_queue_packets": average, "drop_probability": probability}
+    word, _, reason = verdict.partition(" ")
+    departure = Departure(
+        time_ns=time_ns,
+        size_bytes=size,
+        ecn_capable=ecn,
+        arrived_ns=time_ns - sojourn_ns,
+        queue_packets=behind,
+        queue_bytes=1000 * behind if queue_bytes is None else queue_bytes,
+    )
+    figures = {name: figure for name, figure in given.items() if figure is not None}
+    return Step(departure, tuple(coins), Expected(word, reason or None, figures), times)
+
+
 def without_figures(steps: Sequence[Step]) -> list[Step]:
     """The same steps, each stating that the discipline has no average and no probability."""
     none: dict[str, Figure] = {"average_queue_packets": None, "drop_probability": None}
     return [replace(s, expected=replace(s.expected, figures=none)) for s in steps]
+
+
+class NotWatchingError(TypeError):
+    """A departure for a discipline that does not watch them."""
+
+
+def answer(
+    machine: Machine, event: Arrival | Departure, coin: Callable[[], Decimal]
+) -> tuple[str, str | None]:
+    """What a reference says to an arrival or a departure."""
+    if isinstance(event, Arrival):
+        return machine.arrive(event, coin)
+    if not isinstance(machine, WatchesDepartures):
+        raise NotWatchingError
+    return machine.depart(event, coin)
 
 
 def verify(case: Case, kind: type[Machine]) -> Case:
@@ -78,9 +135,9 @@ def verify(case: Case, kind: type[Machine]) -> Case:
             continue
         for _ in range(stage.times):
             coins = [Decimal(str(coin)) for coin in reversed(stage.coins)]
-            answer = machine.arrive(stage.arrival, coins.pop)
-            if answer != (stage.expected.verdict, stage.expected.reason) or coins:
-                raise DisagreementError(case, number, answer)
+            given = answer(machine, stage.event, coins.pop)
+            if given != (stage.expected.verdict, stage.expected.reason) or coins:
+                raise DisagreementError(case, number, given)
         figures = machine.figures()
         for name, figure in stage.expected.figures.items():
             if not _agree(figure, figures[name]):

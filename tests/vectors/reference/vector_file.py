@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from exact import Comparison
 
@@ -44,6 +44,18 @@ class Arrival:
 
 
 @dataclass(frozen=True)
+class Departure:
+    """A packet whose turn it is to leave, and the queue that stays behind it."""
+
+    time_ns: int
+    size_bytes: int
+    ecn_capable: bool
+    arrived_ns: int
+    queue_packets: int
+    queue_bytes: int
+
+
+@dataclass(frozen=True)
 class Within:
     """A number quoted with few digits: what is expected lies at most `within` away from it."""
 
@@ -65,9 +77,11 @@ class Expected:
 
 @dataclass(frozen=True)
 class Step:
-    """One arrival (several in a row, all alike, if `times` > 1; figures hold after the last)."""
+    """One arrival or departure (several in a row, all alike, if `times` > 1; figures hold after the
+    last).
+    """
 
-    arrival: Arrival
+    event: Arrival | Departure
     coins: tuple[float, ...]
     expected: Expected
     times: int = 1
@@ -114,6 +128,14 @@ class Machine(Protocol):
 
     def figures(self) -> dict[str, Decimal | None]:
         """What the discipline publishes of itself; None for what it has not."""
+
+
+@runtime_checkable
+class WatchesDepartures(Protocol):
+    """What a reference discipline that is also asked about departures has besides."""
+
+    def depart(self, departure: Departure, coin: Callable[[], Decimal]) -> tuple[str, str | None]:
+        """The verdict over a packet whose turn it is and, for a drop, its reason."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +185,7 @@ def _case_lines(case: Case) -> list[str]:
 def _step(step: Step | Settings) -> dict[str, object]:
     if isinstance(step, Settings):
         return {"parameters": dict(step.parameters), "link": _link(step.link)}
-    arrival = step.arrival
+    event = step.event
     expected: dict[str, object] = {"verdict": step.expected.verdict}
     if step.expected.reason is not None:
         expected["reason"] = step.expected.reason
@@ -173,17 +195,7 @@ def _step(step: Step | Settings) -> dict[str, object]:
         else:
             expected[name] = None if figure is None else float(figure)
     written: dict[str, object] = {} if step.times == 1 else {"times": step.times}
-    return written | {
-        "time_ns": arrival.time_ns,
-        "size_bytes": arrival.size_bytes,
-        "ecn_capable": arrival.ecn_capable,
-        "queue_packets": arrival.queue_packets,
-        "queue_bytes": arrival.queue_bytes,
-        "empty_since_ns": arrival.empty_since_ns,
-        "idle_since_ns": arrival.idle_since_ns,
-        "coins": list(step.coins),
-        "expected": expected,
-    }
+    return written | asdict(event) | {"coins": list(step.coins), "expected": expected}
 
 
 def _link(link: Link) -> dict[str, float]:

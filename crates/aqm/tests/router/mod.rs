@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use vermilion_aqm::{
-    AnyDiscipline, Arrival, Coin, Discipline, DropReason, Fifo, Link, Verdict, registry::ALGORITHMS,
+    AnyDiscipline, Arrival, Coin, Departure, Discipline, DropReason, Fifo, Link, Verdict,
+    registry::ALGORITHMS,
 };
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
@@ -29,6 +30,8 @@ struct Chosen {
     discipline: Rc<RefCell<AnyDiscipline>>,
     /// What the queue last told it.
     told: Rc<Cell<Option<Arrival>>>,
+    /// What it last told it of a departure, and the answer.
+    turn: Rc<Cell<Option<(Departure, Verdict)>>>,
 }
 
 impl Discipline for Chosen {
@@ -50,12 +53,20 @@ impl Discipline for Chosen {
         self.told.set(Some(*arrival));
         self.discipline.borrow_mut().on_arrival(arrival, coin)
     }
+
+    fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
+        let verdict = self.discipline.borrow_mut().on_departure(departure, coin);
+        self.turn.set(Some((*departure, verdict)));
+        verdict
+    }
 }
 
 #[derive(Debug)]
 struct Packet {
     number: u64,
     size: u32,
+    ecn_capable: bool,
+    arrived: u64,
     marked: bool,
 }
 
@@ -99,6 +110,7 @@ pub struct Router {
     name: &'static str,
     discipline: Rc<RefCell<AnyDiscipline>>,
     told: Rc<Cell<Option<Arrival>>>,
+    turn: Rc<Cell<Option<(Departure, Verdict)>>>,
     settings: Settings,
     link: Link,
     coin: Seeded,
@@ -114,7 +126,7 @@ pub struct Router {
     marked: u64,
     sent: u64,
     bytes: u64,
-    last_sent: Option<u64>,
+    last_left: Option<u64>,
     /// By packet number: whether the verdict was to mark.
     marks: Vec<bool>,
     most_packets: f64,
@@ -129,12 +141,18 @@ impl Router {
         assert_eq!(name, algorithm.name);
         let discipline = Rc::new(RefCell::new(discipline));
         let told = Rc::new(Cell::new(None));
-        let chosen = Chosen { discipline: Rc::clone(&discipline), told: Rc::clone(&told) };
+        let turn = Rc::new(Cell::new(None));
+        let chosen = Chosen {
+            discipline: Rc::clone(&discipline),
+            told: Rc::clone(&told),
+            turn: Rc::clone(&turn),
+        };
         Self {
             name,
             fifo: Fifo::new(chosen),
             discipline,
             told,
+            turn,
             settings,
             link,
             coin,
@@ -146,7 +164,7 @@ impl Router {
             marked: 0,
             sent: 0,
             bytes: 0,
-            last_sent: None,
+            last_left: None,
             marks: Vec::new(),
             most_packets: 0.0,
             most_bytes: 0.0,
@@ -179,7 +197,8 @@ impl Router {
         self.most_packets = self.most_packets.max(packets);
         self.most_bytes = self.most_bytes.max(bytes);
 
-        let packet = Packet { number: self.offered, size, marked: false };
+        let packet =
+            Packet { number: self.offered, size, ecn_capable, arrived: now, marked: false };
         let mark = |packet: &mut Packet| packet.marked = true;
         let verdict = self.fifo.enqueue(now, packet, size, ecn_capable, mark, &mut self.coin);
         assert_eq!(self.told.get(), Some(expected), "{}: what the queue tells", self.name);
@@ -221,21 +240,63 @@ impl Router {
     }
 
     fn send_next(&mut self, now: u64) {
-        let Some(packet) = self.fifo.dequeue(now, |_| (), |_, _| (), &mut self.coin) else {
+        let had_some = !self.fifo.is_empty();
+        let mut dropped = Vec::new();
+        let packet = self.fifo.dequeue(
+            now,
+            |packet| packet.marked = true,
+            |packet, reason| dropped.push((packet, reason)),
+            &mut self.coin,
+        );
+        for (packet, reason) in dropped {
+            assert_ne!(reason, DropReason::Overflow, "{}: it had its place", self.name);
+            self.leave(&packet);
+            self.dropped += 1;
+        }
+        if had_some && self.fifo.is_empty() {
+            self.empty_since = now;
+        }
+        let Some(packet) = packet else {
             if self.busy_until.take().is_some() {
                 self.idle_since = now;
             }
             return;
         };
-        if self.fifo.is_empty() {
-            self.empty_since = now;
-        }
+        self.leave(&packet);
+        self.check_turn(now, &packet);
         self.busy_until = Some(now + (f64::from(packet.size) * self.byte_time()) as u64);
-        assert!(self.last_sent < Some(packet.number), "{}: order is lost", self.name);
-        assert_eq!(packet.marked, self.marks[packet.number as usize], "{}: a mark", self.name);
-        self.last_sent = Some(packet.number);
         self.sent += 1;
+    }
+
+    /// A packet is out of the queue, sent or dropped.
+    fn leave(&mut self, packet: &Packet) {
+        assert!(self.last_left < Some(packet.number), "{}: order is lost", self.name);
+        self.last_left = Some(packet.number);
         self.bytes -= u64::from(packet.size);
+    }
+
+    /// What the discipline was told of the packet that is sent now, and that its mark is as it said.
+    fn check_turn(&mut self, now: u64, packet: &Packet) {
+        let told = Departure {
+            now,
+            arrived: packet.arrived,
+            size: packet.size,
+            ecn_capable: packet.ecn_capable,
+            queue_packets: self.fifo.len() as u32,
+            queue_bytes: self.bytes,
+        };
+        let (departure, verdict) = self.turn.take().expect("every departure is told");
+        assert_eq!(departure, told, "{}: what the queue tells of a departure", self.name);
+        let mark = verdict == Verdict::Mark;
+        assert!(packet.ecn_capable || !mark, "{}: a mark without ECN", self.name);
+        let marked_before = self.marks[packet.number as usize];
+        assert_eq!(packet.marked, marked_before || mark, "{}: a mark", self.name);
+        self.marked += u64::from(mark && !marked_before);
+    }
+
+    /// Packets marked so far, on arrival or on leaving.
+    pub fn marked(&self) -> u64 {
+        self.marked
     }
 
     /// What the discipline must be told of a packet that arrives now.
@@ -285,7 +346,7 @@ impl Router {
         let waiting = self.fifo.len() as u64;
         assert_eq!(self.offered, self.sent + self.dropped + waiting, "{}", self.name);
         assert_eq!(self.bytes, self.fifo.bytes(), "{}", self.name);
-        assert!(self.marked <= self.offered - self.dropped, "{}", self.name);
+        assert!(self.marked <= self.offered, "{}", self.name);
     }
 
     /// The average lies between 0 and the longest queue met, a probability between 0 and 1.

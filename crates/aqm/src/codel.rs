@@ -1,0 +1,276 @@
+//! CoDel: drops at the head when packets have waited too long for too long.
+//!
+//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
+//! Management", RFC 8289, 2018; and, for the dialect `linux`, Linux 6.12,
+//! `include/net/codel_impl.h` and `net/sched/sch_codel.c` (facts, not code).
+//!
+//! State: since when sojourn times have been above `target`; whether it is dropping, how many it
+//! has dropped in this spell, when the next drop is due. Control law: once every packet has waited
+//! at least `target` for an `interval`, drop the one at the head, and while that lasts drop again
+//! after interval / sqrt(count). A spell that begins soon after the last one starts at the rate
+//! the last one had found.
+//!
+//! The dialect `linux` counts time in units of 1024 ns, waits until the interval is over (the RFC:
+//! is reached), and approximates 1 / sqrt(count) in 16 bits by one step of Newton's method for
+//! each drop.
+//!
+//! Departures from the sources:
+//! 1. The RFC leaves marking to its users. As in Linux an ECN-capable packet is marked instead of
+//!    dropped and sent, and that counts as the drop; by default (Linux: only with `ecn`).
+//! 2. The RFC has no buffer; as in Linux the arriving packet is dropped when `limit` packets wait.
+//! 3. `ce_threshold` marks only with `ecn`; Linux has it apart.
+//! 4. That the queue ran dry is noticed when the next packet arrives; nothing can happen between.
+
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+
+use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+
+/// A spell that begins within this many intervals of the last one's next drop goes on from its
+/// rate.
+const MEMORY_INTERVALS: i64 = 16;
+/// A unit of the dialect `linux`'s time in nanoseconds, as a power of two.
+const UNIT_LOG: u32 = 10;
+
+/// What is set and does not move. Times are in the dialect's unit.
+#[derive(Clone, Copy, Debug)]
+struct Configuration {
+    limit: u32,
+    target: u64,
+    interval: u64,
+    ce_threshold: Option<u64>,
+    maximum_packet_size: u64,
+    ecn: bool,
+    linux: bool,
+}
+
+/// What this turn of the link has come to, while it is still looking for a packet to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nothing yet.
+    Fresh,
+    /// The first packet of a spell was dropped: the next is sent.
+    Entered,
+    /// A packet was dropped in the spell: the next drop is yet to be timed.
+    Dropped,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    fixed: Configuration,
+    /// When the sojourn will have been above the target for an interval; `None` if it is not above.
+    first_above: Option<u64>,
+    dropping: bool,
+    drop_next: u64,
+    count: u32,
+    last_count: u32,
+    /// Linux's 1 / sqrt(count), 16 binary places.
+    inverse_root: u16,
+    turn: Turn,
+}
+
+impl Discipline for Codel {
+    const ALGORITHM: Algorithm = Algorithm {
+        name: "codel",
+        title: "CoDel",
+        summary: "Drops at the head while every packet of an interval has waited too long",
+        source: "RFC 8289; Linux 6.12, include/net/codel_impl.h",
+        parameters: &[
+            Parameter::number("limit", "packets", Some(1000.0), 1.0, 1e9)
+                .whole()
+                .described("packets the buffer holds", "Linux"),
+            Parameter::number("target", "seconds", Some(0.005), 0.0, 10.0)
+                .searched(1e-3, 0.05, Scale::Log)
+                .described("sojourn time that a queue may keep up", "RFC 8289, section 4.3"),
+            Parameter::number("interval", "seconds", Some(0.1), 0.0, 100.0)
+                .above_minimum()
+                .searched(0.01, 1.0, Scale::Log)
+                .described(
+                    "how long the sojourn must exceed the target; a usual worst round-trip time",
+                    "RFC 8289, section 4.3",
+                ),
+            Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 0.0, 65535.0)
+                .whole()
+                .described(
+                    "nothing is dropped while no more bytes than this wait behind",
+                    "Linux: the device's MTU",
+                ),
+            Parameter::switch("ecn", true)
+                .described("ECN-capable packets are marked, not dropped", "Linux has false"),
+            Parameter::number("ce_threshold", "seconds", None, 0.0, 10.0).described(
+                "sojourn time above which every ECN-capable packet is marked; automatic: none",
+                "Linux",
+            ),
+            Parameter::choice("dialect", "rfc8289", &["rfc8289", "linux"])
+                .described("whose arithmetic", "RFC 8289"),
+        ],
+        ordered: &[],
+    };
+
+    const WATCHES_DEPARTURES: bool = true;
+
+    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+        Ok(Self {
+            fixed: Configuration::new(settings),
+            first_above: None,
+            dropping: false,
+            drop_next: 0,
+            count: 0,
+            last_count: 0,
+            inverse_root: 0,
+            turn: Turn::Fresh,
+        })
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+        let fixed = Configuration::new(settings);
+        if fixed.linux != self.fixed.linux {
+            // Another unit of time.
+            let convert = |time: u64| {
+                if fixed.linux { time >> UNIT_LOG } else { time << UNIT_LOG }
+            };
+            self.first_above = self.first_above.map(convert);
+            self.drop_next = convert(self.drop_next);
+            self.inverse_root = (65536.0 / f64::from(self.count.max(1)).sqrt()).min(65535.0) as u16;
+        }
+        self.fixed = fixed;
+        Ok(())
+    }
+
+    fn link_changed(&mut self, _link: Link) {}
+
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
+        if arrival.idle_since.is_some() {
+            self.first_above = None;
+            self.dropping = false;
+            self.turn = Turn::Fresh;
+        }
+        if arrival.queue_packets >= self.fixed.limit {
+            Verdict::Drop(DropReason::Overflow)
+        } else {
+            Verdict::Accept
+        }
+    }
+
+    #[inline]
+    fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
+        let (now, sojourn) = self.times(departure);
+        let due = self.is_due(departure, now, sojourn);
+        let turn = std::mem::replace(&mut self.turn, Turn::Fresh);
+        let markable = self.fixed.ecn && departure.ecn_capable;
+        if self.dropping && turn != Turn::Entered {
+            if !due {
+                self.dropping = false;
+            } else {
+                if turn == Turn::Dropped {
+                    self.drop_next = self.control_law(self.drop_next);
+                }
+                if now >= self.drop_next {
+                    self.count = self.count.saturating_add(1);
+                    self.newton_step();
+                    if markable {
+                        self.drop_next = self.control_law(self.drop_next);
+                        return Verdict::Mark;
+                    }
+                    self.turn = Turn::Dropped;
+                    return Verdict::Drop(DropReason::Forced);
+                }
+            }
+        } else if due && !self.dropping {
+            self.enter(now);
+            if markable {
+                return Verdict::Mark;
+            }
+            self.turn = Turn::Entered;
+            return Verdict::Drop(DropReason::Forced);
+        }
+        let too_late = self.fixed.ce_threshold.is_some_and(|threshold| sojourn > threshold);
+        if too_late && markable { Verdict::Mark } else { Verdict::Accept }
+    }
+}
+
+impl Configuration {
+    fn new(settings: &Settings) -> Self {
+        let linux = settings.is("dialect", "linux");
+        let time = |seconds: f64| {
+            let nanoseconds = (seconds * 1e9).round() as u64;
+            if linux { nanoseconds >> UNIT_LOG } else { nanoseconds }
+        };
+        Self {
+            limit: settings.number("limit") as u32,
+            target: time(settings.number("target")),
+            interval: time(settings.number("interval")),
+            ce_threshold: settings.automatic("ce_threshold").map(time),
+            maximum_packet_size: settings.number("maximum_packet_size") as u64,
+            ecn: settings.switch("ecn"),
+            linux,
+        }
+    }
+}
+
+impl Codel {
+    /// Now and the packet's sojourn in the dialect's unit.
+    #[inline]
+    fn times(&self, departure: &Departure) -> (u64, u64) {
+        if self.fixed.linux {
+            let now = departure.now >> UNIT_LOG;
+            (now, now - (departure.arrived >> UNIT_LOG))
+        } else {
+            (departure.now, departure.sojourn())
+        }
+    }
+
+    /// Whether sojourn times have been above the target for an interval.
+    #[inline]
+    fn is_due(&mut self, departure: &Departure, now: u64, sojourn: u64) -> bool {
+        if sojourn < self.fixed.target || departure.queue_bytes <= self.fixed.maximum_packet_size {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now + self.fixed.interval);
+                false
+            }
+            Some(first_above) if self.fixed.linux => now > first_above,
+            Some(first_above) => now >= first_above,
+        }
+    }
+
+    /// A spell of dropping begins.
+    fn enter(&mut self, now: u64) {
+        self.dropping = true;
+        let found = self.count.wrapping_sub(self.last_count);
+        let since = now as i64 - self.drop_next as i64;
+        let memory = MEMORY_INTERVALS * self.fixed.interval as i64;
+        if found > 1 && since < memory {
+            self.count = found;
+            self.newton_step();
+        } else {
+            self.count = 1;
+            self.inverse_root = u16::MAX;
+        }
+        self.last_count = self.count;
+        self.drop_next = self.control_law(now);
+    }
+
+    /// `time` + interval / sqrt(count).
+    #[inline]
+    fn control_law(&self, time: u64) -> u64 {
+        let interval = self.fixed.interval;
+        time + if self.fixed.linux {
+            ((u128::from(interval) * u128::from(self.inverse_root)) >> 16) as u64
+        } else {
+            (interval as f64 / f64::from(self.count).sqrt()) as u64
+        }
+    }
+
+    /// One step of Newton's method towards 1 / sqrt(count): x (3 - count x x) / 2.
+    fn newton_step(&mut self) {
+        let root = u64::from(self.inverse_root) << 16;
+        let square = (root * root) >> 32;
+        let left = (3_u64 << 32).wrapping_sub(u64::from(self.count) * square);
+        self.inverse_root = ((left >> 2).wrapping_mul(root) >> (31 + 16)) as u16;
+    }
+}
