@@ -1,0 +1,130 @@
+//! Links whose discipline watches departures: the same physics as every other link, and head drops
+//! in the books.
+
+mod common;
+#[path = "common/open_loop.rs"]
+mod open_loop;
+
+use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
+use open_loop::open_loop;
+use serde_json::{Value, json};
+use vermilion_netsim::Results;
+
+/// A queue of `limit` packets that never drops for another reason, on a link of either kind.
+fn plain(watches_departures: bool, limit: u32) -> (&'static str, Value) {
+    if watches_departures {
+        // Nothing ever waits for ten seconds here.
+        ("codel", json!({"limit": limit, "target": 10.0, "ecn": false}))
+    } else {
+        ("drop-tail", json!({"limit": limit}))
+    }
+}
+
+fn network(watches_departures: bool) -> Value {
+    let queue = |name, rate, limit| {
+        let (discipline, parameters) = plain(watches_departures, limit);
+        link(name, rate, discipline, parameters)
+    };
+    let mut network = scenario(
+        20.0,
+        &[
+            queue("first", 10_000_000, 60),
+            queue("second", 8_000_000, 50),
+            queue("back", 1_000_000, 100),
+        ],
+        &[
+            bulk("through", 6, &["first", "second"], "newreno", json!({})),
+            bulk("one-hop", 4, &["second"], "reno", json!({"delayed_acknowledgements": true})),
+            bulk("against", 3, &["back"], "newreno", json!({})),
+            open_loop("second", json!({"kind": "poisson", "rate_bit_per_s": 1e6})),
+        ],
+    );
+    network["warm_up_ns"] = json!(3 * SECOND);
+    network["flows"][0]["return_path"] = json!(["back"]);
+    network["flows"][1]["stop_ns"] = json!([12 * SECOND, 13 * SECOND]);
+    network["changes"] = json!([
+        {"at_ns": 4 * SECOND, "link": "second", "rate_bit_per_s": 3_000_000},
+        {"at_ns": 8 * SECOND, "link": "second", "rate_bit_per_s": 30_000_000},
+        {"at_ns": 10 * SECOND, "link": "first", "rate_bit_per_s": 9_000_000},
+        {"at_ns": 15 * SECOND, "link": "first", "queue": {"limit": 30}},
+    ]);
+    network
+}
+
+/// Everything but the number of events, which is where the two kinds differ.
+fn measured(results: &Results) -> Value {
+    let mut measured = serde_json::to_value(results).unwrap();
+    measured.as_object_mut().unwrap().remove("events");
+    measured
+}
+
+#[test]
+fn both_kinds_of_link_measure_the_same() {
+    for seed in 0..4 {
+        let at_arrival = simulate(&network(false), seed);
+        let at_departure = simulate(&network(true), seed);
+        assert!(at_arrival.links["second"].ledger.drops > 100);
+        assert!(at_departure.events > at_arrival.events);
+        assert_eq!(measured(&at_arrival), measured(&at_departure), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_change_of_rate_moves_the_end_of_the_packet_in_transmission_and_the_turns_after_it() {
+    // As `a_change_of_rate_retimes_what_waits` in laws.rs: packets of 8 ms, six have left and the
+    // seventh is a quarter sent when the link becomes ten times as fast. The rest of it takes 0.6 ms,
+    // each of the others 0.8 ms: the last of 100 begins 92 packets later.
+    let (discipline, parameters) = plain(true, 1000);
+    let mut network = scenario(
+        1.0,
+        &[link("link", 1_000_000, discipline, parameters)],
+        &[bulk(
+            "one",
+            1,
+            &["link"],
+            "newreno",
+            json!({"handshake": false, "initial_window": 100, "window_cap": 100}),
+        )],
+    );
+    network["flows"][0]["start_ns"] = json!([0, 0]);
+    network["flows"][0]["rtt_ns"] = json!(3_000 * MILLISECOND);
+    network["changes"] = json!([
+        {"at_ns": 747_500_000 + 50 * MILLISECOND, "link": "link", "rate_bit_per_s": 10_000_000},
+    ]);
+    let total = simulate(&network, 1).links["link"].spans.total.clone();
+    assert_eq!(total.packets_forwarded, 100);
+    let last_wait = 50.0 + 0.6 + 92.0 * 0.8;
+    assert!((total.sojourn_ms.unwrap().max - last_wait).abs() < 1e-3, "{total:?}");
+}
+
+#[test]
+fn packets_dropped_at_the_head_are_in_the_books_and_not_in_the_sojourn() {
+    // Twice what the link carries, and no sender that listens: CoDel drops ever more at the head.
+    let flood = open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": 16e6}));
+    let queue = link("link", 8_000_000, "codel", json!({"limit": 100_000}));
+    let results = simulate(&scenario(60.0, &[queue], &[flood]), 1);
+    let link = &results.links["link"];
+    let total = &link.spans.total;
+    assert!(total.drops > 5_000 && total.overflow_drops == 0, "{total:?}");
+    let forwarded_waits = total.sojourn_ms.unwrap().mean / 1e3 * total.packets_forwarded as f64;
+    assert!(forwarded_waits < 0.99 * link.ledger.sojourn_packet_s, "{:?}", link.ledger);
+}
+
+#[test]
+fn codel_keeps_a_standing_queue_near_its_target() {
+    // One loss-free window's worth of buffer would be 50 ms at this rate; CoDel's target is 5 ms.
+    let run = |discipline, parameters| {
+        let mut network = scenario(
+            60.0,
+            &[link("link", 20_000_000, discipline, parameters)],
+            &[bulk("flows", 4, &["link"], "newreno", json!({}))],
+        );
+        network["warm_up_ns"] = json!(10 * SECOND);
+        simulate(&network, 1).links["link"].spans.total.clone()
+    };
+    let codel = run("codel", json!({}));
+    let drop_tail = run("drop-tail", json!({"limit": 1000}));
+    let (kept, left) = (codel.sojourn_ms.unwrap().p50, drop_tail.sojourn_ms.unwrap().p50);
+    assert!(kept < 15.0 && kept < left / 5.0, "{kept} ms against {left} ms");
+    assert!(codel.utilization.unwrap() > 0.85, "{codel:?}");
+}
