@@ -67,12 +67,15 @@ mod tests {
     #[test]
     fn numbers_of_those_that_arrived_are_used_again() {
         let mut pool = AcknowledgementPool::default();
-        let answer =
-            |next_expected| Acknowledgement { next_expected, ..Acknowledgement::default() };
+        let answer = |next_expected| {
+            let blocks = &[(next_expected + 2, next_expected + 5)];
+            Kept::from(Acknowledgement { next_expected, blocks, ..Acknowledgement::default() })
+        };
         let numbers: Vec<u32> = (0..3).map(|k| pool.keep(answer(k))).collect();
-        assert_eq!(pool.take(numbers[1]).next_expected, 1);
+        assert_eq!(pool.take(numbers[1]).get().next_expected, 1);
         assert_eq!(pool.keep(answer(7)), numbers[1]);
-        assert_eq!(pool.take(numbers[1]).next_expected, 7);
+        let taken = pool.take(numbers[1]);
+        assert_eq!((taken.get().next_expected, taken.get().blocks), (7, &[(9, 12)][..]));
         assert_eq!(pool.on_their_way(), 2);
     }
 }
