@@ -162,7 +162,8 @@ impl Simulation {
                 ) {
                     (_, Some(source)) => Source::OpenLoop(Box::new(source)),
                     (Some(profile), None) => {
-                        let phase = phases.uniform_between(0, profile.sender.timer.tick - 1);
+                        let phase =
+                            phases.uniform_between(0, profile.sender.timer.longest_tick() - 1);
                         Source::Window(Connection {
                             sender: Sender::new(&profile.sender, phase),
                             receiver: Receiver::new(

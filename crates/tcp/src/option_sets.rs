@@ -33,9 +33,9 @@ const NS2_2001: &[(&str, Preset)] = &[
 /// ns-2.35, `tcl/lib/ns-default.tcl`.
 const NS2: &[(&str, Preset)] = &[("recovery", Choice("sack1")), ("window_cap", Number(20.0))];
 
-/// Linux since 4.18 or so, with its usual settings: RACK-TLP, proportional rate reduction,
+/// Linux 6.12 with its usual settings: RACK-TLP, proportional rate reduction,
 /// timestamps, the first window of ten (RFC 6928), delayed acknowledgements of 40 ms with 16 quick
-/// ones at the beginning, a minimum of 200 ms on the variation, a maximum timeout of two minutes.
+/// ones at the beginning, a minimum of 200 ms on the variation, timers in ticks of 1 ms (HZ=1000), a maximum timeout of two minutes.
 const LINUX: &[(&str, Preset)] = &[
     ("recovery", Choice("rack")),
     ("initial_window", Number(10.0)),
@@ -43,8 +43,12 @@ const LINUX: &[(&str, Preset)] = &[
     ("initial_timeout", Number(1.0)),
     ("maximum_timeout", Number(120.0)),
     ("clock_tick", Number(1e-6)),
+    ("timer_tick", Number(1e-3)),
     ("timestamps", Switch(true)),
     ("byte_counting", Switch(true)),
+    ("ecn_capable_retransmissions", Switch(false)),
+    ("ecn_fallback", Switch(true)),
+    ("linear_handshake_timeouts", Number(4.0)),
     ("proportional_rate_reduction", Switch(true)),
     ("delayed_acknowledgements", Switch(true)),
     ("acknowledgement_delay", Number(0.04)),

@@ -78,6 +78,7 @@ impl Profile {
                     initial_timeout: nanoseconds("initial_timeout"),
                     maximum_timeout: nanoseconds("maximum_timeout"),
                     tick: nanoseconds("clock_tick"),
+                    timer_tick: nanoseconds("timer_tick"),
                 },
                 switches: Switches {
                     loss_window: if settings.is("loss_window", "flight-size") {
@@ -87,7 +88,10 @@ impl Profile {
                     },
                     limited_transmit: settings.switch("limited_transmit"),
                     ecn,
+                    ecn_capable_retransmissions: settings.switch("ecn_capable_retransmissions"),
+                    ecn_fallback: settings.switch("ecn_fallback"),
                     handshake: settings.switch("handshake"),
+                    linear_handshake_timeouts: settings.number("linear_handshake_timeouts") as u8,
                     timestamps: settings.switch("timestamps"),
                     byte_counting: settings.switch("byte_counting"),
                     proportional_rate_reduction: settings.switch("proportional_rate_reduction"),

@@ -34,6 +34,16 @@ pub struct TimerRules {
     pub maximum_timeout: u64,
     /// Clock tick in which round trips are counted, in nanoseconds, at least 1.
     pub tick: u64,
+    /// Ticks of the host at which its timers expire, in nanoseconds; 0 if they expire exactly.
+    pub timer_tick: u64,
+}
+
+impl TimerRules {
+    /// The longer of the two ticks, at least 1.
+    #[must_use]
+    pub fn longest_tick(&self) -> u64 {
+        self.tick.max(self.timer_tick)
+    }
 }
 
 /// Estimates the round-trip time and derives the timeout.
@@ -49,10 +59,12 @@ pub struct RoundTripEstimator {
     backoff: u32,
     /// Where in a tick the host's clock stood at time 0, in nanoseconds.
     clock_phase: u64,
+    /// The same for the tick of its timers.
+    timer_phase: u64,
 }
 
 impl RoundTripEstimator {
-    /// No sample yet. `clock_phase` sets the host's clock apart from others', within a tick.
+    /// No sample yet. `clock_phase` (nanoseconds) sets the host's clock apart from others'.
     #[must_use]
     pub fn new(rules: TimerRules, clock_phase: u64) -> Self {
         Self {
@@ -62,6 +74,7 @@ impl RoundTripEstimator {
             current: rules.initial_timeout,
             backoff: 1,
             clock_phase: clock_phase % rules.tick,
+            timer_phase: clock_phase % rules.timer_tick.max(1),
         }
     }
 
@@ -105,6 +118,27 @@ impl RoundTripEstimator {
             .max(2 * self.rules.tick)
     }
 
+    /// When the retransmission timer expires if it is set at `now`.
+    #[inline]
+    #[must_use]
+    pub fn expiry(&self, now: u64) -> u64 {
+        self.after(now, self.timeout(), 0)
+    }
+
+    /// When a timer set at `now` for `time` nanoseconds expires. Where timers move in ticks, the
+    /// time is rounded up to ticks and `spare` of them are added, counted from the tick before now
+    /// (Linux: jiffies).
+    #[inline]
+    #[must_use]
+    pub fn after(&self, now: u64, time: u64, spare: u64) -> u64 {
+        let tick = self.rules.timer_tick;
+        if tick == 0 {
+            return now.saturating_add(time);
+        }
+        let ticks = (now + self.timer_phase) / tick + time.div_ceil(tick) + spare;
+        (ticks * tick - self.timer_phase).max(now)
+    }
+
     /// The timer has expired: the next timeout is twice as long.
     pub fn back_off(&mut self) {
         if self.backoff < 64 || self.timeout() < self.rules.maximum_timeout {
@@ -133,6 +167,7 @@ mod tests {
         initial_timeout: 3000 * MS,
         maximum_timeout: 60_000 * MS,
         tick: MS,
+        timer_tick: 0,
     };
 
     #[test]
@@ -168,5 +203,15 @@ mod tests {
         }
         estimator.end_back_off();
         assert_eq!(estimator.timeout(), 300 * MS);
+    }
+
+    #[test]
+    fn timers_that_move_in_ticks_expire_at_one() {
+        let rules = TimerRules { timer_tick: 10 * MS, ..RULES };
+        let estimator = RoundTripEstimator::new(rules, 3 * MS);
+        // The host's ticks are at 7, 17, 27 ms. 15 ms are two ticks, counted from the one at 17.
+        assert_eq!(estimator.after(20 * MS, 15 * MS, 0), 37 * MS);
+        assert_eq!(estimator.after(20 * MS, 15 * MS, 2), 57 * MS);
+        assert_eq!(RoundTripEstimator::new(RULES, 0).after(20 * MS, 15 * MS, 2), 35 * MS);
     }
 }

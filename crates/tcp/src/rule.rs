@@ -15,8 +15,8 @@ pub struct Acknowledged {
     pub now: u64,
     /// Segments newly known to have arrived, by cumulative or selective acknowledgement.
     pub delivered: u32,
-    /// Segments by which the growth rules count: those acknowledged cumulatively, or 1 for each
-    /// acknowledgement where the sender does not count bytes (RFC 3465).
+    /// Segments by which the growth rules count: those delivered, or 1 for each acknowledgement
+    /// where the sender does not count bytes (RFC 3465).
     pub counted: f64,
     /// Of the delivered ones, those that arrived marked (accurate feedback only).
     pub marked: u32,

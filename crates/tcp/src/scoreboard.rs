@@ -95,6 +95,13 @@ impl Scoreboard {
         self.arrived_count
     }
 
+    /// Whether any lost segment, sent again or not, has not arrived yet.
+    #[inline]
+    #[must_use]
+    pub fn any_lost(&self) -> bool {
+        self.lost_count > 0
+    }
+
     /// One after the highest segment that has arrived; the first outstanding one if none has.
     #[inline]
     #[must_use]

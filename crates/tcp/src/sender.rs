@@ -75,14 +75,20 @@ pub struct Switches {
     pub limited_transmit: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
+    /// Whether data that is sent again is ECN-capable too.
+    pub ecn_capable_retransmissions: bool,
+    /// Whether a connection whose SYN is lost goes on without ECN.
+    pub ecn_fallback: bool,
     /// Whether a SYN precedes the data.
     pub handshake: bool,
+    /// Retransmissions of the SYN that do not back the timer off.
+    pub linear_handshake_timeouts: u8,
     /// Whether every acknowledgement times a round trip (RFC 7323).
     pub timestamps: bool,
     /// Whether windows grow by the segments acknowledged (RFC 3465) instead of by one for each
     /// acknowledgement.
     pub byte_counting: bool,
-    /// Whether the window falls over a round trip instead of at once (RFC 6937).
+    /// Whether the window falls over a round trip instead of at once (RFC 9937).
     pub proportional_rate_reduction: bool,
     /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
     pub tail_loss_probe: bool,
@@ -314,8 +320,12 @@ impl Sender {
         self.window.congestion = 1.0;
         self.announce_reduction = self.switches.ecn == Ecn::Classic;
         self.last_reduction = Reduction::Timeout;
-        self.round_trip.back_off();
-        self.deadline = now + self.round_trip.timeout();
+        if self.open {
+            self.round_trip.back_off();
+        } else {
+            self.repeat_handshake();
+        }
+        self.deadline = self.round_trip.expiry(now);
         self.timed = None;
         self.repair = None;
         self.release = 0;
@@ -327,6 +337,18 @@ impl Sender {
         }
         if let Some(selective) = &mut self.selective {
             selective.on_timeout(self.unacknowledged, self.highest, go_back);
+        }
+    }
+
+    /// The opening segment will be sent again.
+    fn repeat_handshake(&mut self) {
+        if self.switches.ecn_fallback {
+            self.switches.ecn = Ecn::Off;
+            self.announce_reduction = false;
+        }
+        match self.switches.linear_handshake_timeouts.checked_sub(1) {
+            Some(left) => self.switches.linear_handshake_timeouts = left,
+            None => self.round_trip.back_off(),
         }
     }
 
@@ -342,7 +364,12 @@ impl Sender {
         let base = self.loss_window();
         let reduced = self.reduce_threshold(now, sign, base);
         if !self.rule.governs_window() {
-            self.window.congestion = reduced.max(1.0);
+            // Who counts in segments has whole windows.
+            self.window.congestion = if self.switches.byte_counting {
+                self.window.slow_start_threshold
+            } else {
+                reduced.max(1.0)
+            };
         }
         self.announce_reduction = self.switches.ecn == Ecn::Classic;
     }
@@ -365,11 +392,11 @@ impl Sender {
 
     /// What an acknowledgement of new data tells the window rule.
     #[inline]
-    fn acknowledged(&self, now: u64, delivered: u32, advance: u32, marked: u32) -> Acknowledged {
+    fn acknowledged(&self, now: u64, delivered: u32, marked: u32) -> Acknowledged {
         Acknowledged {
             now,
             delivered,
-            counted: if self.switches.byte_counting { f64::from(advance) } else { 1.0 },
+            counted: if self.switches.byte_counting { f64::from(delivered) } else { 1.0 },
             marked,
             round_trip: self.last_round_trip,
             smoothed_round_trip: self.round_trip.smoothed(),
@@ -384,7 +411,8 @@ impl Sender {
 
     #[inline]
     fn emit(&mut self, sequence: u32, now: u64) -> Segment {
-        if sequence < self.highest {
+        let again = sequence < self.highest;
+        if again {
             self.counters.retransmissions += 1;
         } else {
             self.highest = sequence + 1;
@@ -393,17 +421,19 @@ impl Sender {
             }
         }
         if self.deadline == u64::MAX {
-            self.deadline = now + self.round_trip.timeout();
+            self.deadline = self.round_trip.expiry(now);
         }
         if !self.pristine
             && let Some(selective) = &mut self.selective
         {
-            selective.note_sent(now, sequence, self.next - self.unacknowledged, self.in_recovery);
+            selective.note_sent(now, sequence, self.next - self.unacknowledged);
         }
         if self.switches.pacing {
             self.pace(now);
         }
-        let ecn_capable = self.switches.ecn != Ecn::Off && sequence > 0;
+        let ecn_capable = self.switches.ecn != Ecn::Off
+            && sequence > 0
+            && (self.switches.ecn_capable_retransmissions || !again);
         Segment {
             sequence,
             sent: now,

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-const COMMON_COUNT: usize = 21;
+const COMMON_COUNT: usize = 25;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,10 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             .described("greatest retransmission timeout", "RFC 6298"),
         Parameter::number("clock_tick", "seconds", Some(0.01), 1e-9, 1.0)
             .described("granularity in which round trips are timed", "ns-2.35 (since 2002)"),
+        Parameter::number("timer_tick", "seconds", Some(0.0), 0.0, 1.0).described(
+            "ticks at which the host's timers expire; 0: exactly when due",
+            "Linux: 1/HZ, 1 to 10 ms",
+        ),
         Parameter::switch("timestamps", defaults.timestamps).described(
             "every acknowledgement of new data times a round trip, not only one in each",
             "RFC 7323",
@@ -76,7 +80,7 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             .described("the first two duplicate acknowledgements each release a segment", "RFC 3042"),
         Parameter::switch("proportional_rate_reduction", false).described(
             "selective recoveries: the window falls over one round trip instead of at once",
-            "RFC 6937, RFC 9937",
+            "RFC 9937",
         ),
         Parameter::switch("tail_loss_probe", true).described(
             "recovery by time: the end of a flight is probed before the timer expires",
@@ -91,8 +95,20 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
                 "what acknowledgements tell of marks: that there was one, or how many",
                 "RFC 3168; RFC 9768",
             ),
+        Parameter::switch("ecn_capable_retransmissions", true).described(
+            "data that is sent again is ECN-capable too",
+            "ns-2.35; RFC 3168, section 6.1.5, forbids it",
+        ),
+        Parameter::switch("ecn_fallback", false)
+            .described("a connection whose SYN is lost goes on without ECN", "Linux: tcp_ecn_fallback"),
         Parameter::switch("handshake", true)
             .described("a 40-byte exchange (SYN) precedes the data", "ns-2.35: syn_"),
+        Parameter::number("linear_handshake_timeouts", "1", Some(0.0), 0.0, 200.0)
+            .whole()
+            .described(
+                "times that the SYN is sent again before the timer backs off",
+                "Linux: tcp_syn_linear_timeouts",
+            ),
         Parameter::switch("delayed_acknowledgements", false)
             .described("the receiver acknowledges every second segment", "RFC 5681; ns-2.35 has false"),
         Parameter::number("acknowledgement_delay", "seconds", Some(0.1), 1e-6, 0.5)

@@ -2,33 +2,55 @@
 //!
 //! Source: RFC 5681, section 3.1. In slow start each acknowledgement adds a segment; in congestion
 //! avoidance the acknowledgements of one window together do. A sign of congestion halves.
+//!
+//! Two ways of counting are in use, and differ where windows are small: by acknowledgements, each of
+//! which adds its share of a segment (ns-2), and by segments acknowledged, a window of which adds a
+//! whole one (RFC 3465, Linux).
+
+use vermilion_parameters::Settings;
 
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
 /// See the module's head.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Additive;
+pub struct Additive {
+    /// Whether the window grows by whole segments.
+    by_segments: bool,
+    /// Segments acknowledged that have not made the window grow yet.
+    credit: f64,
+}
+
+impl Additive {
+    /// A rule that counts as the parameter `byte_counting` says.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        Self { by_segments: settings.switch("byte_counting"), credit: 0.0 }
+    }
+
+    fn grow_by_segments(&mut self, counted: f64, window: &mut Window) {
+        self.credit += window.slow_start(counted);
+        if self.credit >= window.congestion && !window.in_slow_start() {
+            self.credit -= window.congestion;
+            window.congestion += 1.0;
+        }
+    }
+}
 
 impl WindowRule for Additive {
     #[inline]
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
-        if window.in_slow_start() {
-            if event.counted <= 1.0 {
-                window.congestion += 1.0;
-                return;
-            }
-            let left = window.slow_start(event.counted);
-            if left <= 0.0 {
-                return;
-            }
-            window.congestion += left / window.congestion;
+        if self.by_segments {
+            self.grow_by_segments(event.counted, window);
+        } else if window.in_slow_start() {
+            window.congestion += 1.0;
         } else {
-            window.congestion += event.counted / window.congestion;
+            window.congestion += 1.0 / window.congestion;
         }
     }
 
     fn reduced(&mut self, _now: u64, _sign: Congestion, base: f64, _window: &Window) -> f64 {
+        self.credit = 0.0;
         base / 2.0
     }
 }
@@ -38,29 +60,35 @@ mod tests {
     use super::*;
     use crate::rule::tests::{acknowledged, window};
 
-    fn grown(from: f64, threshold: f64, acknowledgements: usize) -> f64 {
+    const BY_ACKNOWLEDGEMENTS: Additive = Additive { by_segments: false, credit: 0.0 };
+    const BY_SEGMENTS: Additive = Additive { by_segments: true, credit: 0.0 };
+
+    fn grown(mut rule: Additive, from: f64, threshold: f64, acknowledgements: &[u32]) -> f64 {
         let mut window = window(from, threshold);
-        for _ in 0..acknowledgements {
-            Additive.grow(&acknowledged(1), &mut window);
+        for &segments in acknowledgements {
+            rule.grow(&acknowledged(segments), &mut window);
         }
         window.congestion
     }
 
     #[test]
     fn slow_start_doubles_the_window_in_one_round_trip() {
-        assert_eq!(grown(8.0, 100.0, 8), 16.0);
+        assert_eq!(grown(BY_ACKNOWLEDGEMENTS, 8.0, 100.0, &[1; 8]), 16.0);
+        assert_eq!(grown(BY_SEGMENTS, 8.0, 100.0, &[2; 4]), 16.0);
     }
 
     #[test]
     fn congestion_avoidance_adds_one_segment_in_one_round_trip() {
-        let grown = grown(20.0, 2.0, 20);
-        assert!((20.95..=21.0).contains(&grown), "{grown}");
+        let grown_by_shares = grown(BY_ACKNOWLEDGEMENTS, 20.0, 2.0, &[1; 20]);
+        assert!((20.95..=21.0).contains(&grown_by_shares), "{grown_by_shares}");
+        assert_eq!(grown(BY_SEGMENTS, 20.0, 2.0, &[2; 9]), 20.0);
+        assert_eq!(grown(BY_SEGMENTS, 20.0, 2.0, &[2; 10]), 21.0);
     }
 
     #[test]
     fn an_acknowledgement_of_several_segments_stops_slow_start_at_the_threshold() {
-        let mut window = window(8.0, 10.0);
-        Additive.grow(&acknowledged(4), &mut window);
-        assert_eq!(window.congestion, 10.2);
+        // 2 of 4 reach the threshold; the other 2 and 8 more are a window of 10.
+        assert_eq!(grown(BY_SEGMENTS, 8.0, 10.0, &[4]), 10.0);
+        assert_eq!(grown(BY_SEGMENTS, 8.0, 10.0, &[4, 4, 4]), 11.0);
     }
 }

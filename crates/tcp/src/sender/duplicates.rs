@@ -95,23 +95,23 @@ impl Sender {
         self.next = self.next.max(acknowledged);
         self.time_round_trip(now, answer, marked > 0);
         self.deadline = if acknowledged < self.highest || self.next < self.available {
-            now + self.round_trip.timeout()
+            self.round_trip.expiry(now)
         } else {
             u64::MAX
         };
-        self.grow_or_open(now, newly, newly, marked);
+        self.grow_or_open(now, newly, marked);
         self.allowance = u32::MAX;
     }
 
     /// The window grows, unless marks have just been answered; the opening segment's
     /// acknowledgement makes it the initial one.
     #[inline]
-    pub(super) fn grow_or_open(&mut self, now: u64, delivered: u32, newly: u32, marked: u32) {
+    pub(super) fn grow_or_open(&mut self, now: u64, delivered: u32, marked: u32) {
         if !self.open {
             self.open = true;
             self.window.congestion = self.initial_window;
         } else if marked == 0 || self.rule.answers_marks() {
-            let event = self.acknowledged(now, delivered, newly, marked);
+            let event = self.acknowledged(now, delivered, marked);
             self.rule.grow(&event, &mut self.window);
         }
     }
@@ -122,7 +122,7 @@ impl Sender {
         let newly = acknowledged - self.unacknowledged;
         if !self.partial_seen {
             self.partial_seen = true;
-            self.deadline = now + self.round_trip.timeout();
+            self.deadline = self.round_trip.expiry(now);
         }
         // Deflate by what was acknowledged, less the one retransmission that leaves now.
         if self.inflation > newly {
@@ -191,7 +191,7 @@ impl Sender {
             return;
         }
         self.timed = None;
-        self.deadline = now + self.round_trip.timeout();
+        self.deadline = self.round_trip.expiry(now);
         if self.recovery == Recovery::Tahoe {
             self.window.congestion = 1.0;
             self.next = self.unacknowledged;

@@ -1,8 +1,8 @@
 //! The sender's answer to marks.
 
 use super::{Ecn, Reduction, Sender};
-use crate::Acknowledgement;
 use crate::rule::{Congestion, WindowRule};
+use crate::{Acknowledgement, Recovery};
 
 impl Sender {
     /// Segments newly known to have arrived marked, or 1 where the classic echo says that some did.
@@ -43,6 +43,10 @@ impl Sender {
         } else {
             self.marked_at_one = false;
         }
+        let old = self.window.congestion;
         self.reduce(now, Congestion::Mark);
+        if self.recovery != Recovery::Sack1 {
+            self.spread_reduction(old);
+        }
     }
 }

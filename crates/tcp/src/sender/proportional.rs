@@ -1,13 +1,13 @@
 //! Proportional rate reduction: the window falls to the threshold over one round trip.
 //!
-//! Source: RFC 6937 with the slow-start reduction bound, used only when an acknowledgement makes
-//! progress without new losses, and packet conservation otherwise (RFC 9937 and Linux's
-//! `tcp_cwnd_reduction`). At the end of recovery the window is the threshold.
+//! Source: RFC 9937, as in Linux's `tcp_cwnd_reduction`: above the threshold in proportion to what
+//! is delivered; below it as much as is delivered, and one more if an acknowledgement makes
+//! progress without new losses. At the end of recovery the window is the threshold.
 
 /// One episode of reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct ProportionalReduction {
-    /// Segments outstanding when it began.
+    /// The window when it began.
     base: f64,
     /// Segments delivered since.
     delivered: u32,
@@ -16,7 +16,7 @@ pub struct ProportionalReduction {
 }
 
 impl ProportionalReduction {
-    /// An episode that begins with `base` segments outstanding.
+    /// An episode that begins with a window of `base` segments.
     pub fn new(base: f64) -> Self {
         Self { base: base.max(1.0), delivered: 0, sent: 0 }
     }
@@ -40,9 +40,9 @@ impl ProportionalReduction {
             let share = (f64::from(self.delivered) * threshold / self.base).ceil();
             share - f64::from(self.sent)
         } else {
-            let conserving = (f64::from(self.delivered) - f64::from(self.sent)).max(0.0);
-            let bound =
-                if progress { conserving.max(f64::from(delivered)) + 1.0 } else { conserving };
+            let owed = f64::from(self.delivered) - f64::from(self.sent);
+            let conserving = owed.max(f64::from(delivered));
+            let bound = if progress { conserving + 1.0 } else { conserving };
             bound.min(threshold - f64::from(in_network))
         };
         // The retransmission that begins an episode is always sent.
@@ -75,11 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn below_the_threshold_no_more_is_sent_than_was_delivered_unless_there_is_progress() {
+    fn below_the_threshold_as_much_is_sent_as_was_delivered_and_one_more_with_progress() {
         let mut reduction = ProportionalReduction::new(20.0);
         reduction.note_sent();
-        assert_eq!(reduction.window(3, 10.0, 1, false), 3.0);
-        assert_eq!(reduction.window(3, 10.0, 1, true), 5.0); // one delivered, and one more
+        reduction.note_sent();
+        // One delivered and two sent: still as much as this acknowledgement delivers.
+        assert_eq!(reduction.window(3, 10.0, 1, false), 4.0);
+        assert_eq!(reduction.window(3, 10.0, 1, true), 5.0);
         assert_eq!(reduction.window(9, 10.0, 8, true), 10.0); // never beyond the threshold
     }
 }

@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 
+use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sent::SentSegments;
 
@@ -19,6 +20,9 @@ const LONGEST_ACKNOWLEDGEMENT_DELAY: u64 = 200_000_000;
 
 /// Least time before a probe, in nanoseconds.
 const SHORTEST_PROBE_TIME: u64 = 10_000_000;
+
+/// Ticks that are added where timers move in ticks (Linux: TCP_TIMEOUT_MIN).
+const SPARE_TICKS: u64 = 2;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -90,6 +94,7 @@ impl Rack {
         now: u64,
         board: &mut Scoreboard,
         sent: &SentSegments,
+        clock: &RoundTripEstimator,
         repairing: bool,
     ) -> u32 {
         let window = if repairing || board.arrived() >= DUPLICATES_FOR_LOSS {
@@ -109,7 +114,7 @@ impl Rack {
                 }
                 let due = time + self.round_trip + window;
                 if due > now {
-                    self.reordering_deadline = due;
+                    self.reordering_deadline = clock.after(now, due - now, SPARE_TICKS);
                     break;
                 }
                 board.mark_lost(sequence);
@@ -136,11 +141,15 @@ impl Rack {
         smoothed: Option<u64>,
         outstanding: u32,
         retransmission: u64,
+        clock: &RoundTripEstimator,
     ) {
         self.probe_deadline = u64::MAX;
         let Some(smoothed) = smoothed.filter(|_| self.probing && !self.probed) else { return };
-        let extra = if outstanding == 1 { LONGEST_ACKNOWLEDGEMENT_DELAY } else { 0 };
-        let due = now + (2 * smoothed).max(SHORTEST_PROBE_TIME) + extra;
+        let due = if outstanding == 1 {
+            clock.after(now, 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY, 0)
+        } else {
+            clock.after(now, (2 * smoothed).max(SHORTEST_PROBE_TIME), SPARE_TICKS)
+        };
         if due < retransmission {
             self.probe_deadline = due;
         }

@@ -79,7 +79,7 @@ impl Sender {
             selective.board.acknowledge(acknowledged);
             self.round_trip.end_back_off();
             self.time_round_trip(now, answer, marked > 0);
-            self.deadline = now + self.round_trip.timeout();
+            self.deadline = self.round_trip.expiry(now);
         }
         let Some(selective) = &mut self.selective else { return };
         if selective.after_timeout || self.highest == self.unacknowledged {
@@ -109,7 +109,7 @@ impl Sender {
         }
         self.last_reduction = Reduction::Loss;
         self.timed = None;
-        self.deadline = now + self.round_trip.timeout();
+        self.deadline = self.round_trip.expiry(now);
         self.in_recovery = true;
         self.repair = Some(self.unacknowledged);
         if let Some(selective) = &mut self.selective {

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 6675 (a segment with three arrivals beyond it is lost; as many segments may be in
 //! the network as the window says; lost ones go first, then new ones, then any that have not been
-//! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 6937
+//! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 9937
 //! (`proportional.rs`). After a timeout everything that has not been reported is lost and is sent
 //! again in slow start; reports stay valid (receivers here never renege).
 //!
@@ -16,7 +16,7 @@ use crate::delivery_rate::DeliveryRate;
 use crate::rule::{Congestion, WindowRule};
 use crate::scoreboard::Scoreboard;
 use crate::sent::{Sent, SentSegments};
-use crate::{Acknowledgement, Recovery};
+use crate::{Acknowledgement, Recovery, RoundTripEstimator};
 
 /// What a sender that reads selective acknowledgements keeps besides.
 #[derive(Clone, Debug)]
@@ -92,8 +92,8 @@ impl Selective {
 
     /// A segment leaves while `outstanding` are not acknowledged, it included.
     #[inline]
-    pub(super) fn note_sent(&mut self, now: u64, sequence: u32, outstanding: u32, repairing: bool) {
-        if repairing && let Some(reduction) = &mut self.reduction {
+    pub(super) fn note_sent(&mut self, now: u64, sequence: u32, outstanding: u32) {
+        if let Some(reduction) = &mut self.reduction {
             reduction.note_sent();
         }
         if self.rack.is_none() && self.rate.is_none() {
@@ -153,9 +153,9 @@ impl Selective {
     }
 
     /// Marks segments as lost. How many.
-    fn find_losses(&mut self, now: u64, in_recovery: bool) -> u32 {
+    fn find_losses(&mut self, now: u64, clock: &RoundTripEstimator, repairing: bool) -> u32 {
         let lost = match &mut self.rack {
-            Some(rack) => rack.find_losses(now, &mut self.board, &self.sent, in_recovery),
+            Some(rack) => rack.find_losses(now, &mut self.board, &self.sent, clock, repairing),
             None => self.board.judge_by_arrivals(),
         };
         if lost > 0
@@ -252,7 +252,7 @@ impl Sender {
             self.unacknowledged = acknowledged;
             self.time_round_trip(now, answer, marked > 0);
             self.deadline = if acknowledged < self.highest || self.next < self.available {
-                now + self.round_trip.timeout()
+                self.round_trip.expiry(now)
             } else {
                 u64::MAX
             };
@@ -263,17 +263,18 @@ impl Sender {
         }
         if acknowledged >= self.recover {
             selective.after_timeout = false;
-            if self.in_recovery {
-                self.in_recovery = false;
-                if selective.reduction.take().is_some() && !self.rule.governs_window() {
-                    self.window.congestion = self.window.slow_start_threshold;
-                }
+            // A reduction for marks lasts until something sent after it is acknowledged.
+            let over = self.in_recovery || acknowledged > self.recover;
+            self.in_recovery = false;
+            if over && selective.reduction.take().is_some() {
+                self.window.congestion = self.window.slow_start_threshold;
             }
         }
         let mut lost = 0;
         if !selective.board.is_clean() {
-            lost = selective.find_losses(now, self.in_recovery || selective.after_timeout);
-            if lost > 0 && !self.in_recovery && !selective.after_timeout {
+            let repairing = self.in_recovery || selective.after_timeout;
+            lost = selective.find_losses(now, &self.round_trip, repairing);
+            if selective.board.any_lost() && !repairing {
                 self.begin_recovery(now);
             }
         }
@@ -288,6 +289,7 @@ impl Sender {
             && self.selective.as_ref().is_some_and(|selective| {
                 selective.board.is_clean()
                     && !selective.after_timeout
+                    && !selective.proportional
                     && selective.rack.is_none()
                     && selective.rate.is_none()
             })
@@ -296,16 +298,15 @@ impl Sender {
     /// Losses have been noticed in a window that was whole: reduce it, and repair them.
     pub(super) fn begin_recovery(&mut self, now: u64) {
         let Some(selective) = &mut self.selective else { return };
-        let before = f64::from(self.highest - self.unacknowledged);
-        selective.must_repair = true;
         selective.rescued = false;
         selective.tried = 0;
         self.in_recovery = true;
         self.timed = None;
-        self.deadline = now + self.round_trip.timeout();
+        self.deadline = self.round_trip.expiry(now);
         // Marks have reduced this window already, or losses have: then only repair.
         if self.unacknowledged < self.recover && self.last_reduction == Reduction::Mark {
             self.last_reduction = Reduction::Loss;
+            selective.must_repair = true;
             return;
         }
         let old = self.window.congestion;
@@ -313,8 +314,17 @@ impl Sender {
         self.last_reduction = Reduction::Loss;
         self.recover = self.highest;
         let Some(selective) = &mut self.selective else { return };
-        if selective.proportional && !self.rule.governs_window() {
-            selective.reduction = Some(ProportionalReduction::new(before));
+        selective.must_repair = true;
+        self.spread_reduction(old);
+    }
+
+    /// Lets the window fall from `old` to the threshold over a round trip, if so told.
+    pub(super) fn spread_reduction(&mut self, old: f64) {
+        if let Some(selective) = &mut self.selective
+            && selective.proportional
+            && !self.rule.governs_window()
+        {
+            selective.reduction = Some(ProportionalReduction::new(old));
             self.window.congestion = old;
         }
     }
@@ -324,11 +334,9 @@ impl Sender {
     fn set_window(&mut self, now: u64, delivered: u32, newly: u32, marked: u32, lost: u32) {
         let in_recovery = self.in_recovery;
         if !self.rule.governs_window() {
-            if in_recovery {
-                self.reduce_proportionally(delivered, newly, lost);
-            }
-            if newly > 0 && (!in_recovery || self.rule.answers_marks()) {
-                self.grow_or_open_selectively(now, delivered, newly, marked);
+            let reducing = self.reduce_proportionally(delivered, newly, lost);
+            if newly > 0 && (!(in_recovery || reducing) || self.rule.answers_marks()) {
+                self.grow_or_open_selectively(now, delivered, marked);
             }
             return;
         }
@@ -344,33 +352,36 @@ impl Sender {
             self.open = true;
             self.window.congestion = self.initial_window;
         }
-        let mut event = self.acknowledged(now, delivered, newly, marked);
+        let mut event = self.acknowledged(now, delivered, marked);
         (event.rate, event.lost, event.in_recovery) = (rate, lost, in_recovery);
         event.in_network = in_network;
         self.rule.grow(&event, &mut self.window);
     }
 
-    fn grow_or_open_selectively(&mut self, now: u64, delivered: u32, newly: u32, marked: u32) {
+    fn grow_or_open_selectively(&mut self, now: u64, delivered: u32, marked: u32) {
         let in_recovery = self.in_recovery;
         if !self.open || !in_recovery {
-            self.grow_or_open(now, delivered, newly, marked);
+            self.grow_or_open(now, delivered, marked);
             return;
         }
-        let mut event = self.acknowledged(now, delivered, newly, marked);
+        let mut event = self.acknowledged(now, delivered, marked);
         event.in_recovery = true;
         self.rule.grow(&event, &mut self.window);
     }
 
-    fn reduce_proportionally(&mut self, delivered: u32, newly: u32, lost: u32) {
+    /// Whether the window is falling over a round trip; then it falls.
+    fn reduce_proportionally(&mut self, delivered: u32, newly: u32, lost: u32) -> bool {
         let outstanding = self.next - self.unacknowledged;
         let threshold = self.window.slow_start_threshold;
-        let Some(selective) = &mut self.selective else { return };
+        let Some(selective) = &mut self.selective else { return false };
         let in_network = selective.board.in_network(outstanding);
-        if let Some(reduction) = &mut selective.reduction {
+        let Some(reduction) = &mut selective.reduction else { return false };
+        if delivered > 0 {
             let progress = newly > 0 && lost == 0;
             self.window.congestion =
                 reduction.window(in_network, threshold, delivered, progress).max(1.0);
         }
+        true
     }
 
     /// Arms the tail loss probe (RFC 8985, section 7.2) if one is wanted.
@@ -382,7 +393,7 @@ impl Sender {
         let idle = outstanding == 0 || repairing || selective.after_timeout;
         let smoothed =
             if idle || selective.board.arrived() > 0 { None } else { self.round_trip.smoothed() };
-        rack.plan_probe(now, smoothed, outstanding, self.deadline);
+        rack.plan_probe(now, smoothed, outstanding, self.deadline, &self.round_trip);
     }
 
     /// Something other than the retransmission timer was due: pacing, a probe, or losses whose
@@ -394,7 +405,7 @@ impl Sender {
             self.send_probe(now);
         } else if rack.take_reordering_timer(now) {
             let repairing = self.in_recovery || selective.after_timeout;
-            let lost = selective.find_losses(now, repairing);
+            let lost = selective.find_losses(now, &self.round_trip, repairing);
             if lost > 0 && !repairing {
                 self.begin_recovery(now);
             }
@@ -412,6 +423,6 @@ impl Sender {
             self.repair = Some(self.highest - 1);
             selective.board.note_sent_again(self.highest - 1);
         }
-        self.deadline = now + self.round_trip.timeout();
+        self.deadline = self.round_trip.expiry(now);
     }
 }

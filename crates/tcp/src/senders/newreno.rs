@@ -20,6 +20,6 @@ pub static NEWRENO: Named = Named {
         ordered: &[("minimum_timeout", "maximum_timeout")],
     },
     recovery: Some(Recovery::NewReno),
-    rule: |_| Additive.into(),
+    rule: |settings| Additive::new(settings).into(),
     scalable: false,
 };

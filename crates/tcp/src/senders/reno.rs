@@ -20,6 +20,6 @@ pub static RENO: Named = Named {
         ordered: &[("minimum_timeout", "maximum_timeout")],
     },
     recovery: Some(Recovery::Reno),
-    rule: |_| Additive.into(),
+    rule: |settings| Additive::new(settings).into(),
     scalable: false,
 };

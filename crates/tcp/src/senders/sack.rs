@@ -16,10 +16,10 @@ pub static SACK: Named = Named {
         title: "SACK",
         summary: "Recovery by selective acknowledgements: all losses of a window in one round trip",
         source: "RFC 6675, RFC 2018",
-        parameters: &join::<21, 1, 22>(common(PLAIN), RECOVERY),
+        parameters: &join::<25, 1, 26>(common(PLAIN), RECOVERY),
         ordered: &[("minimum_timeout", "maximum_timeout")],
     },
     recovery: None,
-    rule: |_| Additive.into(),
+    rule: |settings| Additive::new(settings).into(),
     scalable: false,
 };

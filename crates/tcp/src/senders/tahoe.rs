@@ -20,6 +20,6 @@ pub static TAHOE: Named = Named {
         ordered: &[("minimum_timeout", "maximum_timeout")],
     },
     recovery: Some(Recovery::Tahoe),
-    rule: |_| Additive.into(),
+    rule: |settings| Additive::new(settings).into(),
     scalable: false,
 };
