@@ -15,17 +15,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vermilion.report import ComparisonReport, compare
     from vermilion.scenario import Scenario, ScenarioError, load_scenario, parse_scenario
-    from vermilion.simulate import Result, run, run_many
+    from vermilion.simulate import Result, frames, run, run_many
     from vermilion.tuning.tune import tune
 
     __version__: str
 
 __all__ = [
+    "ComparisonReport",
     "Result",
     "Scenario",
     "ScenarioError",
     "__version__",
+    "compare",
+    "frames",
     "load_scenario",
     "parse_scenario",
     "run",
@@ -34,10 +38,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ComparisonReport": ("vermilion.report", "ComparisonReport"),
     "Result": ("vermilion.simulate", "Result"),
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
     "__version__": ("vermilion._core", "VERSION"),
+    "compare": ("vermilion.report", "compare"),
+    "frames": ("vermilion.simulate", "frames"),
     "load_scenario": ("vermilion.scenario", "load_scenario"),
     "parse_scenario": ("vermilion.scenario", "parse_scenario"),
     "run": ("vermilion.simulate", "run"),

@@ -44,8 +44,12 @@ def check(scenario: str) -> None:
         ParameterError: The first field that cannot be used.
     """
 
-def run(scenario: str, seed: int) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
+def run(
+    scenario: str, seed: int, distributions: bool = False
+) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
     """Run a core scenario to its end.
+
+    With ``distributions`` the metrics of links include the distribution of waiting times.
 
     Returns:
         The metrics as JSON, and for each link its time series (empty without a probe interval).
@@ -57,6 +61,7 @@ def run_many(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
     deadline_s: float | None = None,
+    distributions: bool = False,
 ) -> list[str | None]:
     """Run pairs of (number of a scenario, seed) on all cores, or on ``threads`` threads.
 
@@ -68,7 +73,7 @@ def run_many(
 class Simulation:
     """A network that is advanced step by step."""
 
-    def __new__(cls, scenario: str, seed: int) -> Simulation: ...
+    def __new__(cls, scenario: str, seed: int, distributions: bool = False) -> Simulation: ...
     @property
     def now_ns(self) -> int:
         """Simulated time in nanoseconds."""

@@ -59,7 +59,7 @@ def test_different_phases_are_not_compared():
     early = load_scenario("varying-load", SHORT)
     late = early.with_values({"flows.late.start": (5.0, 5.5)})
     outcome = compare({"early": early, "late": late}, [1, 2])
-    assert not outcome.phases_agree("bottleneck")
+    assert not outcome.phases_agree
     [window] = outcome.windows("bottleneck")
     assert (window["start_s"], window["end_s"]) == (2.0, 8.0)
     assert outcome.difference(1, "bottleneck", 0, "utilization") is not None

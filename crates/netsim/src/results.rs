@@ -109,6 +109,40 @@ pub struct LinkMetrics {
     /// Waiting times in milliseconds, over packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sojourn_ms: Option<Summary>,
+    /// Their whole distribution, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sojourn_distribution_ms: Option<Quantiles>,
+}
+
+/// A distribution as its quantiles, fine enough to be drawn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// Percent of the weight, ascending from 0 (the minimum) to 100 (the maximum).
+    pub percent: Vec<f64>,
+    /// For each the smallest value that so much of the weight does not exceed.
+    pub value: Vec<f64>,
+}
+
+impl Quantiles {
+    /// Quantiles of a distribution whose whole numbers count `unit`s; `None` if it is empty.
+    ///
+    /// One for each percent, and some more in the tails.
+    pub fn of(distribution: &Distribution, unit: f64) -> Option<Self> {
+        let percent: Vec<f64> = [0.0, 0.1, 0.5]
+            .into_iter()
+            .chain((1..100).map(f64::from))
+            .chain([99.5, 99.9, 99.99, 100.0])
+            .collect();
+        let value = percent
+            .iter()
+            .map(|percent| match *percent {
+                // The middle of the last bucket may be below the largest value in it.
+                100.0 => Some(distribution.maximum()? as f64 * unit),
+                percent => Some(distribution.quantile(percent / 100.0)? * unit),
+            })
+            .collect::<Option<_>>()?;
+        Some(Self { percent, value })
+    }
 }
 
 /// Summary of a distribution.
@@ -172,6 +206,7 @@ impl LinkMetrics {
                 LinkWindow::average_in_packets(1.0),
             ),
             sojourn_ms: Summary::of(&window.sojourn, 1e-6),
+            sojourn_distribution_ms: None,
         }
     }
 }
@@ -271,5 +306,32 @@ impl GroupMetrics {
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
             each: if each { flows } else { Vec::new() },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quantiles_of_the_first_hundred_numbers_are_those_numbers() {
+        let mut distribution = Distribution::default();
+        (1..=100).for_each(|value| distribution.count(value));
+        let quantiles = Quantiles::of(&distribution, 0.5).unwrap();
+        assert_eq!(quantiles.percent.len(), quantiles.value.len());
+        assert!(quantiles.percent.is_sorted());
+        for (percent, value) in quantiles.percent.iter().zip(&quantiles.value) {
+            assert_eq!(*value, 0.5 * percent.ceil().max(1.0), "{percent} %");
+        }
+    }
+
+    #[test]
+    fn the_last_quantile_is_the_exact_maximum() {
+        let mut distribution = Distribution::default();
+        distribution.count(1_000_003);
+        distribution.count(1);
+        let quantiles = Quantiles::of(&distribution, 1.0).unwrap();
+        assert_eq!(quantiles.value.last(), Some(&1_000_003.0));
+        assert_eq!(Quantiles::of(&Distribution::default(), 1.0), None);
     }
 }

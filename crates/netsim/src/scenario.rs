@@ -30,6 +30,9 @@ pub struct Scenario {
     /// Interval of the time series in nanoseconds; none are kept without it.
     #[serde(default)]
     pub probe_interval_ns: Option<u64>,
+    /// Whether results have the distribution of waiting times, which makes them longer.
+    #[serde(default)]
+    pub distributions: bool,
     /// The links.
     pub links: Vec<Link>,
     /// The groups of flows.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use vermilion_netsim::Simulation;
 use vermilion_netsim::batch::{Batch, Job};
+use vermilion_netsim::{Scenario, Simulation};
 
 use crate::convert;
 use crate::errors::refused;
@@ -24,12 +24,15 @@ pub fn check(scenario: &str) -> PyResult<()> {
 
 /// Runs a scenario to its end.
 #[pyfunction]
+#[pyo3(signature = (scenario, seed, distributions=false))]
 pub fn run<'py>(
     python: Python<'py>,
     scenario: &str,
     seed: u64,
+    distributions: bool,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let mut simulation = Simulation::new(convert::scenario(scenario)?, seed).map_err(refused)?;
+    let scenario = Scenario { distributions, ..convert::scenario(scenario)? };
+    let mut simulation = Simulation::new(scenario, seed).map_err(refused)?;
     advance(python, &mut simulation, u64::MAX)?;
     let results = simulation.results(true);
     convert::outcome(python, &results, &simulation)
@@ -69,7 +72,7 @@ pub fn advance(python: Python<'_>, simulation: &mut Simulation, until: u64) -> P
 
 /// Runs many scenarios and seeds on many threads.
 #[pyfunction]
-#[pyo3(signature = (scenarios, jobs, threads=None, progress=None, deadline_s=None))]
+#[pyo3(signature = (scenarios, jobs, threads=None, progress=None, deadline_s=None, distributions=false))]
 pub fn run_many(
     python: Python<'_>,
     scenarios: Vec<String>,
@@ -77,14 +80,17 @@ pub fn run_many(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
     deadline_s: Option<f64>,
+    distributions: bool,
 ) -> PyResult<Vec<Option<String>>> {
     let begun = Instant::now();
     let deadline = deadline_s
         .map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)))
         .transpose()
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    let scenarios =
-        scenarios.iter().map(|text| convert::scenario(text)).collect::<PyResult<Vec<_>>>()?;
+    let scenarios = scenarios
+        .iter()
+        .map(|text| Ok(Scenario { distributions, ..convert::scenario(text)? }))
+        .collect::<PyResult<Vec<_>>>()?;
     let batch = Batch::new(&scenarios, &jobs).map_err(refused)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or(cores).clamp(1, jobs.len().max(1));

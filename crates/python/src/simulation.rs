@@ -32,9 +32,10 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(scenario: &str, seed: u64) -> PyResult<Self> {
-        let mut inner = vermilion_netsim::Simulation::new(convert::scenario(scenario)?, seed)
-            .map_err(refused)?;
+    #[pyo3(signature = (scenario, seed, distributions=false))]
+    fn new(scenario: &str, seed: u64, distributions: bool) -> PyResult<Self> {
+        let scenario = vermilion_netsim::Scenario { distributions, ..convert::scenario(scenario)? };
+        let mut inner = vermilion_netsim::Simulation::new(scenario, seed).map_err(refused)?;
         inner.watch_round_trips();
         Ok(Self { inner })
     }

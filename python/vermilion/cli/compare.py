@@ -1,12 +1,14 @@
 """``vermilion compare``: disciplines and settings side by side, over many seeds."""
 
 import json
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.output import STANDARD_OUTPUT, note, output_file
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
 from vermilion.cli.progress import ProgressBar
 
 
@@ -19,7 +21,8 @@ def compare(
             "--discipline",
             metavar="NAME",
             help="A queue discipline to compare; repeat it for each. Parameters that the "
-            "scenario sets are carried over where the discipline has them too.",
+            "scenario sets are carried over where the discipline has them too; parameters of its "
+            "own follow a colon: codel:target='10 ms',interval='50 ms'.",
             show_default=False,
         ),
     ] = None,
@@ -37,6 +40,33 @@ def compare(
     first_seed: options.FirstSeed = 1,
     threads: options.Threads = None,
     target: options.Json = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw delay against goodput and the distribution of the queueing delay: .svg, "
+            ".png, or a page with the tables, .html.",
+            show_default=False,
+        ),
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The link that is drawn (default: that of the objective, or the first).",
+            show_default=False,
+        ),
+    ] = None,
+    phase: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Draw this phase only; 0 is the whole run (default: each phase, if there are at "
+            "most six).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Compare disciplines and settings over many seeds.
 
@@ -45,26 +75,49 @@ def compare(
     The first variant is the reference. Where a variant differs from it significantly (the
     95 % interval of the differences, seed by seed, excludes zero), its figure has a star.
     """
-    from vermilion.cli.variants import make_variants, objective_measure
-    from vermilion.simulate import comparison
+    from vermilion.report import comparison
+    from vermilion.simulate.variants import make_variants
 
-    variants, reports = make_variants(scenario, disciplines or [], overrides or [])
-    for report in reports:
-        note(report)
+    if figure is None and (link is not None or phase is not None):
+        message = "--link and --phase choose what --figure FILE draws"
+        raise UserError(message)
+    kind = "" if figure is None else _format_of(figure)
     chosen = range(first_seed, first_seed + seeds)
-    with output_file("--json", target or STANDARD_OUTPUT) as file:
+    variants, notes = make_variants(scenario, disciplines or (), overrides or ())
+    for remark in notes:
+        note(remark)
+    if link is not None:
+        comparison.check_link(next(iter(variants.values())), link)
+    with ExitStack() as outputs:
+        json_file = target and outputs.enter_context(output_file("--json", target))
+        drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
         with ProgressBar("simulating", len(variants) * seeds) as bar:
-            outcome = comparison.compare(
+            outcome = comparison.compare_variants(
                 variants,
                 chosen,
-                measures=objective_measure(variants),
+                notes=notes,
+                command=comparison.command_to_repeat(
+                    scenario, disciplines or (), overrides or (), chosen
+                ),
                 threads=threads,
                 progress=bar.callback,
             )
-        if target is not None:
-            document = {**outcome.to_dict(), "notes": reports}
-            file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+        if json_file:
+            document = {**outcome.to_dict(), "notes": notes}
+            json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+        if drawing:
+            drawing.write(outcome.rendered(kind, link, phase))
     if target != STANDARD_OUTPUT:
         from vermilion.cli.compare_tables import print_comparison
 
         print_comparison(outcome)
+
+
+def _format_of(figure: str) -> str:
+    from vermilion.report.comparison import figure_format
+
+    try:
+        return figure_format(figure)
+    except ValueError as error:
+        message = f"--figure: {error}"
+        raise UserError(message) from None

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from vermilion.simulate.tables import Section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a grid.
-
-    Attributes:
-        title: its first line.
-        rows: a label and a cell for each column, for each further line.
-    """
-
-    title: str
-    rows: Sequence[tuple[str, Sequence[str]]]
+__all__ = ["Section", "grid"]
 
 
 def grid(headings: Sequence[str], sections: Sequence[Section]) -> Table:

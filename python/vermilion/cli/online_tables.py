@@ -28,5 +28,6 @@ def print_outcome(runs: Sequence[OnlineRun]) -> None:
                 tuple(run.tuned for run in runs),
             ),
             measures={objective.name: objective.value},
+            scenarios=(first.scenario, first.scenario),
         )
     )

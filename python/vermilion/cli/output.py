@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 from vermilion.cli.entry import UserError
+from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,27 +37,36 @@ def output_file(option: str, target: str) -> Iterator[TextIO]:
     if target == STANDARD_OUTPUT:
         yield sys.stdout
         return
-    path = Path(target)
-    try:
-        if path.is_dir():
-            message = f'{option}: "{target}" is a directory; expected a file name'
-            raise UserError(message)
-        special = path.exists() and not path.is_file()
-        # A device or a pipe cannot be replaced by a complete file; it is written as it is.
-        file = path.open("w", encoding="utf-8") if special else _beside(path)
-    except (OSError, ValueError) as error:
-        raise _unwritable(option, target, error) from None
-    try:
+    with _complete(option, target), whole_file(Path(target)) as file:
         yield file
-        file.close()
-        if not special:
-            Path(file.name).replace(path)
+
+
+@contextmanager
+def binary_output_file(option: str, target: str) -> Iterator[BinaryIO]:
+    """As :func:`output_file`, for bytes.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    if target == STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        return
+    with _complete(option, target), whole_file(Path(target), binary=True) as file:
+        yield file
+
+
+@contextmanager
+def _complete(option: str, target: str) -> Iterator[None]:
+    """Says in the user's words why a file cannot be written."""
+    if "\0" not in target and Path(target).is_dir():
+        message = f'{option}: "{target}" is a directory; expected a file name'
+        raise UserError(message)
+    try:
+        yield
     except OSError as error:
-        _discard(file, special=special)
-        raise _unwritable(option, target, error) from None
-    except BaseException:
-        _discard(file, special=special)
-        raise
+        reason = error.strerror or error
+        message = f'{option}: "{target}" cannot be written ({reason})'
+        raise UserError(message) from None
 
 
 def check_outputs(**targets: str | None) -> None:
@@ -85,25 +93,3 @@ def console() -> Console:
 def note(message: str) -> None:
     """A remark beside the results, which stay alone on standard output."""
     sys.stderr.write(f"note: {message}\n")
-
-
-def _beside(path: Path) -> TextIO:
-    file = NamedTemporaryFile(  # noqa: SIM115 - closed by the caller
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    )
-    # Temporary files are private; results have the permissions of any other file.
-    mask = os.umask(0)
-    os.umask(mask)
-    Path(file.name).chmod(0o666 & ~mask)
-    return file  # type: ignore[return-value]
-
-
-def _discard(file: TextIO, *, special: bool) -> None:
-    file.close()
-    if not special:
-        Path(file.name).unlink(missing_ok=True)
-
-
-def _unwritable(option: str, target: str, error: Exception) -> UserError:
-    reason = getattr(error, "strerror", None) or error
-    return UserError(f'{option}: "{target}" cannot be written ({reason})')

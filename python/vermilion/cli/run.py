@@ -9,6 +9,7 @@ from vermilion.cli import options
 from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.progress import ProgressBar
+from vermilion.cli.series import series_output
 
 DEFAULT_PROBE_S = 0.1
 """Seconds between the points of a time series, unless told otherwise."""
@@ -32,10 +33,13 @@ def run(
     series: Annotated[
         str | None,
         typer.Option(
+            "--series",
+            "--trace",
             metavar="FILE",
-            help="Write time series as CSV: link, time_s, queue_packets, queue_bytes, "
-            "average_queue_packets and drop_probability (empty where the discipline has none), "
-            'throughput_bit_per_s. "-" is standard output.',
+            help="Write the time series of every link: as CSV, or as Parquet if the name ends in "
+            ".parquet (needs pyarrow). One row for each link and point, with link, time_s, "
+            "queue_packets, queue_bytes, average_queue_packets and drop_probability (empty where "
+            'the discipline has none), throughput_bit_per_s. "-" is standard output, as CSV.',
             show_default=False,
         ),
     ] = None,
@@ -75,15 +79,13 @@ def run(
         note(remark)
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
-        series_file = series and outputs.enter_context(output_file("--series", series))
+        write_series = series and outputs.enter_context(series_output("--series", series))
         with ProgressBar("simulating", 1.0) as bar:
             result = simulate.run(loaded, seed, interval, progress=bar.callback)
         if json_file:
             json_file.write(f"{result.to_json()}\n")
-        if series_file:
-            from vermilion.cli.series import write_series
-
-            write_series(series_file, result)
+        if write_series:
+            write_series(result)
     if STANDARD_OUTPUT not in {target, series}:
         from vermilion.cli.run_tables import print_result
 

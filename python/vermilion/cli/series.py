@@ -1,29 +1,40 @@
-"""Time series as CSV."""
+"""Where the time series of ``vermilion run`` go: CSV or Parquet, by the file's name."""
 
 from __future__ import annotations
 
-import csv
-import math
-from typing import TYPE_CHECKING, Final, TextIO
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, output_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from vermilion.simulate import Result
 
-COLUMNS: Final = (
-    "time_s",
-    "queue_packets",
-    "queue_bytes",
-    "average_queue_packets",
-    "drop_probability",
-    "throughput_bit_per_s",
-)
 
+@contextmanager
+def series_output(option: str, target: str) -> Iterator[Callable[[Result], None]]:
+    """What writes a result's time series to a file that appears only when it is complete.
 
-def write_series(file: TextIO, result: Result) -> None:
-    """Writes every link's series, one row for each point; what does not exist is left empty."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("link", *COLUMNS))
-    for link in result.links:
-        series = result.series(link)
-        for point in zip(*(series[column].tolist() for column in COLUMNS), strict=True):
-            writer.writerow((link, *("" if math.isnan(value) else repr(value) for value in point)))
+    Raises:
+        UserError: a name that asks for no known format, a package that is missing, or a file that
+            cannot be written; before any work is done.
+    """
+    from vermilion.simulate import traces
+    from vermilion.simulate.extras import MissingPackageError
+
+    try:
+        if target != STANDARD_OUTPUT:
+            traces.check_format(target)
+    except (ValueError, MissingPackageError) as error:
+        message = f"{option}: {error}"
+        raise UserError(message) from None
+    if target != STANDARD_OUTPUT and traces.format_of(target) == "parquet":
+        with binary_output_file(option, target) as file:
+            yield partial(traces.write_parquet, file)
+    else:
+        with output_file(option, target) as text:
+            yield partial(traces.write_csv, text)

@@ -7,6 +7,7 @@ made, not when this package is imported.
 
 from __future__ import annotations
 
+from vermilion.report.comparison import ComparisonReport, compare
 from vermilion.report.online import online_report
 
-__all__ = ["online_report"]
+__all__ = ["ComparisonReport", "compare", "online_report"]

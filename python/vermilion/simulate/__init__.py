@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from vermilion.simulate.data_frames import frames
+from vermilion.simulate.extras import MissingPackageError
 from vermilion.simulate.result import FlowsResult, LinkResult, Result, metric_of
 from vermilion.simulate.runs import run, run_many
 from vermilion.simulate.statistics import Interval, mean_interval
@@ -10,7 +12,9 @@ __all__ = [
     "FlowsResult",
     "Interval",
     "LinkResult",
+    "MissingPackageError",
     "Result",
+    "frames",
     "mean_interval",
     "metric_of",
     "run",

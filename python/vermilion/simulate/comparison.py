@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from vermilion.simulate.result import metric_of
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import pandas as pd
 
     from vermilion.scenario import Scenario
     from vermilion.simulate.result import Result
+    from vermilion.simulate.tables import Table
 
     Measure = Callable[[Mapping[str, Any]], float | None]
+    Kind = Literal["links", "flows"]
 
 METRICS: Final = (
     "utilization",
@@ -28,7 +33,22 @@ METRICS: Final = (
     "drop_rate",
     "mark_rate",
 )
-"""What is compared: paths into a link's metrics."""
+"""What is compared of links: paths into a link's metrics."""
+
+GOODPUT: Final = "goodput_bit_per_s"
+"""Of a link: the goodput of all groups of flows whose data cross it, together."""
+
+FLOW_METRICS: Final = (
+    "goodput_bit_per_s.total",
+    "goodput_bit_per_s.min",
+    "jain_index",
+    "completion_time_s.mean",
+    "completion_time_s.p95",
+)
+"""What is compared of groups of flows: paths into a group's metrics."""
+
+DISTRIBUTION: Final = "sojourn_distribution_ms"
+"""Where the metrics of a link have the quantiles of the waiting times, if they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +61,39 @@ class Comparison:
         results: one list per variant, one result per seed.
         measures: further metrics by name: how to compute each from a link's metrics over a
             window; ``None`` where that is impossible.
+        scenarios: one per variant; without them it is not known which flows cross a link.
+        phases_agree: whether all variants have the same phases; otherwise only whole runs are
+            compared.
     """
 
     names: tuple[str, ...]
     seeds: tuple[int, ...]
     results: tuple[tuple[Result, ...], ...]
     measures: Mapping[str, Measure] = field(default_factory=dict)
+    scenarios: tuple[Scenario, ...] = ()
+    phases_agree: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        agree = len({_phases(replications[0]) for replications in self.results}) == 1
+        object.__setattr__(self, "phases_agree", agree)
 
     @property
     def links(self) -> list[str]:
         """The names of the links."""
         return self.results[0][0].links
 
-    def phases_agree(self, link: str) -> bool:
-        """Whether all variants have the same phases; otherwise only whole runs are compared."""
-        return len({_phases(replications[0], link) for replications in self.results}) == 1
+    @property
+    def groups(self) -> list[str]:
+        """The names of the groups of flows."""
+        return self.results[0][0].groups
 
     def windows(self, link: str) -> list[Mapping[str, Any]]:
         """The phases and last the whole run, as the first run measured them."""
-        return self._windows(self.results[0][0], link)
-
-    def _windows(self, result: Result, link: str) -> list[Mapping[str, Any]]:
-        entry = result.link(link)
-        return [*entry.phases, entry.total] if self.phases_agree(link) else [entry.total]
+        return self._windows(self.results[0][0], "links", link)
 
     def interval(self, variant: int, link: str, window: int, metric: str) -> Interval | None:
         """The mean over the seeds and its 95 % interval; ``None`` where a run has no value."""
-        values = self._values(variant, link, window, metric)
-        return None if values is None else mean_interval(values)
+        return _mean(self.values(variant, link, window, metric))
 
     def difference(self, variant: int, link: str, window: int, metric: str) -> Interval | None:
         """How far a variant is from the first, seed by seed, with its 95 % interval.
@@ -76,20 +101,60 @@ class Comparison:
         The pairs share their random numbers, so this interval is usually narrower than those
         of the two means suggest.
         """
-        values = self._values(variant, link, window, metric)
-        first = self._values(0, link, window, metric)
-        if values is None or first is None:
-            return None
-        return mean_interval(
-            value - reference for value, reference in zip(values, first, strict=True)
+        return _mean_difference(
+            self.values(variant, link, window, metric), self.values(0, link, window, metric)
         )
+
+    def flows_interval(self, variant: int, group: str, window: int, metric: str) -> Interval | None:
+        """As :meth:`interval`, of a group of flows."""
+        return _mean(self._flow_values(variant, group, window, metric))
+
+    def flows_difference(
+        self, variant: int, group: str, window: int, metric: str
+    ) -> Interval | None:
+        """As :meth:`difference`, of a group of flows."""
+        return _mean_difference(
+            self._flow_values(variant, group, window, metric),
+            self._flow_values(0, group, window, metric),
+        )
+
+    def values(self, variant: int, link: str, window: int, metric: str) -> list[float] | None:
+        """A metric of a link in every run of a variant; ``None`` where one has no value."""
+        if metric == GOODPUT:
+            return self._goodput(variant, link, window)
+        measure = self.measures.get(metric) or partial(metric_of, path=metric)
+        return _complete(
+            measure(self._windows(result, "links", link)[window])
+            for result in self.results[variant]
+        )
+
+    def distribution(
+        self, variant: int, link: str, window: int
+    ) -> tuple[list[float], list[Interval]] | None:
+        """The distribution of the waiting times of single packets, in ms.
+
+        Returns:
+            Percents from 0 to 100, and for each the mean over the seeds of that percentile with
+            its 95 % interval; ``None`` if distributions were not asked for, or in some run no
+            packet was sent.
+        """
+        runs = [
+            self._windows(result, "links", link)[window].get(DISTRIBUTION)
+            for result in self.results[variant]
+        ]
+        known = [run for run in runs if run is not None]
+        if len(known) < len(runs):
+            return None
+        values = zip(*(run["value"] for run in known), strict=True)
+        return known[0]["percent"], [mean_interval(replications) for replications in values]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON; what cannot be computed is absent.
 
-        ``variants[].links.NAME`` has ``total`` and ``phases`` like a single run, where each
-        number is an object: ``mean``, ``low`` and ``high`` (the 95 % interval),
-        ``replications``, and for all but the first variant ``difference`` from the first.
+        ``variants[].links.NAME`` and ``variants[].flows.NAME`` have ``total`` and ``phases``
+        like a single run, where each number is an object: ``mean``, ``low`` and ``high`` (the
+        95 % interval), ``replications``, and for all but the first variant ``difference`` from
+        the first.
         """
         return {
             "seeds": list(self.seeds),
@@ -97,50 +162,166 @@ class Comparison:
             "variants": [
                 {
                     "name": name,
-                    "links": {link: self._link_dict(variant, link) for link in self.links},
+                    "links": {link: self._entry(variant, "links", link) for link in self.links},
+                    "flows": {group: self._entry(variant, "flows", group) for group in self.groups},
                 }
                 for variant, name in enumerate(self.names)
             ],
         }
 
-    def _link_dict(self, variant: int, link: str) -> dict[str, Any]:
-        windows = [
-            {
-                "start_s": window["start_s"],
-                "end_s": window["end_s"],
-                **self._metrics(variant, link, index),
-            }
-            for index, window in enumerate(self.windows(link))
-        ]
+    def to_frame(self) -> pd.DataFrame:
+        """The intervals as a pandas data frame in long form, a row for each number.
+
+        Columns: ``variant``, ``kind`` ("link" or "flows"), ``name``, ``phase`` (0 for the whole
+        run), ``start_s``, ``end_s``, ``metric``, ``unit``, ``mean``, ``low`` and ``high`` (the
+        95 % interval), ``replications``, and ``difference``, ``difference_low`` and
+        ``difference_high`` from the first variant. :meth:`runs_frame` has the single runs.
+
+        Raises:
+            MissingPackageError: there is no pandas.
+        """
+        from vermilion.simulate.data_frames import comparison_frame
+
+        return comparison_frame(self)
+
+    def runs_frame(self) -> pd.DataFrame:
+        """Every metric of every run, as :func:`vermilion.frames` has them.
+
+        Raises:
+            MissingPackageError: there is no pandas.
+        """
+        from vermilion.simulate.data_frames import frames
+
+        return frames(dict(zip(self.names, self.results, strict=True)))
+
+    def tables(self) -> list[Table]:
+        """A table for each link and each group of flows: phases downwards, variants across."""
+        from vermilion.simulate.comparison_tables import tables
+
+        return tables(self)
+
+    def remark(self) -> str:
+        """What the numbers in the tables are, in a sentence or two."""
+        from vermilion.simulate.comparison_tables import remark
+
+        return remark(self)
+
+    def __str__(self) -> str:
+        """The tables as text."""
+        return "\n\n".join([*map(str, self.tables()), self.remark()])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables."""
+        remark = escape(self.remark())
+        return "\n".join(
+            ["<div>", *(table.html() for table in self.tables()), f"<p>{remark}</p>", "</div>"]
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        """Every number that is compared and could be computed."""
+        for variant in range(len(self.names)):
+            places: list[tuple[Kind, str]] = [("links", link) for link in self.links]
+            places += [("flows", group) for group in self.groups]
+            for kind, name in places:
+                for index, window in self._numbered_windows(kind, name):
+                    for compared in self._compared(variant, kind, name, index):
+                        yield Entry(variant, kind, name, index, window, *compared)
+
+    def _compared(
+        self, variant: int, kind: Kind, name: str, window: int
+    ) -> Iterator[tuple[str, Interval, Interval | None]]:
+        for metric in self._metrics_of(kind):
+            values = self._values(variant, kind, name, window, metric)
+            interval = _mean(values)
+            if interval is not None:
+                first = self._values(0, kind, name, window, metric) if variant else None
+                yield metric, interval, _mean_difference(values, first)
+
+    def _numbered_windows(self, kind: Kind, name: str) -> list[tuple[int, Mapping[str, Any]]]:
+        return list(enumerate(self._windows(self.results[0][0], kind, name)))
+
+    def _metrics_of(self, kind: Kind) -> tuple[str, ...]:
+        return (*METRICS, GOODPUT, *self.measures) if kind == "links" else FLOW_METRICS
+
+    def _entry(self, variant: int, kind: Kind, name: str) -> dict[str, Any]:
+        windows = []
+        for index, window in self._numbered_windows(kind, name):
+            place = {"start_s": window["start_s"], "end_s": window["end_s"]}
+            windows.append({**place, **self._metrics(variant, kind, name, index)})
         return {"total": windows[-1], "phases": windows[:-1]}
 
-    def _metrics(self, variant: int, link: str, window: int) -> dict[str, Any]:
+    def _metrics(self, variant: int, kind: Kind, name: str, window: int) -> dict[str, Any]:
         """The metrics of a window, nested like those of a single run."""
         metrics: dict[str, Any] = {}
-        for metric in (*METRICS, *self.measures):
-            interval = self.interval(variant, link, window, metric)
-            if interval is None:
-                continue
-            *parents, name = metric.split(".")
+        for metric, interval, difference in self._compared(variant, kind, name, window):
+            *parents, last = metric.split(".")
             here = metrics
             for parent in parents:
                 here = here.setdefault(parent, {})
-            here[name] = _interval_dict(interval)
-            difference = self.difference(variant, link, window, metric) if variant else None
+            here[last] = _interval_dict(interval)
             if difference is not None:
-                here[name]["difference"] = _interval_dict(difference)
+                here[last]["difference"] = _interval_dict(difference)
         return metrics
 
-    def _values(self, variant: int, link: str, window: int, metric: str) -> list[float] | None:
-        values = []
+    def _values(
+        self, variant: int, kind: Kind, name: str, window: int, metric: str
+    ) -> list[float] | None:
+        of = self.values if kind == "links" else self._flow_values
+        return of(variant, name, window, metric)
+
+    def _flow_values(
+        self, variant: int, group: str, window: int, metric: str
+    ) -> list[float] | None:
+        return _complete(
+            metric_of(self._windows(result, "flows", group)[window], metric)
+            for result in self.results[variant]
+        )
+
+    def _goodput(self, variant: int, link: str, window: int) -> list[float] | None:
+        if not self.scenarios:
+            return None
+        groups = [
+            name for name, group in self.scenarios[variant].flows.items() if link in group.path
+        ]
+        runs = []
         for result in self.results[variant]:
-            windows = self._windows(result, link)
-            measure = self.measures.get(metric) or partial(metric_of, path=metric)
-            value = measure(windows[window])
-            if value is None:
-                return None
-            values.append(value)
-        return values
+            goodputs = [
+                metric_of(self._windows(result, "flows", group)[window], f"{GOODPUT}.total")
+                for group in groups
+            ]
+            # A group that is not there yet has no goodput, and takes no part.
+            present = [goodput for goodput in goodputs if goodput is not None]
+            runs.append(sum(present) if present else None)
+        return _complete(runs)
+
+    def _windows(self, result: Result, kind: Kind, name: str) -> list[Mapping[str, Any]]:
+        entry = result.data[kind][name]
+        return [*entry["phases"], entry["total"]] if self.phases_agree else [entry["total"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One number of a comparison.
+
+    Attributes:
+        variant: number of the variant.
+        kind: "links" or "flows".
+        name: of the link or group.
+        index: number of the window, the whole run being the last.
+        window: a run's metrics over it.
+        metric: path into them.
+        interval: the mean over the seeds.
+        difference: from the first variant; ``None`` for that one itself.
+    """
+
+    variant: int
+    kind: Kind
+    name: str
+    index: int
+    window: Mapping[str, Any]
+    metric: str
+    interval: Interval
+    difference: Interval | None
 
 
 def compare(
@@ -148,6 +329,7 @@ def compare(
     seeds: Sequence[int],
     *,
     measures: Mapping[str, Measure] | None = None,
+    distributions: bool = False,
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Comparison:
@@ -157,21 +339,41 @@ def compare(
         variants: scenarios by name; the first is the one the others are compared with.
         seeds: at least two, for intervals.
         measures: further metrics; see :class:`Comparison`.
+        distributions: whether :meth:`Comparison.distribution` will be wanted.
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done.
 
     Raises:
         ScenarioError: a variant or a seed that is not accepted.
     """
-    results = run_many(list(variants.values()), seeds, threads=threads, progress=progress)
+    scenarios = tuple(variants.values())
+    results = run_many(
+        scenarios, seeds, threads=threads, progress=progress, distributions=distributions
+    )
     complete = tuple(
         tuple(result for result in replications if result is not None) for replications in results
     )
-    return Comparison(tuple(variants), tuple(seeds), complete, measures or {})
+    return Comparison(tuple(variants), tuple(seeds), complete, measures or {}, scenarios)
 
 
-def _phases(result: Result, link: str) -> tuple[tuple[float, float], ...]:
-    return tuple((phase["start_s"], phase["end_s"]) for phase in result.link(link).phases)
+def _phases(result: Result) -> tuple[tuple[float, float], ...]:
+    phases = result.link(result.links[0]).phases
+    return tuple((phase["start_s"], phase["end_s"]) for phase in phases)
+
+
+def _complete(values: Iterable[float | None]) -> list[float] | None:
+    present = list(values)
+    return None if None in present else cast("list[float]", present)
+
+
+def _mean(values: list[float] | None) -> Interval | None:
+    return mean_interval(values) if values else None
+
+
+def _mean_difference(values: list[float] | None, first: list[float] | None) -> Interval | None:
+    if not values or not first:
+        return None
+    return mean_interval(value - reference for value, reference in zip(values, first, strict=True))
 
 
 def _interval_dict(interval: Interval) -> dict[str, float | int]:

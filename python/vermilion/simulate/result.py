@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
     Series = Mapping[str, NDArray[np.float64]]
@@ -116,6 +118,69 @@ class Result:
     def to_json(self, indent: int | None = 2) -> str:
         """The data as strict JSON: what cannot be computed is absent, so there is no NaN."""
         return json.dumps(self.data, indent=indent, allow_nan=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """All metrics as a pandas data frame in long form, a row for each number.
+
+        Columns: ``kind`` ("link" or "flows"), ``name``, ``phase`` (0 for the whole run, the
+        phases from 1 on), ``start_s``, ``end_s``, ``metric`` (like "queue_packets.mean"),
+        ``unit``, ``value``. What could not be computed has no row.
+
+        Raises:
+            MissingPackageError: there is no pandas.
+        """
+        from vermilion.simulate.data_frames import result_frame
+
+        return result_frame(self)
+
+    def flows_frame(self) -> pd.DataFrame:
+        """Every single flow as a pandas data frame, a row for each flow in each phase.
+
+        Columns: ``group``, ``flow`` (its number among those of the group that were active in
+        the window), ``phase`` (0 for the whole run), ``start_s``, ``end_s``, and one for each
+        metric of ``each``. Empty for a result of :func:`run_many`, which has no single flows.
+
+        Raises:
+            MissingPackageError: there is no pandas.
+        """
+        from vermilion.simulate.data_frames import flows_frame
+
+        return flows_frame(self)
+
+    def series_frame(self, link: str | None = None) -> pd.DataFrame:
+        """The time series of a link, or of all, as a pandas data frame.
+
+        Columns: ``link`` and those of :meth:`series`.
+
+        Raises:
+            KeyError: there is no such link, or the run had no ``probe_interval_s``.
+            MissingPackageError: there is no pandas.
+        """
+        from vermilion.simulate.data_frames import series_frame
+
+        return series_frame(self, link)
+
+    def write_series(self, path: str | os.PathLike[str]) -> None:
+        """Writes the time series of all links to a file: ``.csv``, or ``.parquet`` with pyarrow.
+
+        The columns are those of :data:`vermilion.simulate.traces.SERIES_COLUMNS`. The file
+        appears under its name when it is complete.
+
+        Raises:
+            ValueError: a name with another ending.
+            KeyError: the run had no ``probe_interval_s``.
+            MissingPackageError: Parquet without pyarrow.
+            OSError: the file cannot be written.
+        """
+        from vermilion.simulate.traces import save_series
+
+        save_series(self, path)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of the links and one of the groups of flows."""
+        from vermilion.simulate.notebook import result_html
+
+        return result_html(self)
 
 
 def metric_of(window: Mapping[str, Any], path: str) -> float | None:

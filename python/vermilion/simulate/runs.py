@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from vermilion._core import Simulation
     from vermilion.scenario import Scenario
 
 STEPS = 200
@@ -30,6 +31,7 @@ def run(
     seed: int = 1,
     probe_interval_s: float | None = None,
     *,
+    distributions: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Result:
     """Simulates a scenario once.
@@ -40,6 +42,8 @@ def run(
         scenario: what to simulate.
         seed: 0 .. 2^64 - 1; every random stream of the run derives from it.
         probe_interval_s: seconds between the points of :meth:`Result.series`; ``None`` for none.
+        distributions: add ``sojourn_distribution_ms`` to the metrics of links: ``percent`` and
+            ``value``, the quantiles of the waiting times from 0 % to 100 %.
         progress: called from time to time with the part of the scenario's duration that is
             done, 0 to 1; the run is then made in steps, with the same outcome.
 
@@ -56,9 +60,11 @@ def run(
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         if progress is None:
-            outcome, series = _core.run(text, seed)
+            outcome, series = _core.run(text, seed, distributions)
         else:
-            outcome, series = _run_in_steps(text, seed, scenario.duration, progress)
+            outcome, series = _run_in_steps(
+                _core.Simulation(text, seed, distributions), scenario.duration, progress
+            )
     except _core.ParameterError as error:
         raise from_core(error, scenario.origin) from None
     timing = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
@@ -66,11 +72,8 @@ def run(
 
 
 def _run_in_steps(
-    text: str, seed: int, duration_s: float, progress: Callable[[float], object]
+    simulation: Simulation, duration_s: float, progress: Callable[[float], object]
 ) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
-    from vermilion import _core
-
-    simulation = _core.Simulation(text, seed)
     duration_ns = round(duration_s * 1e9)
     for step in range(1, STEPS + 1):
         simulation.advance(duration_ns * step // STEPS)
@@ -85,6 +88,7 @@ def run_many(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
     deadline_s: float | None = None,
+    distributions: bool = False,
 ) -> list[list[Result | None]]:
     """Simulates every scenario with every seed, on all cores.
 
@@ -97,6 +101,7 @@ def run_many(
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done, about every 50 ms.
         deadline_s: wall seconds after which no further result is waited for.
+        distributions: as for :func:`run`.
 
     Returns:
         For each scenario a list with one result per seed, in order; ``None`` where the
@@ -115,7 +120,7 @@ def run_many(
     texts = [entry if isinstance(entry, str) else entry.core_json() for entry in scenarios]
     jobs = [(index, seed) for index in range(len(texts)) for seed in seeds]
     try:
-        outcomes = _core.run_many(texts, jobs, threads, progress, deadline_s)
+        outcomes = _core.run_many(texts, jobs, threads, progress, deadline_s, distributions)
     except _core.ParameterError as error:
         raise from_core(error, "") from None
     results = [

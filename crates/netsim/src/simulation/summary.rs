@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::{Simulation, Snapshot};
 use crate::link_window::LinkWindow;
 use crate::phases::Span;
-use crate::results::{GroupMetrics, LedgerResults, LinkMetrics, LinkResults, Results, Spans};
+use crate::results::{
+    GroupMetrics, LedgerResults, LinkMetrics, LinkResults, Quantiles, Results, Spans,
+};
 
 impl Simulation {
     /// What has been measured up to now. `each`: with every single flow.
@@ -53,7 +55,12 @@ impl Simulation {
         for index in 0..self.links.len() {
             let metrics = |window: &LinkWindow, span: Span| {
                 let queued = |time| self.at(time).map_or(0, |snapshot| snapshot.queued[index]);
-                LinkMetrics::of(window, span, (queued(span.begin), queued(span.end)))
+                let mut metrics =
+                    LinkMetrics::of(window, span, (queued(span.begin), queued(span.end)));
+                if self.scenario.distributions {
+                    metrics.sojourn_distribution_ms = Quantiles::of(&window.sojourn, 1e-6);
+                }
+                metrics
             };
             let spans = Spans {
                 total: metrics(&self.totals[index], total),

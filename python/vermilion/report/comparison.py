@@ -1,0 +1,302 @@
+"""Comparing disciplines and settings: from a question to tables, intervals, a figure and a page."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.report import drawing
+from vermilion.report.comparison_figure import MOST_ROWS, comparison_figure
+from vermilion.scenario.errors import ScenarioError, one_of
+from vermilion.simulate import comparison as simulated
+from vermilion.simulate.comparison import Comparison
+from vermilion.simulate.notebook import stretch
+from vermilion.simulate.variants import chosen_seeds, make_variants
+from vermilion.simulate.whole_file import whole_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from vermilion.scenario import Scenario
+
+FORMATS: Final = ("html", "svg", "png")
+"""What a figure can be saved as, by the end of its name."""
+
+_DOTS_PER_INCH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReport(Comparison):
+    """A comparison that can be drawn.
+
+    Attributes:
+        notes: what became of parameters when a discipline was replaced.
+        command: the command that repeats it.
+    """
+
+    notes: tuple[str, ...] = ()
+    command: str = ""
+
+    def figure(self, link: str | None = None, phase: int | None = None) -> Figure:
+        """The trade-off of delay and goodput, and the distribution of the queueing delay.
+
+        Args:
+            link: the link; by default the one that the scenario's objective is of, or its first.
+            phase: only this one, 0 being the whole run; by default all of them, one below the
+                other, or the whole run if there is one or more than six.
+
+        Raises:
+            ScenarioError: there is no such link or phase.
+        """
+        link = self._link(link)
+        return comparison_figure(self, link, self._rows(link, phase))
+
+    def save_figure(
+        self, path: str | os.PathLike[str], link: str | None = None, phase: int | None = None
+    ) -> None:
+        """Writes the figure as ``.svg`` or ``.png``, or with the tables as a page, ``.html``.
+
+        The file appears under its name when it is complete.
+
+        Raises:
+            ValueError: a name with another ending.
+            ScenarioError: there is no such link or phase.
+            OSError: the file cannot be written.
+        """
+        content = self.rendered(figure_format(path), link, phase)
+        with whole_file(Path(path), binary=True) as file:
+            file.write(content)
+
+    def rendered(self, kind: str, link: str | None = None, phase: int | None = None) -> bytes:
+        """What :meth:`save_figure` writes; ``kind`` is one of :data:`FORMATS`.
+
+        The same comparison gives the same bytes.
+        """
+        if kind == "html":
+            return self.page(link, phase).encode()
+        figure = self.figure(link, phase)
+        target = io.BytesIO()
+        with drawing.style():
+            if kind == "svg":
+                figure.savefig(target, format="svg", metadata={"Date": None})
+            else:
+                figure.savefig(target, format="png", dpi=_DOTS_PER_INCH)
+        return target.getvalue()
+
+    def page(self, link: str | None = None, phase: int | None = None) -> str:
+        """One self-contained HTML page: the figure and all tables."""
+        from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+        environment = Environment(
+            loader=PackageLoader("vermilion.report"),
+            autoescape=select_autoescape(default=True, default_for_string=True),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        scenario = self.scenarios[0]
+        link = self._link(link)
+        return environment.get_template("comparison.html.j2").render(
+            title=scenario.title or scenario.origin,
+            description=scenario.description,
+            figure=self._svg(link, phase),
+            link=link,
+            tables=[table for table in self.tables() if table.sections],
+            remark=self.remark(),
+            notes=self.notes,
+            several=len(self.seeds) > 1,
+            seeds=", ".join(map(str, self.seeds)),
+            command=self.command,
+            version=str(self.results[0][0].data["version"]),
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the figure and the tables."""
+        # Not super(): a class with slots is not the one that its methods were written in.
+        tables = Comparison._repr_html_(self)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<div>\n{self._svg(self._link(None), None)}\n{tables}\n{notes}</div>"
+
+    def _svg(self, link: str, phase: int | None) -> str:
+        return drawing.svg(
+            self.figure(link, phase),
+            name="comparison",
+            description=f"Goodput against queueing delay, and the distribution of the queueing "
+            f"delay, of {', '.join(self.names)} at {link}",
+        )
+
+    def _link(self, link: str | None) -> str:
+        scenario = self.scenarios[0]
+        if link is None:
+            tuned = next((each.tuning for each in self.scenarios if each.tuning), None)
+            return next(iter(scenario.links)) if tuned is None else tuned.objective.link
+        check_link(scenario, link)
+        return link
+
+    def _rows(self, link: str, phase: int | None) -> list[int]:
+        windows = self.windows(link)
+        phases, whole = list(range(len(windows) - 1)), len(windows) - 1
+        if phase is None:
+            return phases if 1 < len(phases) <= MOST_ROWS else [whole]
+        if not 0 <= phase <= len(phases):
+            listed = ", ".join(f"{number + 1} ({stretch(windows[number])})" for number in phases)
+            accepted = f"0 for the whole run{' or ' if listed else ''}{listed}"
+            raise ScenarioError("phase", phase, accepted, self.scenarios[0].origin)
+        return [phase - 1 if phase else whole]
+
+
+def figure_format(path: str | os.PathLike[str]) -> str:
+    """The format that a file's name asks for: one of :data:`FORMATS`.
+
+    Raises:
+        ValueError: another ending.
+    """
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        message = (
+            f'"{Path(path).name}" is not accepted; expected a name ending in .html, .svg or .png'
+        )
+        raise ValueError(message)
+    return suffix
+
+
+def check_link(scenario: Scenario, link: str) -> None:
+    """Refuses a link that is not there.
+
+    Raises:
+        ScenarioError: naming those that are.
+    """
+    if link not in scenario.links:
+        raise ScenarioError("link", link, one_of(scenario.links), scenario.origin)
+
+
+def compare(
+    scenario: Scenario | str | Path,
+    disciplines: Sequence[str] = (),
+    *,
+    settings: Sequence[str] = (),
+    seeds: int | Sequence[int] = 10,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> ComparisonReport:
+    """Compares disciplines and settings over the same seeds.
+
+        >>> comparison = vermilion.compare("varying-load", ["red", "drop-tail"], seeds=10)
+        >>> print(comparison)
+        >>> comparison.save_figure("comparison.html")
+
+    Args:
+        scenario: itself, or its name or file.
+        disciplines: the queue disciplines, each perhaps with parameters of its own:
+            "codel" or "codel:target=10 ms,interval=50 ms". The scenario's own discipline keeps its
+            parameters; others take over those that they share with it, and have their
+            defaults for the rest. None at all: the scenario as it is.
+        settings: texts "path=value". The same path given several times makes a variant of
+            each of its values; a path given once is set in all variants.
+        seeds: how many, counted from 1, or which. At least two, for intervals.
+        threads: how many runs at a time; ``None`` for one on each core.
+        progress: called with the number of runs done.
+
+    Returns:
+        The comparison. The first variant is the one the others are compared with.
+
+    Raises:
+        ScenarioError: a scenario, a variant or a seed that is not accepted.
+        KeyboardInterrupt: at Ctrl-C, within 0.2 s.
+    """
+    chosen = chosen_seeds(seeds)
+    variants, notes = make_variants(scenario, disciplines, settings)
+    command = command_to_repeat(_origin(variants), disciplines, settings, chosen)
+    return compare_variants(
+        variants, chosen, notes=notes, command=command, threads=threads, progress=progress
+    )
+
+
+def compare_variants(
+    variants: Mapping[str, Scenario],
+    seeds: Sequence[int],
+    *,
+    notes: Sequence[str] = (),
+    command: str = "",
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> ComparisonReport:
+    """Compares any scenarios with the same links and groups of flows, given by name.
+
+    Args:
+        variants: the first is the one the others are compared with.
+        seeds: at least two, for intervals.
+        notes: remarks about the variants that belong on a page about them.
+        command: the command that repeats it, if there is one.
+        threads: how many runs at a time; ``None`` for one on each core.
+        progress: called with the number of runs done.
+
+    Raises:
+        ScenarioError: a variant or a seed that is not accepted.
+    """
+    outcome = simulated.compare(
+        variants,
+        seeds,
+        measures=objective_measure(variants),
+        distributions=True,
+        threads=threads,
+        progress=progress,
+    )
+    return ComparisonReport(
+        outcome.names,
+        outcome.seeds,
+        outcome.results,
+        outcome.measures,
+        outcome.scenarios,
+        notes=tuple(notes),
+        command=command,
+    )
+
+
+def objective_measure(
+    variants: Mapping[str, Scenario],
+) -> dict[str, Callable[[Mapping[str, Any]], float | None]]:
+    """The objective that the scenario names, by its name, if it is of the only link there is.
+
+    A comparison shows the same metrics of every link, and an objective belongs to one.
+    """
+    from vermilion.objectives import NotMeasuredError, objective_of
+
+    tuned = next((entry for entry in variants.values() if entry.tuning is not None), None)
+    if tuned is None or len(tuned.links) > 1:
+        return {}
+    objective = objective_of(tuned)
+
+    def measure(window: Mapping[str, Any]) -> float | None:
+        try:
+            return objective.value(window)
+        except NotMeasuredError:
+            return None
+
+    return {objective.name: measure}
+
+
+def command_to_repeat(
+    origin: str, disciplines: Sequence[str], settings: Sequence[str], seeds: Sequence[int]
+) -> str:
+    """The command that makes this comparison; "" if its seeds do not follow each other."""
+    if list(seeds) != list(range(seeds[0], seeds[0] + len(seeds))):
+        return ""
+    words = ["vermilion", "compare", origin]
+    for option, values in (("--discipline", disciplines), ("--set", settings)):
+        words += [word for value in values for word in (option, value)]
+    words += ["--seeds", str(len(seeds))]
+    if seeds[0] != 1:
+        words += ["--seed", str(seeds[0])]
+    return shlex.join(words)
+
+
+def _origin(variants: Mapping[str, Scenario]) -> str:
+    return next(iter(variants.values())).origin

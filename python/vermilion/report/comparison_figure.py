@@ -1,0 +1,264 @@
+"""The figure of a comparison: what each variant makes of delay and goodput.
+
+Left the trade-off, as RFC 7928 (section 2.7) asks for it after Winstein, Sivaraman and
+Balakrishnan (NSDI 2013): every run is a point, and the ellipse is the one-sigma contour of the
+two-dimensional Gaussian that explains a variant's points best (maximum likelihood). The delay
+axis is logarithmic and reversed, so that better is up and to the right; the Gaussian is fitted on
+the logarithm, so that the ellipse is one on paper.
+
+Right the distribution over single packets. For each percentage the line is at the mean over the
+seeds of that percentile, and the shade is its 95 % interval, as in the tables.
+
+Both panels show the queueing delay of the one link, and each row is a phase; all rows have the same
+scales.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.report import drawing
+from vermilion.report.numbers import significant
+from vermilion.simulate.comparison import GOODPUT
+from vermilion.simulate.notebook import stretch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from vermilion.simulate.comparison import Comparison
+
+    Points = list[tuple[float, float]]
+
+MOST_ROWS: Final = 6
+"""Phases that are drawn one below the other; of more only the whole run is."""
+
+_WIDTH_IN = 9.6
+_ROW_IN = 3.0
+_REST_IN = 1.0
+
+_PURPLE = "#CC79A7"  # the last of Okabe and Ito's colours that is dark enough for a line
+_COLOURS = (
+    drawing.BLUE,
+    drawing.VERMILION,
+    drawing.GREEN,
+    drawing.ORANGE,
+    _PURPLE,
+    drawing.SKY_BLUE,
+    drawing.INK,
+)
+_LINES: Final[Sequence[Any]] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.2, 1.2)))
+_MARKERS = ("o", "s", "^", "D", "v")
+
+_LETTERS_IN_A_LINE = 105  # of a legend
+_LETTERS_OF_A_SIGN = 9
+_FEWEST_FOR_AN_ELLIPSE = 3
+_WIDE = 20.0  # a factor between tails: beyond it a linear axis shows one of them only
+_LEAST_FACTOR = 1.6  # between the ends of a logarithmic axis
+_LEAST_SHARE = 0.06  # of the largest goodput: what the goodput axis spans at least
+_MARGIN = 0.08
+
+
+def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int]) -> Figure:
+    """Draws a comparison whose runs were made with ``distributions``.
+
+    Args:
+        comparison: what to draw.
+        link: whose queueing delay, and the goodput of the flows across it.
+        windows: numbers of the windows, one row each.
+    """
+    from matplotlib.figure import Figure
+
+    with drawing.style():
+        height = _REST_IN + _ROW_IN * len(windows)
+        figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
+        grid = figure.subplots(len(windows), 2, sharex="col", sharey="col", squeeze=False)
+        points = [
+            [_points(comparison, variant, link, window) for variant in _variants(comparison)]
+            for window in windows
+        ]
+        measured = comparison.windows(link)
+        for row, window in enumerate(windows):
+            left, right = grid[row]
+            last = window == len(measured) - 1
+            name = "Whole run" if last else f"Phase {window + 1}"
+            left.set_title(f"{name}: {stretch(measured[window])}")
+            for variant, cloud in enumerate(points[row]):
+                _draw_points(left, cloud, variant)
+            for variant in _variants(comparison):
+                _draw_distribution(right, comparison, variant, link, window)
+            left.set_ylabel("goodput (Mbit/s)")
+            right.set_ylabel("packets that wait no longer (%)")
+        _scale_trade_off(grid[0][0], [point for row in points for cloud in row for point in cloud])
+        _scale_distribution(grid[0][1], comparison, link, windows)
+        logarithmic = grid[0][0].get_xscale() == "log"
+        grid[-1][0].set_xlabel(
+            f"mean queueing delay (ms{', log' if logarithmic else ''}); better: right and up"
+        )
+        scale = ", log" if grid[0][1].get_xscale() == "log" else ""
+        grid[-1][1].set_xlabel(f"queueing delay of a packet (ms{scale})")
+        _add_legend(figure, comparison.names)
+    return figure
+
+
+def one_sigma_ellipse(points: Sequence[tuple[float, float]]) -> Points:
+    """The one-sigma contour of the Gaussian with the greatest likelihood, as a closed line.
+
+    Its centre is the points' mean, its shape their covariance (divided by their number). A
+    Gaussian has 39 % of its weight within. Fewer than three points have no contour.
+    """
+    import numpy as np
+
+    if len(points) < _FEWEST_FOR_AN_ELLIPSE:
+        return []
+    cloud = np.asarray(points, dtype=float)
+    centre = cloud.mean(axis=0)
+    variances, axes = np.linalg.eigh(np.cov(cloud, rowvar=False, bias=True))
+    angles = np.linspace(0.0, 2.0 * np.pi, 121)
+    circle = np.stack((np.cos(angles), np.sin(angles)))
+    line = centre[:, None] + axes @ (np.sqrt(np.maximum(variances, 0.0))[:, None] * circle)
+    return [(float(x), float(y)) for x, y in line.T]
+
+
+def _variants(comparison: Comparison) -> range:
+    return range(len(comparison.names))
+
+
+def _points(comparison: Comparison, variant: int, link: str, window: int) -> Points:
+    """Delay (ms) and goodput (Mbit/s) of each run; none if any of them is unknown."""
+    delays = comparison.values(variant, link, window, "sojourn_ms.mean")
+    goodputs = comparison.values(variant, link, window, GOODPUT)
+    if delays is None or goodputs is None:
+        return []
+    return [(delay, goodput / 1e6) for delay, goodput in zip(delays, goodputs, strict=True)]
+
+
+def _look(variant: int) -> dict[str, Any]:
+    return {
+        "color": _COLOURS[variant % len(_COLOURS)],
+        "linestyle": _LINES[variant % len(_LINES)],
+        "linewidth": 2.0,
+    }
+
+
+def _marker(variant: int) -> str:
+    return _MARKERS[variant % len(_MARKERS)]
+
+
+def _draw_points(axes: Axes, points: Points, variant: int) -> None:
+    if not points:
+        return
+    look = _look(variant)
+    logarithmic = all(delay > 0 for delay, _ in points)
+    fitted = [(math.log(delay) if logarithmic else delay, goodput) for delay, goodput in points]
+    line = one_sigma_ellipse(fitted)
+    if line:
+        delays = [math.exp(x) if logarithmic else x for x, _ in line]
+        goodputs = [y for _, y in line]
+        axes.fill(delays, goodputs, color=look["color"], alpha=0.13, linewidth=0)
+        axes.plot(delays, goodputs, **{**look, "linewidth": 1.4})
+    axes.plot(
+        [delay for delay, _ in points],
+        [goodput for _, goodput in points],
+        _marker(variant),
+        color=look["color"],
+        markersize=4.5,
+        markeredgewidth=0,
+        alpha=0.75,
+    )
+
+
+def _draw_distribution(
+    axes: Axes, comparison: Comparison, variant: int, link: str, window: int
+) -> None:
+    distribution = comparison.distribution(variant, link, window)
+    if distribution is None:
+        return
+    percent, quantiles = distribution
+    look = _look(variant)
+    axes.plot([interval.mean for interval in quantiles], percent, **look)
+    low = [interval.mean if interval.low is None else interval.low for interval in quantiles]
+    high = [interval.mean if interval.high is None else interval.high for interval in quantiles]
+    axes.fill_betweenx(percent, low, high, color=look["color"], alpha=0.16, linewidth=0)
+
+
+def _scale_trade_off(axes: Axes, points: Points) -> None:
+    if not points:
+        return
+    delays = [delay for delay, _ in points]
+    goodputs = [goodput for _, goodput in points]
+    if min(delays) > 0:
+        axes.set_xscale("log")
+        factor = max(max(delays) / min(delays), _LEAST_FACTOR) ** 0.5
+        middle = math.sqrt(min(delays) * max(delays))
+        factor **= 1.0 + 2.0 * _MARGIN
+        axes.set_xlim(middle * factor, middle / factor)
+        _label_decades(axes, factor**2)
+    else:
+        axes.set_xlim(max(delays) * (1 + _MARGIN) or 1.0, 0)
+    # Differences of less than this are none, and must not look as if they were.
+    least = _LEAST_SHARE * max(goodputs)
+    span = max(max(goodputs) - min(goodputs), least) * (1 + 2 * _MARGIN)
+    middle = (max(goodputs) + min(goodputs)) / 2
+    if span > 0:
+        axes.set_ylim(max(0.0, middle - span / 2), middle + span / 2)
+    axes.grid(visible=True, axis="x")
+
+
+def _scale_distribution(
+    axes: Axes, comparison: Comparison, link: str, windows: Iterable[int]
+) -> None:
+    tails, heads = [], []
+    for window in windows:
+        for variant in _variants(comparison):
+            distribution = comparison.distribution(variant, link, window)
+            if distribution is not None:
+                quantiles = [interval.mean for interval in distribution[1]]
+                tails.append(quantiles[distribution[0].index(99.9)])
+                heads += [value for value in quantiles[3:20] if value > 0][:1]
+    axes.set_ylim(0, 100)
+    axes.grid(visible=True, axis="x")
+    positive = [tail for tail in tails if tail > 0]
+    if not positive:
+        return
+    largest = max(positive)
+    if heads and largest > _WIDE * min(positive):
+        axes.set_xscale("log")
+        axes.set_xlim(min(*heads, *positive), largest)
+        _label_decades(axes, largest / min(*heads, *positive))
+    else:
+        axes.set_xlim(0, 1.03 * largest)
+
+
+def _label_decades(axes: Axes, factor: float) -> None:
+    """Numbers without powers of ten, as many as there is room for."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    subdivisions: Sequence[float] = (1, 2, 5)
+    if factor > 200:  # noqa: PLR2004 - more than two decades
+        subdivisions = (1,)
+    elif factor < 6:  # noqa: PLR2004 - less than one
+        subdivisions = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    axes.xaxis.set_major_locator(LogLocator(subs=subdivisions))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _add_legend(figure: Figure, names: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], marker=_marker(variant), markersize=5, label=name, **_look(variant))
+        for variant, name in enumerate(names)
+    ]
+    longest = max(len(name) for name in names)
+    if sum(len(name) + _LETTERS_OF_A_SIGN for name in names) <= _LETTERS_IN_A_LINE:
+        columns = len(names)
+    else:
+        columns = max(1, _LETTERS_IN_A_LINE // (longest + _LETTERS_OF_A_SIGN))
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=columns, handlelength=3.2, fontsize=11
+    )

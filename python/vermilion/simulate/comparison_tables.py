@@ -1,0 +1,143 @@
+"""The tables of a comparison: what is shown of it, in which unit, with how many decimals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from vermilion.simulate.comparison import GOODPUT
+from vermilion.simulate.notebook import stretch
+from vermilion.simulate.tables import Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vermilion.simulate.comparison import Comparison
+    from vermilion.simulate.statistics import Interval
+
+    Of = Callable[[int, str, int, str], Interval | None]
+
+ABSENT: Final = "-"
+"""Shown for what could not be computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: its label, the metric, the factor to the unit shown, and the decimals."""
+
+    label: str
+    metric: str
+    factor: float = 1.0
+    decimals: int = 1
+
+
+LINK_ROWS: Final = (
+    Row("utilisation (%)", "utilization", 100.0, 2),
+    Row("goodput (Mbit/s)", GOODPUT, 1e-6, 3),
+    Row("queue mean (pkt)", "queue_packets.mean"),
+    Row("queue sd", "queue_packets.sd"),
+    Row("queue p95", "queue_packets.p95"),
+    Row("sojourn mean (ms)", "sojourn_ms.mean"),
+    Row("sojourn p95", "sojourn_ms.p95"),
+    Row("drop rate (%)", "drop_rate", 100.0, 2),
+    Row("mark rate (%)", "mark_rate", 100.0, 2),
+)
+
+FLOW_ROWS: Final = (
+    Row("goodput (Mbit/s)", "goodput_bit_per_s.total", 1e-6, 3),
+    Row("  of the slowest", "goodput_bit_per_s.min", 1e-6, 4),
+    Row("Jain's fairness index", "jain_index", 1.0, 3),
+    Row("completion mean (s)", "completion_time_s.mean", 1.0, 3),
+    Row("completion p95", "completion_time_s.p95", 1.0, 3),
+)
+
+
+def tables(comparison: Comparison) -> list[Table]:
+    """A table for each link and each group of flows."""
+    link_rows = [*LINK_ROWS, *(Row(name, name) for name in comparison.measures)]
+    links = [
+        _table(
+            comparison,
+            f"link {link}",
+            link,
+            link_rows,
+            (comparison.interval, comparison.difference),
+        )
+        for link in comparison.links
+    ]
+    flows = [
+        _table(
+            comparison,
+            f"flows {group}",
+            group,
+            FLOW_ROWS,
+            (comparison.flows_interval, comparison.flows_difference),
+        )
+        for group in comparison.groups
+    ]
+    return [*links, *flows]
+
+
+def remark(comparison: Comparison) -> str:
+    """What the numbers in the tables are."""
+    count = len(comparison.seeds)
+    if count == 1:
+        return (
+            f"Seed {comparison.seeds[0]} alone says nothing about the uncertainty of these figures."
+        )
+    text = f"Means over {count} seeds with 95 % t intervals."
+    if len(comparison.names) > 1:
+        text += f" * differs significantly from {comparison.names[0]!r}."
+    if not comparison.phases_agree:
+        text += " The variants have different phases, which cannot be compared."
+    return text
+
+
+def _table(
+    comparison: Comparison, title: str, name: str, rows: Sequence[Row], of: tuple[Of, Of]
+) -> Table:
+    windows = comparison.windows(comparison.links[0])
+    headings = [stretch(window) for window in windows[:-1]]
+    # A scenario without changes has one phase, which is the whole run.
+    numbers = range(len(windows)) if headings != [stretch(windows[-1])] else [len(windows) - 1]
+    headings.append("whole run")
+    sections = [
+        _section(comparison, name, number, headings[number], rows, of) for number in numbers
+    ]
+    return Table(title, comparison.names, [section for section in sections if section.rows])
+
+
+def _section(
+    comparison: Comparison,
+    name: str,
+    window: int,
+    title: str,
+    rows: Sequence[Row],
+    of: tuple[Of, Of],
+) -> Section:
+    interval_of, difference_of = of
+    variants = range(len(comparison.names))
+    lines = []
+    for row in rows:
+        intervals = [interval_of(variant, name, window, row.metric) for variant in variants]
+        # A mark rate of zero throughout, or a metric that no variant has, says nothing.
+        if all(interval is None for interval in intervals) or (
+            row.metric == "mark_rate"
+            and not any(interval and interval.mean for interval in intervals)
+        ):
+            continue
+        differences = [difference_of(variant, name, window, row.metric) for variant in variants]
+        lines.append(
+            (row.label, [_cell(*pair, row) for pair in zip(intervals, differences, strict=True)])
+        )
+    return Section(title, lines)
+
+
+def _cell(interval: Interval | None, difference: Interval | None, row: Row) -> str:
+    if interval is None:
+        return f"{ABSENT}  "
+    text = f"{interval.mean * row.factor:.{row.decimals}f}"
+    if interval.half_width is not None:
+        text += f" ± {interval.half_width * row.factor:.{row.decimals}f}"
+    differs = difference is not None and difference.excludes(0.0)
+    return f"{text} {'*' if differs else ' '}"

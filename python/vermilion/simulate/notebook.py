@@ -1,0 +1,72 @@
+"""What a notebook shows of a result: its most important numbers, with their units."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.simulate.result import metric_of
+from vermilion.simulate.tables import Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.simulate.result import FlowsResult, LinkResult, Result
+
+    # Label, path of the metric, factor to the unit shown, decimals.
+    Row = tuple[str, str, float, int]
+
+    Entries = Mapping[str, LinkResult | FlowsResult]
+
+ABSENT: Final = "\N{EN DASH}"
+
+_LINK_ROWS: Final[Sequence[Row]] = (
+    ("utilisation (%)", "utilization", 100.0, 2),
+    ("queue, mean (packets)", "queue_packets.mean", 1.0, 1),
+    ("queue, p95 (packets)", "queue_packets.p95", 1.0, 1),
+    ("queueing delay, mean (ms)", "sojourn_ms.mean", 1.0, 2),
+    ("queueing delay, p95 (ms)", "sojourn_ms.p95", 1.0, 2),
+    ("drop rate (%)", "drop_rate", 100.0, 2),
+    ("mark rate (%)", "mark_rate", 100.0, 2),
+)
+
+_FLOW_ROWS: Final[Sequence[Row]] = (
+    ("flows", "flows", 1.0, 0),
+    ("goodput (Mbit/s)", "goodput_bit_per_s.total", 1e-6, 3),
+    ("Jain’s fairness index", "jain_index", 1.0, 3),
+    ("completion time, mean (s)", "completion_time_s.mean", 1.0, 3),
+    ("completion time, p95 (s)", "completion_time_s.p95", 1.0, 3),
+    ("timeouts", "timeouts", 1.0, 0),
+    ("retransmissions (packets)", "retransmissions", 1.0, 0),
+)
+
+
+def result_html(result: Result) -> str:
+    """A heading and two tables; every text is escaped."""
+    links: Entries = {f"link {name}": result.link(name) for name in result.links}
+    flows: Entries = {f"flows {name}": result.flows(name) for name in result.groups}
+    parts = [f"<p>Vermilion {escape(str(result.data['version']))}, seed {result.seed}</p>"]
+    for title, entries, rows in (("Links", links, _LINK_ROWS), ("Flows", flows, _FLOW_ROWS)):
+        if entries:
+            first = next(iter(entries.values()))
+            headings = [stretch(window) for window in first.phases] + ["whole run"]
+            sections = [_section(name, entry, rows) for name, entry in entries.items()]
+            parts.append(Table(title, headings, sections).html())
+    return "<div>\n" + "\n".join(parts) + "\n</div>"
+
+
+def stretch(window: Mapping[str, Any]) -> str:
+    """What a window covers: "25 .. 80 s"."""
+    return f"{window['start_s']:g} .. {window['end_s']:g} s"
+
+
+def _section(name: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -> Section:
+    lines = []
+    for label, path, factor, decimals in rows:
+        values = [metric_of(window, path) for window in (*entry.phases, entry.total)]
+        if any(value is not None for value in values):
+            cells = [
+                ABSENT if value is None else f"{value * factor:,.{decimals}f}" for value in values
+            ]
+            lines.append((label, cells))
+    return Section(name, lines)

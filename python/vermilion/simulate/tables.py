@@ -1,0 +1,87 @@
+"""Tables with sections: metrics downwards, what is told apart across; as text and as HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a table.
+
+    Attributes:
+        title: its first line.
+        rows: a label and a cell for each column, for each further line.
+    """
+
+    title: str
+    rows: Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        title: above it.
+        headings: of the columns, without that of the labels.
+        sections: its parts.
+    """
+
+    title: str
+    headings: Sequence[str]
+    sections: Sequence[Section]
+
+    def __str__(self) -> str:
+        """The table as lines of text."""
+        lines = [("", *self.headings)]
+        for section in self.sections:
+            lines.append((section.title,))
+            lines += [(f"  {label}", *cells) for label, cells in section.rows]
+        widths = [
+            max(len(line[column]) for line in lines if len(line) > max(column, 1))
+            for column in range(len(self.headings) + 1)
+        ]
+        # The title of a section may be longer than any label.
+        widths[0] = max(widths[0], *(len(line[0]) for line in lines))
+        text = [
+            "  ".join(
+                cell.ljust(width) if column == 0 else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(line, widths, strict=False))
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self.title, *text])
+
+    def html(self) -> str:
+        """The table as an HTML element that notebooks style; every text is escaped."""
+        rows = [f"<caption>{escape(self.title)}</caption>", "<thead>"]
+        rows.append(_row("th", ["", *self.headings], "col"))
+        rows.append("</thead>")
+        span = len(self.headings) + 1
+        for section in self.sections:
+            rows.append("<tbody>")
+            rows.append(
+                f'<tr><th scope="rowgroup" colspan="{span}" style="text-align: left">'
+                f"{escape(section.title)}</th></tr>"
+            )
+            rows += [
+                f'<tr><th scope="row" style="text-align: left; font-weight: normal">'
+                f"{escape(label)}</th>{_cells('td', cells)}</tr>"
+                for label, cells in section.rows
+            ]
+            rows.append("</tbody>")
+        return "\n".join(["<table>", *rows, "</table>"])
+
+
+def _row(element: str, cells: Sequence[str], scope: str) -> str:
+    return "".join(("<tr>", _cells(element, cells, f' scope="{scope}"'), "</tr>"))
+
+
+def _cells(element: str, cells: Sequence[str], attributes: str = "") -> str:
+    return "".join(f"<{element}{attributes}>{escape(cell)}</{element}>" for cell in cells)

@@ -1,0 +1,86 @@
+"""Variants of a scenario that are to be compared: other disciplines, other settings."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from itertools import product
+from typing import TYPE_CHECKING
+
+from vermilion.scenario import Scenario, load_scenario, scenario_from_document
+from vermilion.scenario.carry_over import with_discipline
+from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.overrides import apply_overrides
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def make_variants(
+    scenario: Scenario | str | Path, disciplines: Sequence[str] = (), settings: Sequence[str] = ()
+) -> tuple[dict[str, Scenario], list[str]]:
+    """Every combination of the disciplines and of the values of paths that are set repeatedly.
+
+    Args:
+        scenario: itself, or the name or path from which it is loaded.
+        disciplines: the name of each, and after a colon parameters of its own if it is to have
+            any: "codel" or "codel:target=10 ms,interval=50 ms". The scenario's own discipline
+            keeps its parameters; others take over those that they share with it, and have
+            their defaults for the rest.
+        settings: texts "path=value". The same path given several times makes a variant of each
+            of its values; a path given once is set in all variants.
+
+    Returns:
+        The scenarios by what sets them apart, and a remark for each discipline replaced.
+
+    Raises:
+        ScenarioError: a variant that is not accepted.
+    """
+    by_path: dict[str, list[str]] = {}
+    for setting in settings:
+        by_path.setdefault(setting.partition("=")[0].strip(), []).append(setting)
+    repeated = [choices for choices in by_path.values() if len(choices) > 1]
+    common = [choices[0] for choices in by_path.values() if len(choices) == 1]
+
+    variants: dict[str, Scenario] = {}
+    remarks: dict[str, None] = {}
+    for choice in product(*repeated):
+        changed = _with_settings(scenario, [*common, *choice])
+        if not disciplines:
+            variants[", ".join(choice) or "as written"] = changed
+        for discipline in disciplines:
+            name, _, parameters = discipline.partition(":")
+            variant, reports = with_discipline(changed, name)
+            own = [text for text in parameters.split(",") if text.strip()]
+            if own:
+                links = variant.links
+                paths = [f"links.{link}.queue.{text.strip()}" for link in links for text in own]
+                variant = _with_settings(variant, paths)
+            variants[", ".join([discipline, *choice])] = variant
+            remarks.update((str(report), None) for report in reports)
+    return variants, list(remarks)
+
+
+def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> Scenario:
+    if not isinstance(scenario, Scenario):
+        return load_scenario(scenario, settings)
+    if not settings:
+        return scenario
+    document = deepcopy(dict(scenario.document))
+    try:
+        apply_overrides(document, settings)
+    except FieldError as error:
+        raise error.at(scenario.origin) from None
+    return scenario_from_document(document, scenario.origin)
+
+
+def chosen_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds that are meant: so many from 1 on, or those that are listed.
+
+    Raises:
+        ScenarioError: there are none.
+    """
+    chosen = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(seeds)
+    if not chosen:
+        raise ScenarioError("seeds", seeds, "at least one seed")
+    return chosen
