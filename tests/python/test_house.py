@@ -50,7 +50,16 @@ CRATES_BELOW = {
     "python": {"netsim", "aqm", "tcp", "parameters"},
 }
 
-HEAVY_MODULES = {"jinja2", "matplotlib", "numpy", "pint", "pydantic", "scipy"}
+HEAVY_MODULES = {
+    "jinja2",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "pint",
+    "pyarrow",
+    "pydantic",
+    "scipy",
+}
 
 
 def rooms():
@@ -185,7 +194,10 @@ def test_every_direct_dependency_is_locked_and_explained():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     runtime = project["project"]["dependencies"] + project["dependency-groups"]["build"]
     groups = project["dependency-groups"]
-    everything = runtime + groups["test"] + groups["lint"] + groups["docs"]
+    extras = [
+        name for extra in project["project"]["optional-dependencies"].values() for name in extra
+    ]
+    everything = runtime + extras + groups["test"] + groups["lint"] + groups["docs"]
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     for lock, requirements in {"runtime": runtime, "development": everything}.items():
         text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ def grid(headings: Sequence[str], sections: Sequence[Section]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
     for heading in headings:
-        table.add_column(Text(heading), justify="right", vertical="bottom")
+        table.add_column(Text(heading), justify="right", vertical="bottom", overflow="fold")
     for section in sections:
         table.add_row(Text(section.title, style="bold"))
         for position, (label, cells) in enumerate(section.rows):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 from vermilion.cli.entry import UserError
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +33,8 @@ def output_file(option: str, target: str) -> Iterator[TextIO]:
     Raises:
         UserError: it cannot be written.
     """
+    from vermilion.simulate.whole_file import whole_file
+
     if target == STANDARD_OUTPUT:
         yield sys.stdout
         return
@@ -48,6 +49,8 @@ def binary_output_file(option: str, target: str) -> Iterator[BinaryIO]:
     Raises:
         UserError: it cannot be written.
     """
+    from vermilion.simulate.whole_file import whole_file
+
     if target == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 from vermilion.report import drawing
 from vermilion.report.comparison_figure import MOST_ROWS, comparison_figure
@@ -122,12 +123,13 @@ class ComparisonReport(Comparison):
         # Not super(): a class with slots is not the one that its methods were written in.
         tables = Comparison._repr_html_(self)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<div>\n{self._svg(self._link(None), None)}\n{tables}\n{notes}</div>"
+        figure = self._svg(self._link(None), None)
+        return f'<div style="max-width: 60rem">\n{figure}\n{tables}\n{notes}</div>'
 
     def _svg(self, link: str, phase: int | None) -> str:
         return drawing.svg(
             self.figure(link, phase),
-            name="comparison",
+            name=f"comparison-{crc32(str(self).encode()):08x}",  # a notebook may show several
             description=f"Goodput against queueing delay, and the distribution of the queueing "
             f"delay, of {', '.join(self.names)} at {link}",
         )

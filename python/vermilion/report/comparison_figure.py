@@ -38,7 +38,8 @@ MOST_ROWS: Final = 6
 
 _WIDTH_IN = 9.6
 _ROW_IN = 3.0
-_REST_IN = 1.0
+_LINE_IN = 0.24  # of the legend
+_REST_IN = 0.7
 
 _PURPLE = "#CC79A7"  # the last of Okabe and Ito's colours that is dark enough for a line
 _COLOURS = (
@@ -56,7 +57,8 @@ _MARKERS = ("o", "s", "^", "D", "v")
 _LETTERS_IN_A_LINE = 105  # of a legend
 _LETTERS_OF_A_SIGN = 9
 _FEWEST_FOR_AN_ELLIPSE = 3
-_WIDE = 20.0  # a factor between tails: beyond it a linear axis shows one of them only
+_WIDE = 10.0  # a factor between tails: beyond it a linear axis shows one of them only
+_MOST_DECADES = 1e4
 _LEAST_FACTOR = 1.6  # between the ends of a logarithmic axis
 _LEAST_SHARE = 0.06  # of the largest goodput: what the goodput axis spans at least
 _MARGIN = 0.08
@@ -73,7 +75,8 @@ def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int])
     from matplotlib.figure import Figure
 
     with drawing.style():
-        height = _REST_IN + _ROW_IN * len(windows)
+        lines = -(-len(comparison.names) // _columns(comparison.names))
+        height = _REST_IN + _LINE_IN * lines + _ROW_IN * len(windows)
         figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
         grid = figure.subplots(len(windows), 2, sharex="col", sharey="col", squeeze=False)
         points = [
@@ -92,7 +95,10 @@ def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int])
                 _draw_distribution(right, comparison, variant, link, window)
             left.set_ylabel("goodput (Mbit/s)")
             right.set_ylabel("packets that wait no longer (%)")
-        _scale_trade_off(grid[0][0], [point for row in points for cloud in row for point in cloud])
+        clouds = [cloud for row in points for cloud in row if cloud]
+        _scale_trade_off(
+            grid[0][0], [point for cloud in clouds for point in (*cloud, *_contour(cloud))]
+        )
         _scale_distribution(grid[0][1], comparison, link, windows)
         logarithmic = grid[0][0].get_xscale() == "log"
         grid[-1][0].set_xlabel(
@@ -136,6 +142,14 @@ def _points(comparison: Comparison, variant: int, link: str, window: int) -> Poi
     return [(delay, goodput / 1e6) for delay, goodput in zip(delays, goodputs, strict=True)]
 
 
+def _contour(points: Points) -> Points:
+    """The ellipse around the points of a variant, fitted on the logarithm of the delay."""
+    if min(delay for delay, _ in points) <= 0:
+        return one_sigma_ellipse(points)
+    line = one_sigma_ellipse([(math.log(delay), goodput) for delay, goodput in points])
+    return [(math.exp(delay), goodput) for delay, goodput in line]
+
+
 def _look(variant: int) -> dict[str, Any]:
     return {
         "color": _COLOURS[variant % len(_COLOURS)],
@@ -152,12 +166,9 @@ def _draw_points(axes: Axes, points: Points, variant: int) -> None:
     if not points:
         return
     look = _look(variant)
-    logarithmic = all(delay > 0 for delay, _ in points)
-    fitted = [(math.log(delay) if logarithmic else delay, goodput) for delay, goodput in points]
-    line = one_sigma_ellipse(fitted)
+    line = _contour(points)
     if line:
-        delays = [math.exp(x) if logarithmic else x for x, _ in line]
-        goodputs = [y for _, y in line]
+        delays, goodputs = zip(*line, strict=True)
         axes.fill(delays, goodputs, color=look["color"], alpha=0.13, linewidth=0)
         axes.plot(delays, goodputs, **{**look, "linewidth": 1.4})
     axes.plot(
@@ -211,26 +222,26 @@ def _scale_trade_off(axes: Axes, points: Points) -> None:
 def _scale_distribution(
     axes: Axes, comparison: Comparison, link: str, windows: Iterable[int]
 ) -> None:
-    tails, heads = [], []
-    for window in windows:
-        for variant in _variants(comparison):
-            distribution = comparison.distribution(variant, link, window)
-            if distribution is not None:
-                quantiles = [interval.mean for interval in distribution[1]]
-                tails.append(quantiles[distribution[0].index(99.9)])
-                heads += [value for value in quantiles[3:20] if value > 0][:1]
+    found = [
+        [interval.mean for interval in distribution[1]]
+        for window in windows
+        for variant in _variants(comparison)
+        if (distribution := comparison.distribution(variant, link, window)) is not None
+    ]
     axes.set_ylim(0, 100)
     axes.grid(visible=True, axis="x")
-    positive = [tail for tail in tails if tail > 0]
+    positive = [[value for value in quantiles if value > 0] for quantiles in found]
+    positive = [quantiles for quantiles in positive if quantiles]
     if not positive:
         return
-    largest = max(positive)
-    if heads and largest > _WIDE * min(positive):
+    longest = [quantiles[-1] for quantiles in positive]
+    if max(longest) > _WIDE * min(longest):
+        shortest = max(min(map(min, positive)), max(longest) / _MOST_DECADES)
         axes.set_xscale("log")
-        axes.set_xlim(min(*heads, *positive), largest)
-        _label_decades(axes, largest / min(*heads, *positive))
+        axes.set_xlim(shortest, 1.1 * max(longest))
+        _label_decades(axes, max(longest) / shortest)
     else:
-        axes.set_xlim(0, 1.03 * largest)
+        axes.set_xlim(0, 1.03 * max(longest))
 
 
 def _label_decades(axes: Axes, factor: float) -> None:
@@ -254,11 +265,18 @@ def _add_legend(figure: Figure, names: Sequence[str]) -> None:
         Line2D([], [], marker=_marker(variant), markersize=5, label=name, **_look(variant))
         for variant, name in enumerate(names)
     ]
-    longest = max(len(name) for name in names)
-    if sum(len(name) + _LETTERS_OF_A_SIGN for name in names) <= _LETTERS_IN_A_LINE:
-        columns = len(names)
-    else:
-        columns = max(1, _LETTERS_IN_A_LINE // (longest + _LETTERS_OF_A_SIGN))
     figure.legend(
-        handles=handles, loc="outside upper left", ncols=columns, handlelength=3.2, fontsize=11
+        handles=handles,
+        loc="outside upper left",
+        ncols=_columns(names),
+        handlelength=3.2,
+        fontsize=11,
     )
+
+
+def _columns(names: Sequence[str]) -> int:
+    """In how many columns the legend's names fit above the panels."""
+    if sum(len(name) + _LETTERS_OF_A_SIGN for name in names) <= _LETTERS_IN_A_LINE:
+        return len(names)
+    longest = max(len(name) for name in names)
+    return max(1, _LETTERS_IN_A_LINE // (longest + _LETTERS_OF_A_SIGN))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_NUMBER: Final = ' style="text-align: right; white-space: nowrap"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class Table:
             )
             rows += [
                 f'<tr><th scope="row" style="text-align: left; font-weight: normal">'
-                f"{escape(label)}</th>{_cells('td', cells)}</tr>"
+                f"{escape(label)}</th>{_cells('td', cells, _NUMBER)}</tr>"
                 for label, cells in section.rows
             ]
             rows.append("</tbody>")

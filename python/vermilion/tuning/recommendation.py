@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.simulate.tables import Section, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,6 +144,27 @@ class Recommendation:
             + (f", ended by {_ENDS[self.end]}" if self.end in _ENDS else ""),
         ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the decision, both settings, and what they achieve."""
+        headings = ("incumbent", "best found")
+        settings = [(path, texts) for path, texts in self.readable.items()]
+        sections = [Section("parameter", settings)]
+        comparison = self.comparison
+        lines = []
+        if comparison is not None:
+            rows = [(self.objective, (_text(comparison.incumbent), _text(comparison.best)))]
+            rows += [
+                (name, (_text(incumbent), _text(best)))
+                for name, (best, incumbent) in self.metrics.items()
+            ]
+            sections.append(Section("on fresh seeds", rows))
+            lines = [str(verdict) for verdict in comparison.best_verdicts]
+        decision = "use the best setting found" if self.accepted else "no change"
+        table = Table(f"{self.scenario}: {decision}", headings, sections).html()
+        constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
+        return f"<div>\n{table}\n<p>{escape(self.reason)}</p>\n{listed}</div>"
 
 
 def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:

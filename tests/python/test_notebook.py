@@ -1,0 +1,85 @@
+"""What a notebook shows: the numbers that matter, with units, and nothing unescaped."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import vermilion
+from html_page import Page
+from vermilion.scenario import load_scenario
+from vermilion.simulate import Result, run
+from vermilion.simulate.tables import Section, Table
+
+SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return run(load_scenario("varying-load", SHORT), 3)
+
+
+def test_a_result_shows_links_and_groups_with_units(result):
+    page = Page(result._repr_html_())
+    assert "seed 3" in "".join(page.texts)
+    headings = [cells for cells in page.rows if "whole run" in cells]
+    assert headings == [["", "2 .. 4 s", "6 .. 8 s", "whole run"]] * 2
+    for title in ("link bottleneck", "flows early", "flows late"):
+        assert [title] in page.rows
+    total = result.link("bottleneck").total
+    assert page.row("queueing delay, mean (ms)")[-1] == f"{total['sojourn_ms']['mean']:.2f}"
+    assert page.row("queue, mean (packets)")[-1] == f"{total['queue_packets']['mean']:.1f}"
+    goodput = result.flows("early").total["goodput_bit_per_s"]["total"]
+    assert page.row("goodput (Mbit/s)")[-1] == f"{goodput / 1e6:.3f}"
+
+
+def test_what_could_not_be_computed_is_a_dash_and_never_zero(result):
+    page = Page(result._repr_html_())
+    late = page.rows[page.rows.index(["flows late"]) :]
+    assert next(cells for cells in late if cells[0].startswith("Jain"))[1] == "–"
+    assert not any(cells[0].startswith("completion") for cells in page.rows)
+
+
+def test_every_text_is_escaped(result):
+    window = {"start_s": 0.0, "end_s": 1.0, "utilization": 0.5}
+    link = {"total": window, "phases": [], "ledger": {}}
+    flows = {"total": {**window, "flows": 1}, "phases": []}
+    evil = '<script>alert("x")</script>'
+    text = Result({"seed": 1, "version": evil, "links": {evil: link}, "flows": {evil: flows}})
+    html = text._repr_html_()
+    Page(html)
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 3
+    assert "<b>" not in Table("<b>", ["<b>"], [Section("<b>", [("<b>", ["<b>"])])]).html()
+    assert result._repr_html_() == result._repr_html_()
+
+
+def test_a_table_as_text_is_aligned():
+    table = Table("t", ["a", "long"], [Section("s", [("x", ["1", "2"]), ("yy", ["10", "3"])])])
+    assert str(table).splitlines() == [
+        "t",
+        "       a  long",
+        "s",
+        "  x    1     2",
+        "  yy  10     3",
+    ]
+
+
+def test_a_recommendation_shows_its_decision_and_both_settings():
+    scenario = load_scenario("varying-load", SHORT)
+    recommendation = vermilion.tune(scenario, budget=12)
+    page = Page(recommendation._repr_html_())
+    text = "".join(page.texts)
+    assert recommendation.reason in text
+    path = "links.bottleneck.queue.min_threshold"
+    assert page.row(path) == list(recommendation.readable[path])
+    assert page.row(path)[0] == "15 packets"
+    if recommendation.comparison is not None:
+        assert "+-" in page.row(recommendation.objective)[0]
+
+
+def test_the_package_is_typed_and_says_so_where_it_is_installed():
+    package = Path(vermilion.__file__).parent
+    assert (package / "py.typed").is_file()
+    assert (package / "_core.pyi").is_file()
+    assert str(package) in str(sys.modules["vermilion"].__path__)
