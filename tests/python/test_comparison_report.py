@@ -249,16 +249,19 @@ def test_a_single_seed_is_drawn_without_ellipse_and_shade():
     assert "Seed 1 alone" in single.page()
 
 
-def test_a_queue_that_is_always_empty_can_be_drawn():
-    scenario = parse_scenario(
-        TWO_LINKS.replace("count = 3", "count = 1\nstop = '5.9 s'").replace(
-            "12 Mbit/s", "999 Gbit/s"
-        )
+def test_a_queue_that_is_always_empty_is_drawn_on_a_linear_axis():
+    # Packets of one flow that come at a tenth of the link's rate never wait.
+    idle = TWO_LINKS.partition("[flows.long]")[0] + (
+        '[flows.clock]\npath = ["wide"]\n'
+        'traffic = { kind = "constant-rate", rate = "1.2 Mbit/s" }\n'
     )
-    comparison = vermilion.compare(scenario, ["drop-tail"], seeds=3)
-    for window_phase in (0, None):
-        left, _ = comparison.figure("wide", window_phase).axes[:2]
-        assert all(math.isfinite(end) for end in (*left.get_xlim(), *left.get_ylim()))
+    left, right = (
+        vermilion.compare(parse_scenario(idle), ["drop-tail"], seeds=3).figure("wide").axes
+    )
+    assert left.get_xscale() == right.get_xscale() == "linear"
+    assert left.get_xlim()[0] > 0 > left.get_xlim()[1]
+    assert right.get_xlim()[0] < 0 < right.get_xlim()[1]
+    assert left.lines[0].get_xdata().tolist() in ([0.0] * 3, [0.0] * 121)
 
 
 def test_a_link_or_a_phase_that_is_not_there_is_named(outcome):

@@ -18,4 +18,5 @@ def print_comparison(comparison: Comparison) -> None:
         if table.sections:
             screen.print(table.title, markup=False, style="bold")
             screen.print(grid(table.headings, table.sections))
+            screen.print()
     screen.print(comparison.remark(), markup=False)

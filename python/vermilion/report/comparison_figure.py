@@ -83,6 +83,8 @@ def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int])
             [_points(comparison, variant, link, window) for variant in _variants(comparison)]
             for window in windows
         ]
+        # An idle queue has no place on a logarithmic axis.
+        logarithmic = all(delay > 0 for row in points for cloud in row for delay, _ in cloud)
         measured = comparison.windows(link)
         for row, window in enumerate(windows):
             left, right = grid[row]
@@ -90,17 +92,19 @@ def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int])
             name = "Whole run" if last else f"Phase {window + 1}"
             left.set_title(f"{name}: {stretch(measured[window])}")
             for variant, cloud in enumerate(points[row]):
-                _draw_points(left, cloud, variant)
+                _draw_points(left, cloud, variant, logarithmic=logarithmic)
             for variant in _variants(comparison):
                 _draw_distribution(right, comparison, variant, link, window)
             left.set_ylabel("goodput (Mbit/s)")
             right.set_ylabel("packets that wait no longer (%)")
         clouds = [cloud for row in points for cloud in row if cloud]
-        _scale_trade_off(
-            grid[0][0], [point for cloud in clouds for point in (*cloud, *_contour(cloud))]
-        )
+        drawn = [
+            point
+            for cloud in clouds
+            for point in (*cloud, *_contour(cloud, logarithmic=logarithmic))
+        ]
+        _scale_trade_off(grid[0][0], drawn, logarithmic=logarithmic)
         _scale_distribution(grid[0][1], comparison, link, windows)
-        logarithmic = grid[0][0].get_xscale() == "log"
         grid[-1][0].set_xlabel(
             f"mean queueing delay (ms{', log' if logarithmic else ''}); better: right and up"
         )
@@ -142,9 +146,9 @@ def _points(comparison: Comparison, variant: int, link: str, window: int) -> Poi
     return [(delay, goodput / 1e6) for delay, goodput in zip(delays, goodputs, strict=True)]
 
 
-def _contour(points: Points) -> Points:
-    """The ellipse around the points of a variant, fitted on the logarithm of the delay."""
-    if min(delay for delay, _ in points) <= 0:
+def _contour(points: Points, *, logarithmic: bool) -> Points:
+    """The ellipse around the points of a variant, an ellipse on the axes that are drawn."""
+    if not logarithmic:
         return one_sigma_ellipse(points)
     line = one_sigma_ellipse([(math.log(delay), goodput) for delay, goodput in points])
     return [(math.exp(delay), goodput) for delay, goodput in line]
@@ -162,11 +166,11 @@ def _marker(variant: int) -> str:
     return _MARKERS[variant % len(_MARKERS)]
 
 
-def _draw_points(axes: Axes, points: Points, variant: int) -> None:
+def _draw_points(axes: Axes, points: Points, variant: int, *, logarithmic: bool) -> None:
     if not points:
         return
     look = _look(variant)
-    line = _contour(points)
+    line = _contour(points, logarithmic=logarithmic)
     if line:
         delays, goodputs = zip(*line, strict=True)
         axes.fill(delays, goodputs, color=look["color"], alpha=0.13, linewidth=0)
@@ -196,12 +200,12 @@ def _draw_distribution(
     axes.fill_betweenx(percent, low, high, color=look["color"], alpha=0.16, linewidth=0)
 
 
-def _scale_trade_off(axes: Axes, points: Points) -> None:
+def _scale_trade_off(axes: Axes, points: Points, *, logarithmic: bool) -> None:
     if not points:
         return
     delays = [delay for delay, _ in points]
     goodputs = [goodput for _, goodput in points]
-    if min(delays) > 0:
+    if logarithmic:
         axes.set_xscale("log")
         factor = max(max(delays) / min(delays), _LEAST_FACTOR) ** 0.5
         middle = math.sqrt(min(delays) * max(delays))
@@ -209,7 +213,8 @@ def _scale_trade_off(axes: Axes, points: Points) -> None:
         axes.set_xlim(middle * factor, middle / factor)
         _label_decades(axes, factor**2)
     else:
-        axes.set_xlim(max(delays) * (1 + _MARGIN) or 1.0, 0)
+        largest = max(delays) or 1.0
+        axes.set_xlim(largest * (1 + _MARGIN), -_MARGIN * largest)
     # Differences of less than this are none, and must not look as if they were.
     least = _LEAST_SHARE * max(goodputs)
     span = max(max(goodputs) - min(goodputs), least) * (1 + 2 * _MARGIN)
@@ -233,6 +238,7 @@ def _scale_distribution(
     positive = [[value for value in quantiles if value > 0] for quantiles in found]
     positive = [quantiles for quantiles in positive if quantiles]
     if not positive:
+        axes.set_xlim(-_MARGIN, 1.0)
         return
     longest = [quantiles[-1] for quantiles in positive]
     if max(longest) > _WIDE * min(longest):
