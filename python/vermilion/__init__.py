@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vermilion.report import ComparisonReport, compare
     from vermilion.scenario import Scenario, ScenarioError, load_scenario, parse_scenario
-    from vermilion.simulate import Result, frames, run, run_many
+    from vermilion.simulate import Result, frames, grid, run, run_many
     from vermilion.tuning.tune import tune
 
     __version__: str
@@ -30,6 +30,7 @@ __all__ = [
     "__version__",
     "compare",
     "frames",
+    "grid",
     "load_scenario",
     "parse_scenario",
     "run",
@@ -45,6 +46,7 @@ _HOMES = {
     "__version__": ("vermilion._core", "VERSION"),
     "compare": ("vermilion.report", "compare"),
     "frames": ("vermilion.simulate", "frames"),
+    "grid": ("vermilion.simulate.variants", "grid"),
     "load_scenario": ("vermilion.scenario", "load_scenario"),
     "parse_scenario": ("vermilion.scenario", "parse_scenario"),
     "run": ("vermilion.simulate", "run"),

@@ -107,6 +107,33 @@ def test_a_discipline_that_is_none_is_refused(discipline, words):
         vermilion.compare("varying-load", [discipline], seeds=2)
 
 
+def test_any_scenarios_can_be_compared_by_name():
+    scenario = load_scenario("varying-load", SHORT)
+    path = "links.bottleneck.queue.weight"
+    variants = vermilion.grid(scenario, {path: [0.002, 0.01], "flows.early.count": [8, 16]})
+    assert list(variants) == [
+        f"{path}=0.002, flows.early.count=8",
+        f"{path}=0.002, flows.early.count=16",
+        f"{path}=0.01, flows.early.count=8",
+        f"{path}=0.01, flows.early.count=16",
+    ]
+    last = variants[f"{path}=0.01, flows.early.count=16"]
+    assert (last.get(path), last.flows["early"].count) == (0.01, 16)
+    comparison = vermilion.compare(variants, seeds=2)
+    assert comparison.names == tuple(variants)
+    assert comparison.command == ""
+    with pytest.raises(ValueError, match="as they are"):
+        vermilion.compare(variants, ["red"])
+    with pytest.raises(ValueError, match="at least one scenario"):
+        vermilion.compare({})
+
+
+def test_scenarios_with_other_links_are_not_compared():
+    variants = {"one": load_scenario("varying-load"), "two": parse_scenario(TWO_LINKS)}
+    with pytest.raises(ScenarioError, match=r'links: "wide, narrow".* first variant: bottleneck'):
+        vermilion.compare(variants, seeds=2)
+
+
 def test_seeds_are_a_number_or_a_list(two_links):
     assert two_links.seeds == (3, 7)
     with pytest.raises(ScenarioError, match="at least one seed"):

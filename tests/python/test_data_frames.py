@@ -120,7 +120,9 @@ def test_many_results_make_one_frame(scenario):
         index="seed", columns="variant", values="value", aggfunc="mean"
     )
     assert table.shape == (2, 2)
-    named = vermilion.frames(dict(zip(("slow", "fast"), results, strict=True)))
+    by_name = run_many({"slow": scenario, "fast": other}, [4, 7])
+    assert [result.data for result in by_name["fast"]] == [result.data for result in results[1]]
+    named = vermilion.frames(by_name)
     assert named["variant"].unique().tolist() == ["slow", "fast"]
     assert named["value"].tolist() == frame["value"].tolist()
 

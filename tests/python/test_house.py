@@ -151,6 +151,17 @@ def test_importing_the_package_loads_nothing_else():
     assert output.split() == ["vermilion"]
 
 
+def test_the_types_and_the_templates_are_in_the_wheel():
+    # maturin packs everything below its Python source that nobody excludes.
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "maturin"
+    ]
+    assert settings["python-source"] == "python"
+    assert "exclude" not in settings
+    for name in ("py.typed", "_core.pyi", "report/templates/comparison.html.j2"):
+        assert (PACKAGE / name).is_file()
+
+
 def test_every_name_the_package_promises_is_there():
     for name in vermilion.__all__:
         assert getattr(vermilion, name) is not None

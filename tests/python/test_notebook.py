@@ -1,8 +1,5 @@
 """What a notebook shows: the numbers that matter, with units, and nothing unescaped."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 import vermilion
@@ -76,10 +73,3 @@ def test_a_recommendation_shows_its_decision_and_both_settings():
     assert page.row(path)[0] == "15 packets"
     if recommendation.comparison is not None:
         assert "+-" in page.row(recommendation.objective)[0]
-
-
-def test_the_package_is_typed_and_says_so_where_it_is_installed():
-    package = Path(vermilion.__file__).parent
-    assert (package / "py.typed").is_file()
-    assert (package / "_core.pyi").is_file()
-    assert str(package) in str(sys.modules["vermilion"].__path__)

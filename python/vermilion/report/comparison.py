@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -21,7 +22,7 @@ from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
 
@@ -180,7 +181,7 @@ def check_link(scenario: Scenario, link: str) -> None:
 
 
 def compare(
-    scenario: Scenario | str | Path,
+    scenario: Scenario | str | Path | Mapping[str, Scenario],
     disciplines: Sequence[str] = (),
     *,
     settings: Sequence[str] = (),
@@ -195,7 +196,8 @@ def compare(
         >>> comparison.save_figure("comparison.html")
 
     Args:
-        scenario: itself, or its name or file.
+        scenario: itself, or its name or file; or any scenarios by name, such as :func:`grid`
+            makes, if they have the same links and groups of flows.
         disciplines: the queue disciplines, each perhaps with parameters of its own:
             "codel" or "codel:target=10 ms,interval=50 ms". The scenario's own discipline keeps its
             parameters; others take over those that they share with it, and have their
@@ -211,9 +213,15 @@ def compare(
 
     Raises:
         ScenarioError: a scenario, a variant or a seed that is not accepted.
+        ValueError: disciplines or settings for scenarios that are given by name, or none of those.
         KeyboardInterrupt: at Ctrl-C, within 0.2 s.
     """
     chosen = chosen_seeds(seeds)
+    if isinstance(scenario, Mapping):
+        if disciplines or settings:
+            message = "scenarios given by name are compared as they are, without further variants"
+            raise ValueError(message)
+        return compare_variants(scenario, chosen, threads=threads, progress=progress)
     variants, notes = make_variants(scenario, disciplines, settings)
     command = command_to_repeat(_origin(variants), disciplines, settings, chosen)
     return compare_variants(
@@ -242,7 +250,9 @@ def compare_variants(
 
     Raises:
         ScenarioError: a variant or a seed that is not accepted.
+        ValueError: there is nothing to compare.
     """
+    _check_same_places(variants)
     outcome = simulated.compare(
         variants,
         seeds,
@@ -302,3 +312,16 @@ def command_to_repeat(
 
 def _origin(variants: Mapping[str, Scenario]) -> str:
     return next(iter(variants.values())).origin
+
+
+def _check_same_places(variants: Mapping[str, Scenario]) -> None:
+    if not variants:
+        message = "a comparison needs at least one scenario"
+        raise ValueError(message)
+    first = next(iter(variants.values()))
+    for scenario in variants.values():
+        for field in ("links", "flows"):
+            names, expected = list(getattr(scenario, field)), list(getattr(first, field))
+            if sorted(names) != sorted(expected):
+                accepted = f"the same {field} as in the first variant: {', '.join(expected)}"
+                raise ScenarioError(field, ", ".join(names), accepted, scenario.origin)

@@ -7,6 +7,7 @@ from vermilion.simulate.extras import MissingPackageError
 from vermilion.simulate.result import FlowsResult, LinkResult, Result, metric_of
 from vermilion.simulate.runs import run, run_many
 from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.simulate.variants import grid
 
 __all__ = [
     "FlowsResult",
@@ -15,6 +16,7 @@ __all__ = [
     "MissingPackageError",
     "Result",
     "frames",
+    "grid",
     "mean_interval",
     "metric_of",
     "run",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from vermilion.scenario.errors import ScenarioError, from_core
 from vermilion.simulate.result import Result, result_of
@@ -81,6 +82,19 @@ def _run_in_steps(
     return simulation.result()
 
 
+@overload
+def run_many(
+    scenarios: Mapping[str, Scenario | str],
+    seeds: Sequence[int],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    deadline_s: float | None = None,
+    distributions: bool = False,
+) -> dict[str, list[Result | None]]: ...
+
+
+@overload
 def run_many(
     scenarios: Sequence[Scenario | str],
     seeds: Sequence[int],
@@ -89,14 +103,25 @@ def run_many(
     progress: Callable[[int], object] | None = None,
     deadline_s: float | None = None,
     distributions: bool = False,
-) -> list[list[Result | None]]:
+) -> list[list[Result | None]]: ...
+
+
+def run_many(
+    scenarios: Mapping[str, Scenario | str] | Sequence[Scenario | str],
+    seeds: Sequence[int],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    deadline_s: float | None = None,
+    distributions: bool = False,
+) -> dict[str, list[Result | None]] | list[list[Result | None]]:
     """Simulates every scenario with every seed, on all cores.
 
     The results have no ``wall_s`` and ``cpu_s``, no series and no single flows (``each``).
 
     Args:
-        scenarios: the candidates; a text is a scenario as the core reads it
-            (:meth:`Scenario.core_json`).
+        scenarios: the candidates, in a list or by name (:func:`grid` makes many); a text is a
+            scenario as the core reads it (:meth:`Scenario.core_json`).
         seeds: common to all candidates, so that they meet the same random numbers.
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done, about every 50 ms.
@@ -104,8 +129,8 @@ def run_many(
         distributions: as for :func:`run`.
 
     Returns:
-        For each scenario a list with one result per seed, in order; ``None`` where the
-        deadline came first.
+        For each scenario, in order or by its name, a list with one result per seed; ``None``
+        where the deadline came first. :func:`frames` makes a data frame of it.
 
     Raises:
         ScenarioError: a scenario or a seed that is not accepted.
@@ -113,6 +138,16 @@ def run_many(
     """
     from vermilion import _core
 
+    if isinstance(scenarios, Mapping):
+        lists = run_many(
+            list(scenarios.values()),
+            seeds,
+            threads=threads,
+            progress=progress,
+            deadline_s=deadline_s,
+            distributions=distributions,
+        )
+        return dict(zip(scenarios, lists, strict=True))
     warn_if_not_optimised()
     origins = [entry if isinstance(entry, str) else entry.origin for entry in scenarios]
     for seed in seeds:

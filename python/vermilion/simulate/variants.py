@@ -12,7 +12,7 @@ from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.overrides import apply_overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -59,6 +59,32 @@ def make_variants(
             variants[", ".join([discipline, *choice])] = variant
             remarks.update((str(report), None) for report in reports)
     return variants, list(remarks)
+
+
+def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str, Scenario]:
+    """Every combination of the values of some paths: a full factorial design.
+
+        >>> weights = {"links.bottleneck.queue.weight": [0.002, 0.01], "flows.early.count": [4, 16]}
+        >>> results = vermilion.run_many(vermilion.grid(scenario, weights), seeds=range(1, 11))
+        >>> frame = vermilion.frames(results)
+
+    Args:
+        scenario: what all of them have in common.
+        values: by path, as :meth:`Scenario.with_values` takes them.
+
+    Returns:
+        The scenarios by what sets them apart, like "flows.early.count=4, ...", the values of the
+        last path changing fastest.
+
+    Raises:
+        ScenarioError: an unknown path or a value that is not accepted.
+    """
+    return {
+        ", ".join(f"{path}={value}" for path, value in zip(values, combination, strict=True)): (
+            scenario.with_values(dict(zip(values, combination, strict=True)))
+        )
+        for combination in product(*values.values())
+    }
 
 
 def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> Scenario:
