@@ -186,7 +186,10 @@ def test_the_tables_as_text_name_the_phases_and_mark_what_differs(outcome):
 # --- the figure -------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(-50, 50)), min_size=3, max_size=20))
+HUNDREDTHS = st.integers(-5000, 5000).map(lambda number: number / 100)
+
+
+@given(st.lists(st.tuples(HUNDREDTHS, HUNDREDTHS), min_size=3, max_size=20))
 def test_every_point_of_the_contour_is_one_sigma_from_the_mean(points):
     cloud = np.array(points)
     covariance = (cloud - cloud.mean(axis=0)).T @ (cloud - cloud.mean(axis=0)) / len(points)
