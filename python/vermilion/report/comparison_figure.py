@@ -1,7 +1,7 @@
 """The figure of a comparison: what each variant makes of delay and goodput.
 
-Left the trade-off, as RFC 7928 (section 2.7) asks for it after Winstein, Sivaraman and
-Balakrishnan (NSDI 2013): every run is a point, and the ellipse is the one-sigma contour of the
+Left the trade-off, as RFC 7928 asks for it and Winstein and Balakrishnan drew it (TCP ex
+Machina, SIGCOMM 2013): every run is a point, and the ellipse is the one-sigma contour of the
 two-dimensional Gaussian that explains a variant's points best (maximum likelihood). The delay
 axis is logarithmic and reversed, so that better is up and to the right; the Gaussian is fitted on
 the logarithm, so that the ellipse is one on paper.
