@@ -19,6 +19,7 @@ mod linux_red;
 mod ns2_red;
 mod red;
 pub mod registry;
+mod rem;
 mod self_configuring_red;
 
 pub use adaptive_red::AdaptiveRed;
@@ -32,4 +33,5 @@ pub use linux_red::LinuxRed;
 pub use ns2_red::Ns2Red;
 pub use red::Red;
 pub use registry::AnyDiscipline;
+pub use rem::Rem;
 pub use self_configuring_red::SelfConfiguringRed;

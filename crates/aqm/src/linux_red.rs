@@ -51,7 +51,7 @@ const TABLE_SIZE: usize = 256;
 const LARGEST_SHIFT: f64 = 31.0;
 
 /// What is set and does not move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Configuration {
     limit: u64,
     /// Bytes.
@@ -70,11 +70,12 @@ struct Configuration {
 }
 
 /// By how many powers of two the average falls in an idle time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct IdleTable {
     /// Microseconds in a cell, as a power of two.
     cell_log: u32,
-    shifts: [u8; TABLE_SIZE],
+    /// Boxed, because few look at it and a queue should be small.
+    shifts: Box<[u8; TABLE_SIZE]>,
 }
 
 /// See the module's head.
@@ -324,7 +325,7 @@ impl IdleTable {
         let cells = |log: u32| LARGEST_SHIFT / decay / (1_u64 << log) as f64;
         // The kernel refuses cells of 2^32 and more; no link of the scenario language needs them.
         let cell_log = (0..31).find(|&log| cells(log) < 512.0).unwrap_or(31);
-        let mut shifts = [LARGEST_SHIFT as u8; TABLE_SIZE];
+        let mut shifts = Box::new([LARGEST_SHIFT as u8; TABLE_SIZE]);
         for (cell, shift) in shifts.iter_mut().enumerate().take(TABLE_SIZE - 1) {
             *shift = (((cell as u64) << cell_log) as f64 * decay).min(LARGEST_SHIFT) as u8;
         }

@@ -4,7 +4,7 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
     AdaptiveRed, Arrival, Codel, Coin, Departure, Discipline, DropTail, Link, LinuxRed, Ns2Red,
-    Red, SelfConfiguringRed, Verdict,
+    Red, Rem, SelfConfiguringRed, Verdict,
 };
 
 macro_rules! registry {
@@ -92,6 +92,7 @@ registry! {
     SelfConfiguringRed,
     AdaptiveRed,
     LinuxRed,
+    Rem,
     Codel,
 }
 

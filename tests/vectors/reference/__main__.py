@@ -12,9 +12,10 @@ import drop_tail
 import linux_red
 import ns2_red_cases
 import red
+import rem
 import self_configuring_red
 
-DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red, codel)
+DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red, rem, codel)
 FOLDER = Path(__file__).resolve().parent.parent
 
 

@@ -22,6 +22,7 @@ impl Simulation {
     }
 
     /// The turn of the next packet has come, at the link whose turns have number `turn`.
+    #[cold]
     pub(super) fn on_turn(&mut self, turn: usize) {
         let link = self.turns[turn] as usize;
         if let AnyLink::AtDeparture(link) = &mut self.links[link] {
@@ -49,6 +50,9 @@ impl Simulation {
 }
 
 /// A packet arrives at a queue in which it has to wait for its turn, which may come at once.
+///
+/// Kept out of the callers' way, who mostly have to do with the other kind of link.
+#[cold]
 pub(super) fn wait_for_turn(
     link: &mut DepartureLink,
     now: u64,

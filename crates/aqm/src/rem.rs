@@ -1,0 +1,223 @@
+//! Random Exponential Marking: a price that adds up excess arrivals and excess queue.
+//!
+//! Source: S. Athuraliya, V. Li, S. Low, Q. Yin, "REM: Active Queue Management", IEEE Network 15(3),
+//! 2001, as ns-2.35 runs it (`queue/rem.cc`, facts, not code).
+//!
+//! State: the price, and an average of the packets that arrive in an interval. Update, every
+//! `interval`: the average takes a step towards the packets that arrived in the interval, and the
+//! price moves by gain x (average + queue_weight x (queue - target_queue) - capacity), capacity being
+//! the packets that the link can send in the interval; it is never below 0. Control law: the
+//! probability is 1 - base^-price.
+//!
+//! The form of T. Ye, S. Kalyanaraman et al.'s simulations ("in <- (1 - delta) in + delta new",
+//! "price <- price + gamma (alpha backlog + in - capacity)") is this one with `target_queue` 0,
+//! `rate_weight` 0.02 and an interval of 1 ms.
+//!
+//! Departures from ns-2.35:
+//! 1. With `ecn`, ECN-capable packets are marked when they leave, as there with `markpkts_`; all
+//!    others are dropped on arrival with the same probability. There, `markpkts_` drops nothing.
+//! 2. The buffer holds `limit` packets; there it holds one less, because the packet is put in
+//!    before it is counted. The default is 100 (50).
+//! 3. The weight of the queue, 0.1 there, is a parameter, and the capacity follows the link's rate.
+//! 4. Byte mode measures arrivals and queue in bytes and scales the probability, but the limit
+//!    stays in packets.
+//! 5. Intervals are not timed: those that have passed are made up for at the next arrival or
+//!    departure. Between two of these the queue does not change, so the price is the same.
+
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+
+use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Rem {
+    limit: u32,
+    target_queue: f64,
+    gain: f64,
+    /// Natural logarithm of the base.
+    log_base: f64,
+    rate_weight: f64,
+    queue_weight: f64,
+    /// Nanoseconds.
+    interval: u64,
+    /// Packets of the mean size that the link sends in an interval.
+    capacity: f64,
+    mean_packet_size: f64,
+    byte_mode: bool,
+    ecn: bool,
+
+    price: f64,
+    probability: f64,
+    /// Packets (byte mode: of the mean size) in an interval.
+    average_arrivals: f64,
+    /// Arrivals since the last update, in packets or (byte mode) bytes.
+    arrivals: u64,
+    /// When the price was last updated, in nanoseconds.
+    updated: u64,
+}
+
+impl Discipline for Rem {
+    const ALGORITHM: Algorithm = Algorithm {
+        name: "rem",
+        title: "Random Exponential Marking",
+        summary: "A price for excess arrivals and queue; the probability is exponential in it",
+        source: "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001; ns-2.35, queue/rem.cc",
+        parameters: &[
+            Parameter::number("limit", "packets", Some(100.0), 1.0, 1e9)
+                .whole()
+                .described("packets the buffer holds", "ns-2.35 has 50"),
+            Parameter::number("target_queue", "packets", Some(20.0), 0.0, 1e9)
+                .searched(1.0, 100.0, Scale::Linear)
+                .described("queue at which the price rests", "ns-2.35: pbo"),
+            Parameter::number("gain", "1", Some(0.001), 0.0, 1e3)
+                .searched(1e-5, 1.0, Scale::Log)
+                .described("step of the price for each packet in excess", "the paper's gamma"),
+            Parameter::number("base", "1", Some(1.001), 1.0, 1e3)
+                .above_minimum()
+                .searched(1.0001, 1.1, Scale::Log)
+                .described("the probability is 1 - base^-price", "the paper's phi"),
+            Parameter::number("rate_weight", "1", Some(1.0), 0.0, 1.0).above_minimum().described(
+                "weight of the last interval in the average of arrivals",
+                "ns-2.35: inw",
+            ),
+            Parameter::number("queue_weight", "1", Some(0.1), 0.0, 1e3)
+                .searched(0.01, 1.0, Scale::Log)
+                .described("weight of the queue against the arrivals", "the paper's alpha"),
+            Parameter::number("interval", "seconds", Some(0.002), 1e-6, 1e3)
+                .described("time between two updates of the price", "ns-2.35: pupdtime"),
+            Parameter::number("mean_packet_size", "bytes", Some(1000.0), 1.0, 65535.0)
+                .described("packet size behind the capacity and byte mode", "ns-2.35"),
+            Parameter::switch("byte_mode", false)
+                .described("measure arrivals and queue in bytes", "ns-2.35: qib"),
+            Parameter::switch("ecn", true).described(
+                "ECN-capable packets are marked when they leave, not dropped",
+                "ns-2.35: markpkts, false",
+            ),
+        ],
+        ordered: &[],
+    };
+
+    const WATCHES_DEPARTURES: bool = true;
+
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+        let mut rem = Self {
+            limit: settings.number("limit") as u32,
+            target_queue: settings.number("target_queue"),
+            gain: settings.number("gain"),
+            log_base: settings.number("base").ln(),
+            rate_weight: settings.number("rate_weight"),
+            queue_weight: settings.number("queue_weight"),
+            interval: (settings.number("interval") * 1e9).round() as u64,
+            capacity: 0.0,
+            mean_packet_size: settings.number("mean_packet_size"),
+            byte_mode: settings.switch("byte_mode"),
+            ecn: settings.switch("ecn"),
+            price: 0.0,
+            probability: 0.0,
+            average_arrivals: 0.0,
+            arrivals: 0,
+            updated: 0,
+        };
+        rem.link_changed(link);
+        Ok(rem)
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        let fresh = Self::new(settings, link)?;
+        let same_unit = fresh.byte_mode == self.byte_mode;
+        if fresh.interval != self.interval {
+            self.average_arrivals *= fresh.interval as f64 / self.interval as f64;
+        }
+        *self = Self {
+            price: self.price,
+            average_arrivals: self.average_arrivals,
+            arrivals: if same_unit { self.arrivals } else { 0 },
+            updated: self.updated,
+            ..fresh
+        };
+        self.set_probability();
+        Ok(())
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        let per_second = link.packets_per_second(self.mean_packet_size);
+        self.capacity = per_second * self.interval as f64 / 1e9;
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+        self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes);
+        self.arrivals += if self.byte_mode { u64::from(arrival.size) } else { 1 };
+        if arrival.queue_packets >= self.limit {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        let marked_later = self.ecn && arrival.ecn_capable;
+        if !marked_later && self.falls_on(arrival.size, coin) {
+            return Verdict::Drop(DropReason::Early);
+        }
+        Verdict::Accept
+    }
+
+    #[inline]
+    fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
+        let bytes = departure.queue_bytes + u64::from(departure.size);
+        self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes);
+        if self.ecn && departure.ecn_capable && self.falls_on(departure.size, coin) {
+            return Verdict::Mark;
+        }
+        Verdict::Accept
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability)
+    }
+}
+
+impl Rem {
+    /// Whether the coin falls on a packet of `size` bytes; none is drawn at probability 0.
+    #[inline]
+    fn falls_on(&self, size: u32, coin: &mut impl Coin) -> bool {
+        if self.probability <= 0.0 {
+            return false;
+        }
+        let scale = if self.byte_mode { f64::from(size) / self.mean_packet_size } else { 1.0 };
+        coin.uniform() < self.probability * scale
+    }
+
+    /// Makes up for every interval that has ended by `now`, the queue having been as given.
+    #[inline]
+    fn catch_up(&mut self, now: u64, packets: u32, bytes: u64) {
+        let intervals = (now - self.updated) / self.interval;
+        if intervals > 0 {
+            self.updated += intervals * self.interval;
+            let queue =
+                if self.byte_mode { bytes as f64 / self.mean_packet_size } else { packets.into() };
+            self.update(intervals, queue);
+        }
+    }
+
+    /// The first of the intervals had the arrivals that were counted, the others had none.
+    fn update(&mut self, intervals: u64, queue: f64) {
+        let unit = if self.byte_mode { self.mean_packet_size } else { 1.0 };
+        let arrivals = self.arrivals as f64 / unit;
+        self.arrivals = 0;
+        self.average_arrivals += self.rate_weight * (arrivals - self.average_arrivals);
+        let standing = self.queue_weight * (queue - self.target_queue) - self.capacity;
+        self.price = (self.price + self.gain * (self.average_arrivals + standing)).max(0.0);
+        let others = (intervals - 1) as f64;
+        if others > 0.0 {
+            // Steps that only shrink: once the price has fallen to 0 it stays there, so that all of
+            // them can be taken at once.
+            let kept = 1.0 - self.rate_weight;
+            let left = kept.powf(others);
+            let sum = self.average_arrivals * kept * (1.0 - left) / self.rate_weight;
+            self.average_arrivals *= left;
+            self.price = (self.price + self.gain * (sum + others * standing)).max(0.0);
+        }
+        self.set_probability();
+    }
+
+    fn set_probability(&mut self) {
+        self.probability = -(-self.price * self.log_base).exp_m1();
+    }
+}
