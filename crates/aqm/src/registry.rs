@@ -4,7 +4,7 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
     AdaptiveRed, Arrival, Codel, Coin, Departure, Discipline, DropTail, Link, LinuxRed, Ns2Red,
-    Red, Rem, SelfConfiguringRed, Verdict,
+    Pie, Red, Rem, SelfConfiguringRed, Verdict,
 };
 
 macro_rules! registry {
@@ -94,6 +94,7 @@ registry! {
     LinuxRed,
     Rem,
     Codel,
+    Pie,
 }
 
 impl AnyDiscipline {

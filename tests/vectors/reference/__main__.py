@@ -11,11 +11,12 @@ import codel
 import drop_tail
 import linux_red
 import ns2_red_cases
+import pie
 import red
 import rem
 import self_configuring_red
 
-DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red, rem, codel)
+DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red, rem, codel, pie)
 FOLDER = Path(__file__).resolve().parent.parent
 
 

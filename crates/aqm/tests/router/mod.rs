@@ -385,7 +385,10 @@ impl Router {
         }
         let full = packets >= limit;
         let by_size = self.settings.switch("byte_mode")
-            && full != (bytes >= limit * self.settings.number("mean_packet_size"));
+            && self
+                .settings
+                .automatic("mean_packet_size")
+                .is_some_and(|size| full != (bytes >= limit * size));
         (!by_size).then_some(full)
     }
 }

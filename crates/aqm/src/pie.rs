@@ -1,0 +1,390 @@
+//! PIE: a proportional integral controller of the queueing delay.
+//!
+//! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced
+//! (PIE)", RFC 8033, 2017, as Linux 6.12 runs it (`net/sched/sch_pie.c`, `include/net/pie.h`;
+//! facts, not code), in the kernel's whole numbers: time in units of 64 ns, probability as a 56-bit
+//! fraction.
+//!
+//! State: the delay (by default of the packet that left last, else estimated from backlog and
+//! departure rate), the delay at the last update, the probability, what is left of the burst
+//! allowance, and the probabilities added up since the last drop. Update, every `interval`: the
+//! probability moves by alpha x (delay - target) + beta x (delay - last delay), scaled down while the
+//! probability is small. Control law: an arriving packet is dropped with the probability, but not
+//! within the burst allowance, while delay and probability are low, while fewer than two packets'
+//! worth wait, or before the probabilities add up to 0.85; surely once they add up to 8.5.
+//!
+//! Departures from the source:
+//! 1. ECN-capable packets are marked (below a probability of 10 %) by default; Linux: only with
+//!    `ecn`.
+//! 2. The first update comes after one `interval`; Linux starts its timer with half a second. The
+//!    timer keeps its pace when settings change, and its period is not rounded to ticks.
+//! 3. Updates are not timed: those that have passed are made up for at the next arrival or
+//!    departure. Between two of these neither delay nor backlog changes.
+//! 4. `mark_probability`, the 10 % of the source, can be set.
+//! 5. The probability is at most 1. The kernel guards the end of 64 bits, so that in a lasting
+//!    overload its probability runs on beyond 1 and takes long to come back.
+//! 6. Packets beyond a limit that has been lowered stay.
+//! 7. Sizes are those of the packets on the link; Linux's byte mode and rate estimate leave out the
+//!    link-layer header on some devices.
+
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+
+use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+
+/// A unit of time in nanoseconds, as a power of two.
+const UNIT_LOG: u32 = 6;
+const UNITS_IN_A_SECOND: u64 = 1_000_000_000 >> UNIT_LOG;
+/// Probability 1.
+const CERTAIN: u64 = u64::MAX >> 8;
+/// Two hundredths: the largest step up, and what a very long delay adds.
+const LARGEST_STEP: i64 = (CERTAIN / 50) as i64;
+/// A delay of 250 ms, from which on the probability grows faster.
+const LONG_DELAY: u64 = 250_000_000 >> UNIT_LOG;
+/// Bytes over which a departure rate is measured, and below which it is not.
+const MEASURED_BYTES: u64 = 16_384;
+/// Binary places of the departure rate.
+const RATE_PLACES: u32 = 8;
+
+/// What is set and does not move.
+#[derive(Clone, Copy, Debug)]
+struct Configuration {
+    limit: u32,
+    target: u64,
+    /// Nanoseconds.
+    interval: u64,
+    /// Steps of the probability for each unit of time, at probabilities from 10 % on.
+    alpha: u64,
+    beta: u64,
+    burst_allowance: u64,
+    maximum_packet_size: u64,
+    mark_probability: u64,
+    byte_mode: bool,
+    ecn: bool,
+    estimate_rate: bool,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    fixed: Configuration,
+    probability: u64,
+    accumulated: u64,
+    burst_left: u64,
+    delay: u64,
+    last_delay: u64,
+    /// When the last packet left, or when the measurement of the departure rate began.
+    departed: Option<u64>,
+    /// Bytes that have left in this measurement.
+    measured: Option<u64>,
+    /// Bytes in a unit of time.
+    departure_rate: u64,
+    /// Nanoseconds.
+    updated: u64,
+}
+
+impl Discipline for Pie {
+    const ALGORITHM: Algorithm = Algorithm {
+        name: "pie",
+        title: "PIE",
+        summary: "Drops with a probability that a controller moves to hold the queueing delay",
+        source: "RFC 8033; Linux 6.12, net/sched/sch_pie.c",
+        parameters: &[
+            Parameter::number("limit", "packets", Some(1000.0), 1.0, 1e9)
+                .whole()
+                .described("packets the buffer holds", "Linux"),
+            Parameter::number("target", "seconds", Some(0.015), 0.0, 10.0)
+                .searched(1e-3, 0.1, Scale::Log)
+                .described("queueing delay to hold", "RFC 8033, section 4.2"),
+            Parameter::number("interval", "seconds", Some(0.015), 1e-4, 10.0)
+                .described("time between two updates", "RFC 8033, section 4.2: T_UPDATE"),
+            Parameter::number("alpha", "1", Some(0.125), 0.0, 32.0)
+                .searched(0.01, 2.0, Scale::Log)
+                .described(
+                    "gain, per second, for the distance from the target",
+                    "RFC 8033, section 4.2",
+                ),
+            Parameter::number("beta", "1", Some(1.25), 0.0, 32.0)
+                .searched(0.1, 20.0, Scale::Log)
+                .described(
+                    "gain, per second, for the growth of the delay",
+                    "RFC 8033, section 4.2",
+                ),
+            Parameter::number("burst_allowance", "seconds", Some(0.15), 0.0, 100.0).described(
+                "busy time after quiet in which nothing is dropped early",
+                "RFC 8033: MAX_BURST",
+            ),
+            Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 1.0, 65535.0)
+                .whole()
+                .described(
+                    "nothing is dropped early while less than two of these wait; byte mode's unit",
+                    "Linux: the device's MTU",
+                ),
+            Parameter::switch("byte_mode", false)
+                .described("probability in proportion to the packet's size", "Linux: bytemode"),
+            Parameter::switch("ecn", true)
+                .described("ECN-capable packets are marked, not dropped", "Linux has false"),
+            Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0).described(
+                "above this probability ECN-capable packets are dropped too",
+                "RFC 8033, section 5.1",
+            ),
+            Parameter::switch("estimate_rate", false).described(
+                "delay from backlog and measured departure rate, not from the packets' own waiting",
+                "Linux: dq_rate_estimator",
+            ),
+        ],
+        ordered: &[],
+    };
+
+    const WATCHES_DEPARTURES: bool = true;
+
+    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+        let mut pie = Self {
+            fixed: Configuration::new(settings),
+            probability: 0,
+            accumulated: 0,
+            burst_left: 0,
+            delay: 0,
+            last_delay: 0,
+            departed: None,
+            measured: None,
+            departure_rate: 0,
+            updated: 0,
+        };
+        pie.start_afresh();
+        Ok(pie)
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+        self.fixed = Configuration::new(settings);
+        Ok(())
+    }
+
+    fn link_changed(&mut self, _link: Link) {}
+
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+        self.catch_up(arrival.now, arrival.queue_bytes);
+        if arrival.queue_packets >= self.fixed.limit {
+            self.accumulated = 0;
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if !self.drops_early(arrival, coin) {
+            return Verdict::Accept;
+        }
+        let rarely = self.probability <= self.fixed.mark_probability;
+        if self.fixed.ecn && arrival.ecn_capable && rarely {
+            return Verdict::Mark;
+        }
+        self.accumulated = 0;
+        Verdict::Drop(DropReason::Early)
+    }
+
+    #[inline]
+    fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
+        self.catch_up(departure.now, departure.queue_bytes + u64::from(departure.size));
+        let elapsed = if self.fixed.estimate_rate {
+            self.measure_rate(departure)
+        } else {
+            self.measure_delay(departure)
+        };
+        self.burst_left = self.burst_left.saturating_sub(elapsed);
+        Verdict::Accept
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability as f64 / CERTAIN as f64)
+    }
+}
+
+impl Configuration {
+    fn new(settings: &Settings) -> Self {
+        let units = |name| (settings.number(name) * 1e9).round() as u64 >> UNIT_LOG;
+        let gain = |name| {
+            let in_a_unit = CERTAIN / UNITS_IN_A_SECOND;
+            // Linux knows sixteenths.
+            let sixteenths = settings.number(name) * 16.0;
+            if sixteenths.fract() == 0.0 {
+                (sixteenths as u64 * in_a_unit) >> 4
+            } else {
+                (settings.number(name) * in_a_unit as f64) as u64
+            }
+        };
+        Self {
+            limit: settings.number("limit") as u32,
+            target: units("target"),
+            interval: (settings.number("interval") * 1e9).round() as u64,
+            alpha: gain("alpha"),
+            beta: gain("beta"),
+            burst_allowance: units("burst_allowance"),
+            maximum_packet_size: settings.number("maximum_packet_size") as u64,
+            mark_probability: fraction(settings.number("mark_probability")),
+            byte_mode: settings.switch("byte_mode"),
+            ecn: settings.switch("ecn"),
+            estimate_rate: settings.switch("estimate_rate"),
+        }
+    }
+}
+
+/// A probability as a 56-bit fraction; those of up to six digits as a division would have them.
+fn fraction(probability: f64) -> u64 {
+    let millionths = probability * 1e6;
+    if millionths.fract() == 0.0 {
+        (u128::from(CERTAIN) * millionths as u128 / 1_000_000) as u64
+    } else {
+        ((probability * CERTAIN as f64) as u64).min(CERTAIN)
+    }
+}
+
+impl Pie {
+    /// What the kernel does at the start and after a quiet time.
+    fn start_afresh(&mut self) {
+        self.burst_left = self.fixed.burst_allowance;
+        self.accumulated = 0;
+        self.departed = None;
+        self.measured = None;
+        self.departure_rate = 0;
+    }
+
+    fn drops_early(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> bool {
+        let relaxed = self.delay < self.fixed.target / 2 && self.probability < CERTAIN / 5;
+        let few = arrival.queue_bytes < 2 * self.fixed.maximum_packet_size;
+        if self.burst_left > 0 || relaxed || few {
+            return false;
+        }
+        let size = u64::from(arrival.size);
+        let largest = self.fixed.maximum_packet_size;
+        let probability = if self.fixed.byte_mode && size <= largest {
+            size * (self.probability / largest)
+        } else {
+            self.probability
+        };
+        if probability == 0 {
+            self.accumulated = 0;
+        } else {
+            self.accumulated += probability;
+        }
+        if self.accumulated < CERTAIN / 100 * 85 {
+            return false;
+        }
+        if self.accumulated >= CERTAIN / 2 * 17 {
+            return true;
+        }
+        let random = (coin.uniform() * (1_u64 << 56) as f64) as u64;
+        if random < probability {
+            self.accumulated = 0;
+            return true;
+        }
+        false
+    }
+
+    /// The delay is what the packet has waited. Since the last departure, in units.
+    fn measure_delay(&mut self, departure: &Departure) -> u64 {
+        let now = departure.now >> UNIT_LOG;
+        let waited = now - (departure.arrived >> UNIT_LOG);
+        self.delay = if departure.queue_bytes == 0 { 0 } else { waited };
+        let last = self.departed.replace(now);
+        last.map_or(0, |last| now - last)
+    }
+
+    /// The departure rate is measured over stretches of 16384 bytes in a queue at least as long.
+    /// The length of a stretch that ends now, in units, or 0.
+    fn measure_rate(&mut self, departure: &Departure) -> u64 {
+        let now = departure.now >> UNIT_LOG;
+        let long = departure.queue_bytes >= MEASURED_BYTES;
+        if long && self.measured.is_none() {
+            self.departed = Some(now);
+            self.measured = Some(0);
+        }
+        let (Some(measured), Some(begun)) = (self.measured, self.departed) else { return 0 };
+        let measured = measured + u64::from(departure.size);
+        self.measured = Some(measured);
+        let elapsed = now - begun;
+        if measured < MEASURED_BYTES || elapsed == 0 {
+            return 0;
+        }
+        let rate = (measured << RATE_PLACES) / elapsed;
+        self.departure_rate = if self.departure_rate == 0 {
+            rate
+        } else {
+            self.departure_rate - (self.departure_rate >> 3) + (rate >> 3)
+        };
+        self.measured = long.then_some(0);
+        if long {
+            self.departed = Some(now);
+        }
+        elapsed
+    }
+
+    /// Makes up for every update that was due by `now`, with `backlog` bytes waiting meanwhile.
+    #[inline]
+    fn catch_up(&mut self, now: u64, backlog: u64) {
+        while now - self.updated >= self.fixed.interval {
+            self.updated += self.fixed.interval;
+            let before = self.moving();
+            self.update(backlog);
+            if before == self.moving() {
+                // So it would be at all the others.
+                self.updated += (now - self.updated) / self.fixed.interval * self.fixed.interval;
+            }
+        }
+    }
+
+    /// All that an update may move.
+    fn moving(&self) -> [u64; 5] {
+        [self.probability, self.delay, self.last_delay, self.burst_left, self.departure_rate]
+    }
+
+    fn update(&mut self, backlog: u64) {
+        let (delay, last_delay) = if self.fixed.estimate_rate {
+            self.last_delay = self.delay;
+            let estimate = (backlog << RATE_PLACES).checked_div(self.departure_rate);
+            (estimate.unwrap_or(0), self.last_delay)
+        } else {
+            (self.delay, self.last_delay)
+        };
+        let tiny_backlog = delay == 0 && backlog != 0;
+        let shift = self.gain_shift();
+        let (alpha, beta) = (self.fixed.alpha >> shift, self.fixed.beta >> shift);
+        let apart = |left: u64, right: u64| i128::from(left) - i128::from(right);
+        let step = i128::from(alpha) * apart(delay, self.fixed.target)
+            + i128::from(beta) * apart(delay, last_delay);
+        // Far beyond certainty in either direction steps are all alike.
+        let limit = 4 * i128::from(CERTAIN);
+        let mut step = step.clamp(-limit, limit) as i64;
+        if step > LARGEST_STEP && self.probability >= CERTAIN / 10 {
+            step = CERTAIN as i64 / 100 * 2;
+        }
+        if delay > LONG_DELAY {
+            step += LARGEST_STEP;
+        }
+        let probability = self.probability as i64 + step;
+        self.probability = probability.clamp(0, CERTAIN as i64) as u64;
+        if delay == 0 && last_delay == 0 && !tiny_backlog {
+            self.probability -= self.probability / 64;
+        }
+        self.delay = delay;
+        let low = |delay: u64| delay < self.fixed.target / 2;
+        let measured = !self.fixed.estimate_rate || self.departure_rate > 0;
+        if low(self.delay) && low(self.last_delay) && self.probability == 0 && measured {
+            self.start_afresh();
+        }
+        if !self.fixed.estimate_rate {
+            self.last_delay = delay;
+        }
+    }
+
+    /// By how many powers of two the gains are reduced: 1 below a probability of 1/10, and 2 more
+    /// for each power of ten below 1/100 down to 1/1000000.
+    fn gain_shift(&self) -> u32 {
+        if self.probability >= CERTAIN / 10 {
+            return 0;
+        }
+        let mut shift = 1;
+        let mut power = 100;
+        while power <= 1_000_000 && self.probability < CERTAIN / power {
+            shift += 2;
+            power *= 10;
+        }
+        shift
+    }
+}
