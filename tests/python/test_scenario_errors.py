@@ -133,7 +133,7 @@ MISTAKES = {
     ),
     "an unknown discipline": (
         '"red"',
-        '"rde"',
+        '"redd"',
         "links.bottleneck.queue.discipline",
         'did you mean "red"?',
     ),

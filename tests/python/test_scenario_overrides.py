@@ -133,4 +133,4 @@ def test_another_discipline_takes_over_what_it_knows():
     assert same.core_json() == scenario.core_json()
     assert reports == []
     with pytest.raises(ScenarioError, match='did you mean "red"'):
-        with_discipline(scenario, "rde")
+        with_discipline(scenario, "redd")

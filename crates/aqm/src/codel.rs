@@ -139,7 +139,7 @@ impl Discipline for Codel {
 
     fn link_changed(&mut self, _link: Link) {}
 
-    #[inline]
+    #[inline(never)]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
         if arrival.idle_since.is_some() {
             self.first_above = None;
@@ -153,7 +153,7 @@ impl Discipline for Codel {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
         let (now, sojourn) = self.times(departure);
         let due = self.is_due(departure, now, sojourn);

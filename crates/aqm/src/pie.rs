@@ -161,7 +161,7 @@ impl Discipline for Pie {
 
     fn link_changed(&mut self, _link: Link) {}
 
-    #[inline]
+    #[inline(never)]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_bytes);
         if arrival.queue_packets >= self.fixed.limit {
@@ -179,7 +179,7 @@ impl Discipline for Pie {
         Verdict::Drop(DropReason::Early)
     }
 
-    #[inline]
+    #[inline(never)]
     fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
         self.catch_up(departure.now, departure.queue_bytes + u64::from(departure.size));
         let elapsed = if self.fixed.estimate_rate {

@@ -144,7 +144,7 @@ impl Discipline for Rem {
         self.capacity = per_second * self.interval as f64 / 1e9;
     }
 
-    #[inline]
+    #[inline(never)]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes);
         self.arrivals += if self.byte_mode { u64::from(arrival.size) } else { 1 };
@@ -158,7 +158,7 @@ impl Discipline for Rem {
         Verdict::Accept
     }
 
-    #[inline]
+    #[inline(never)]
     fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
         let bytes = departure.queue_bytes + u64::from(departure.size);
         self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes);
