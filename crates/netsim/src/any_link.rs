@@ -9,6 +9,7 @@ use crate::delay_line::DelayLine;
 use crate::departure_link::DepartureLink;
 use crate::link::{Ledger, LinkState};
 use crate::link_window::LinkWindow;
+use crate::loss::LossModel;
 use crate::random::Stream;
 use crate::scenario;
 
@@ -33,10 +34,10 @@ macro_rules! either {
 
 impl AnyLink {
     /// An idle link at time 0.
-    pub fn new(link: &scenario::Link, coin: Stream) -> Result<Self, ParameterError> {
-        let state = LinkState::new(link, coin.clone())?;
+    pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
+        let state = LinkState::new(link, coin.clone(), wire.clone())?;
         if state.discipline().watches_departures() {
-            Ok(Self::AtDeparture(DepartureLink::new(link, coin)?))
+            Ok(Self::AtDeparture(DepartureLink::new(link, coin, wire)?))
         } else {
             Ok(Self::AtArrival(state))
         }
@@ -45,6 +46,11 @@ impl AnyLink {
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         either!(self, it => it.close_window(now, into));
+    }
+
+    /// Changes how the wire loses packets accepted from now on.
+    pub fn set_loss(&mut self, model: LossModel) {
+        either!(self, it => it.set_loss(model));
     }
 
     /// Totals since time 0, up to `now`.

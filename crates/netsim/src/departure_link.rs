@@ -16,8 +16,9 @@ use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
 use crate::delay_line::DelayLine;
-use crate::link::Ledger;
+use crate::link::{LOST, Ledger};
 use crate::link_window::LinkWindow;
+use crate::loss::{LossModel, LossyWire};
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
@@ -54,13 +55,14 @@ struct InService {
 pub struct DepartureLink {
     /// Its number in the calendar.
     pub source: usize,
-    /// Packets dropped since somebody last looked.
+    /// Packets dropped, or lost on the wire, since somebody last looked.
     pub dropped: Vec<Packet>,
     delay: u64,
     transmitter: Transmitter,
     discipline: AnyDiscipline,
     values: Values,
     coin: Stream,
+    wire: LossyWire,
     waiting: VecDeque<Waiting>,
     /// When the next packet's turn comes; [`NEVER`] while none waits.
     next_turn: u64,
@@ -81,7 +83,7 @@ pub struct DepartureLink {
 
 impl DepartureLink {
     /// An idle link at time 0.
-    pub fn new(link: &scenario::Link, coin: Stream) -> Result<Self, ParameterError> {
+    pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
         let facts = facts(link.rate_bit_per_s, link.delay_ns);
         let (discipline, settings) =
             AnyDiscipline::from_values(&link.queue.discipline, &link.queue.parameters, facts)?;
@@ -93,6 +95,7 @@ impl DepartureLink {
             discipline,
             values: settings.to_values(),
             coin,
+            wire: LossyWire::new(link.loss, wire),
             dropped: Vec::new(),
             waiting: VecDeque::new(),
             next_turn: NEVER,
@@ -150,7 +153,7 @@ impl DepartureLink {
     }
 
     /// Takes the next packet to be sent at `now`, when a turn is due. `None` if the discipline drops
-    /// every packet that waits.
+    /// every packet that waits, or the wire loses the one that is sent.
     #[inline]
     pub fn take(&mut self, now: u64) -> Option<Taken> {
         self.hold_queue(now);
@@ -185,8 +188,14 @@ impl DepartureLink {
             self.window.sojourn.count(now - arrived);
             self.ledger.forwarded_bytes += u64::from(size);
             let end = self.transmitter.transmit(now, size);
-            self.in_service = InService { end, line };
             self.next_turn = self.turn_after(now);
+            if self.wire.loses() {
+                self.window.losses += 1;
+                self.in_service = InService { end, line: LOST };
+                self.dropped.push(packet);
+                return None;
+            }
+            self.in_service = InService { end, line };
             return Some(Taken { packet, line, end });
         }
         self.next_turn = NEVER;
@@ -250,6 +259,7 @@ impl DepartureLink {
         ledger.forwarded += self.window.forwarded;
         ledger.drops += self.window.drops;
         ledger.marks += self.window.marks;
+        ledger.losses += self.window.losses;
         ledger.backlog += self.window.queue_packets.sum();
         ledger.sojourn += self.window.sojourn.sum() + self.dropped_waiting;
         ledger
@@ -291,6 +301,11 @@ impl DepartureLink {
         self.tell_discipline();
     }
 
+    /// Changes how the wire loses packets sent from now on.
+    pub fn set_loss(&mut self, model: LossModel) {
+        self.wire.set_model(model);
+    }
+
     /// Changes the rate at `now` and re-times the packet in transmission; what waits follows. The
     /// caller must have closed the window, and re-enters this link and the delay lines in the
     /// calendar.
@@ -299,12 +314,13 @@ impl DepartureLink {
         if old_end > now {
             let left = u128::from(old_end - now) * u128::from(self.transmitter.rate());
             let end = now + left.div_ceil(u128::from(rate)) as u64;
-            let line = &mut lines[self.in_service.line as usize];
-            // The packet in transmission is the last that was put on its line.
-            if let Some(packet) = line.nth_from_end(0) {
-                packet.time = packet.time - old_end + end;
+            // The packet in transmission is the last that was put on its line, unless it will be lost.
+            if let Some(line) = lines.get_mut(self.in_service.line as usize) {
+                if let Some(packet) = line.nth_from_end(0) {
+                    packet.time = packet.time - old_end + end;
+                }
+                line.restore_order();
             }
-            line.restore_order();
             self.in_service.end = end;
             self.transmitter.replace(rate, end);
         } else {

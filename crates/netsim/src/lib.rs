@@ -19,6 +19,7 @@ mod flow;
 mod histogram;
 mod link;
 mod link_window;
+pub mod loss;
 mod packet;
 mod phases;
 mod probe;

@@ -13,6 +13,7 @@ use vermilion_parameters::{ParameterError, Values};
 
 use crate::delay_line::DelayLine;
 use crate::link_window::LinkWindow;
+use crate::loss::{LossModel, LossyWire};
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
@@ -34,6 +35,9 @@ struct InService {
     line: u32,
 }
 
+/// In place of the line of a packet that the wire will lose.
+pub const LOST: u32 = u32::MAX;
+
 /// Totals since time 0, for the laws of conservation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ledger {
@@ -47,6 +51,8 @@ pub struct Ledger {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Packets lost on the wire.
+    pub losses: u64,
     /// Time integral of the packets waiting, in packet nanoseconds.
     pub backlog: u128,
     /// Sum of the waiting times of forwarded packets, in nanoseconds.
@@ -61,6 +67,7 @@ pub struct LinkState {
     discipline: AnyDiscipline,
     values: Values,
     coin: Stream,
+    wire: LossyWire,
     waiting: VecDeque<Waiting>,
     in_service: InService,
     queue_packets: u32,
@@ -78,7 +85,11 @@ pub struct LinkState {
 
 impl LinkState {
     /// An idle link at time 0.
-    pub fn new(link: &scenario::Link, coin: Stream) -> Result<Self, ParameterError> {
+    pub fn new(
+        link: &scenario::Link,
+        coin: Stream,
+        wire_stream: Stream,
+    ) -> Result<Self, ParameterError> {
         let facts = facts(link.rate_bit_per_s, link.delay_ns);
         let (discipline, settings) =
             AnyDiscipline::from_values(&link.queue.discipline, &link.queue.parameters, facts)?;
@@ -89,6 +100,7 @@ impl LinkState {
             discipline,
             values: settings.to_values(),
             coin,
+            wire: LossyWire::new(link.loss, wire_stream),
             waiting: VecDeque::new(),
             in_service: InService::default(),
             queue_packets: 0,
@@ -104,7 +116,7 @@ impl LinkState {
     }
 
     /// Offers a packet at `now`, to leave on delay line `line`. When its transmission ends, or
-    /// `None` if it is dropped. A mark is set on the packet.
+    /// `None` if it is dropped or will be lost on the wire. A mark is set on the packet.
     #[inline]
     pub fn offer(&mut self, now: u64, packet: &mut Packet, line: u32) -> Option<u64> {
         self.catch_up(now);
@@ -131,6 +143,8 @@ impl LinkState {
             Verdict::Mark => packet.mark(),
             Verdict::Accept => {}
         }
+        let lost = self.wire.loses();
+        let line = if lost { LOST } else { line };
         let start = self.transmitter.begin(now);
         let end = self.transmitter.transmit(start, size);
         if start <= now {
@@ -140,7 +154,7 @@ impl LinkState {
             self.queue_packets += 1;
             self.queue_bytes += u64::from(size);
         }
-        Some(end)
+        (!lost).then_some(end)
     }
 
     /// Propagation delay in nanoseconds.
@@ -186,6 +200,7 @@ impl LinkState {
     #[inline]
     fn begin_transmission(&mut self, start: u64, size: u32, waited: u64, in_service: InService) {
         self.window.forwarded += 1;
+        self.window.losses += u64::from(in_service.line == LOST);
         self.window.bits += f64::from(size) * 8.0;
         self.window.sojourn.count(waited);
         self.ledger.forwarded_bytes += u64::from(size);
@@ -213,6 +228,7 @@ impl LinkState {
         self.ledger.forwarded += self.window.forwarded;
         self.ledger.drops += self.window.drops;
         self.ledger.marks += self.window.marks;
+        self.ledger.losses += self.window.losses;
         self.ledger.backlog += self.window.queue_packets.sum();
         self.ledger.sojourn += self.window.sojourn.sum();
         self.window.clear();
@@ -228,6 +244,7 @@ impl LinkState {
         ledger.forwarded += self.window.forwarded;
         ledger.drops += self.window.drops;
         ledger.marks += self.window.marks;
+        ledger.losses += self.window.losses;
         ledger.backlog += self.window.queue_packets.sum();
         ledger.sojourn += self.window.sojourn.sum();
         ledger
@@ -271,6 +288,11 @@ impl LinkState {
         self.tell_discipline();
     }
 
+    /// Changes how the wire loses packets accepted from now on.
+    pub fn set_loss(&mut self, model: LossModel) {
+        self.wire.set_model(model);
+    }
+
     /// Changes the rate at `now` and re-times what is in transmission and what waits. The caller
     /// must have closed the window. Delay lines whose packets moved have to be re-entered in the
     /// calendar.
@@ -296,6 +318,9 @@ impl LinkState {
         // The packets of one line stand in it in this order, at its end.
         let mut seen = vec![0; lines.len()];
         for (line, old_end, new_end) in moved.into_iter().rev() {
+            if line == LOST {
+                continue;
+            }
             let line = line as usize;
             if let Some(packet) = lines[line].nth_from_end(seen[line]) {
                 packet.time = packet.time - old_end + new_end;

@@ -30,6 +30,8 @@ pub struct LinkWindow {
     pub forced_drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Packets that were sent and lost on the wire.
+    pub losses: u64,
     /// Bits sent, to the part of a packet.
     pub bits: f64,
     /// Bits that the link could have sent.
@@ -84,6 +86,7 @@ impl LinkWindow {
         self.overflow_drops += other.overflow_drops;
         self.forced_drops += other.forced_drops;
         self.marks += other.marks;
+        self.losses += other.losses;
         self.bits += other.bits;
         self.capacity += other.capacity;
     }
@@ -96,6 +99,7 @@ impl LinkWindow {
         self.sojourn.clear();
         (self.arrivals, self.forwarded, self.drops) = (0, 0, 0);
         (self.overflow_drops, self.forced_drops, self.marks) = (0, 0, 0);
+        self.losses = 0;
         (self.bits, self.capacity) = (0.0, 0.0);
     }
 }

@@ -57,6 +57,8 @@ pub struct LedgerResults {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Forwarded packets that were lost on the wire.
+    pub losses: u64,
     /// Packets still waiting at the end.
     pub queued: u64,
     /// Time integral of the packets waiting, in packet seconds.
@@ -87,12 +89,17 @@ pub struct LinkMetrics {
     pub forced_drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Of the forwarded packets, those lost on the wire.
+    pub losses: u64,
     /// Drops over arrivals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_rate: Option<f64>,
     /// Marks over arrivals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark_rate: Option<f64>,
+    /// Losses over packets forwarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_rate: Option<f64>,
     /// Packets waiting when the span began.
     pub queued_at_start: u64,
     /// Packets waiting when the span ended.
@@ -195,8 +202,11 @@ impl LinkMetrics {
             overflow_drops: window.overflow_drops,
             forced_drops: window.forced_drops,
             marks: window.marks,
+            losses: window.losses,
             drop_rate: rate(window.drops),
             mark_rate: rate(window.marks),
+            loss_rate: (window.forwarded > 0)
+                .then(|| window.losses as f64 / window.forwarded as f64),
             queued_at_start: queued.0,
             queued_at_end: queued.1,
             queue_packets: Summary::of(&window.queue_packets, 1.0),

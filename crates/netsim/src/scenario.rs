@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use vermilion_parameters::{ParameterError, Values};
 
+use crate::loss::LossModel;
 use crate::round_trip::RoundTrips;
 
 /// Longest duration: about eleven days.
@@ -54,6 +55,9 @@ pub struct Link {
     pub delay_ns: u64,
     /// Its queue.
     pub queue: Queue,
+    /// How its wire loses packets; it loses none without it.
+    #[serde(default)]
+    pub loss: Option<LossModel>,
 }
 
 /// A queue discipline and its parameters.
@@ -169,6 +173,9 @@ pub struct Change {
     /// Discipline parameters to replace.
     #[serde(default)]
     pub queue: Option<Values>,
+    /// How the wire loses packets from now on.
+    #[serde(default)]
+    pub loss: Option<LossModel>,
 }
 
 const fn default_packet_size() -> u32 {
@@ -278,14 +285,15 @@ impl Scenario {
         if let Some(delay) = change.delay_ns {
             within("delay", delay, 0, LONGEST_DELAY, "ns")?;
         }
-        Ok(())
+        change.loss.as_ref().map_or(Ok(()), LossModel::check)
     }
 }
 
 impl Link {
     fn check(&self) -> Result<(), ParameterError> {
         within("rate", self.rate_bit_per_s, 1, HIGHEST_RATE, "bit/s")?;
-        within("delay", self.delay_ns, 0, LONGEST_DELAY, "ns")
+        within("delay", self.delay_ns, 0, LONGEST_DELAY, "ns")?;
+        self.loss.as_ref().map_or(Ok(()), LossModel::check)
     }
 }
 

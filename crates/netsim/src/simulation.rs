@@ -276,7 +276,8 @@ fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, Parameter
         .iter()
         .enumerate()
         .map(|(index, link)| {
-            AnyLink::new(link, Stream::new(seed, Purpose::QueueCoin, index as u64))
+            let stream = |purpose| Stream::new(seed, purpose, index as u64);
+            AnyLink::new(link, stream(Purpose::QueueCoin), stream(Purpose::WireLoss))
                 .map_err(|error| error.under(&format!("links.{}.queue", link.name)))
         })
         .collect()

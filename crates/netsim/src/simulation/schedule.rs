@@ -70,6 +70,9 @@ impl Simulation {
         if let Some(delay) = change.delay_ns {
             self.links[link].set_delay(self.now, delay);
         }
+        if let Some(model) = change.loss {
+            self.links[link].set_loss(model);
+        }
         if let Some(values) = &change.queue {
             let accepted = self.links[link].set_parameters(self.now, values);
             debug_assert!(accepted.is_ok(), "changes were checked");

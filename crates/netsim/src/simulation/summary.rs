@@ -115,6 +115,7 @@ impl Simulation {
             forwarded: ledger.forwarded,
             drops: ledger.drops,
             marks: ledger.marks,
+            losses: ledger.losses,
             queued: u64::from(state.queue().0),
             backlog_packet_s: ledger.backlog as f64 / 1e9,
             sojourn_packet_s: (ledger.sojourn + state.waiting_so_far(now)) as f64 / 1e9,
