@@ -31,7 +31,7 @@ pub mod scenario;
 pub mod simulation;
 mod timers;
 mod traffic;
-mod transmitter;
+pub mod transmitter;
 
 pub use probe::Series;
 pub use results::Results;

@@ -95,7 +95,7 @@ impl LinkState {
             AnyDiscipline::from_values(&link.queue.discipline, &link.queue.parameters, facts)?;
         Ok(Self {
             delay: link.delay_ns,
-            transmitter: Transmitter::new(link.rate_bit_per_s),
+            transmitter: Transmitter::of(link),
             average: discipline.average_queue(),
             discipline,
             values: settings.to_values(),
@@ -218,7 +218,7 @@ impl LinkState {
             self.average_since = now;
         }
         // Bits were counted when transmissions began: what lies ahead belongs to the next window.
-        let bits_ahead = self.transmitter.bits_ahead(now, self.in_service.end);
+        let bits_ahead = self.transmitter.bits_ahead(now, self.in_service.end, self.queue_bytes);
         self.window.bits += self.bits_ahead - bits_ahead;
         self.window.capacity = self.transmitter.capacity(self.window_begin, now);
         for window in into {

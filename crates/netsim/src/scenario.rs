@@ -6,6 +6,7 @@ use vermilion_parameters::{ParameterError, Values};
 
 use crate::loss::LossModel;
 use crate::round_trip::RoundTrips;
+use crate::transmitter::{DeliveryTrace, RateSchedule};
 
 /// Longest duration: about eleven days.
 pub const LONGEST_DURATION: u64 = 1_000_000_000_000_000;
@@ -49,8 +50,14 @@ pub struct Scenario {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// Rate in bits per second.
+    /// Rate in bits per second; where it varies, the one that disciplines are told.
     pub rate_bit_per_s: u64,
+    /// Rates that follow a schedule.
+    #[serde(default)]
+    pub rate_schedule: Option<RateSchedule>,
+    /// A recorded trace of delivery opportunities.
+    #[serde(default)]
+    pub trace: Option<DeliveryTrace>,
     /// Propagation delay in nanoseconds, one way, after the queue.
     pub delay_ns: u64,
     /// Its queue.
@@ -274,12 +281,16 @@ impl Scenario {
 
     fn check_change(&self, change: &Change) -> Result<(), ParameterError> {
         within("at", change.at_ns, 0, self.duration_ns, "ns (the duration)")?;
-        if self.link_index(&change.link).is_none() {
+        let Some(link) = self.link_index(&change.link) else {
             let names: Vec<_> = self.links.iter().map(|link| &*link.name).collect();
             let accepted = format!("a link of the scenario: {}", names.join(", "));
             return Err(ParameterError::new("link", format!("\"{}\"", change.link), accepted));
-        }
+        };
         if let Some(rate) = change.rate_bit_per_s {
+            if self.links[link].varies() {
+                let accepted = "no rate for a link with a rate_schedule or a trace";
+                return Err(ParameterError::new("rate", rate, accepted));
+            }
             within("rate", rate, 1, HIGHEST_RATE, "bit/s")?;
         }
         if let Some(delay) = change.delay_ns {
@@ -293,7 +304,18 @@ impl Link {
     fn check(&self) -> Result<(), ParameterError> {
         within("rate", self.rate_bit_per_s, 1, HIGHEST_RATE, "bit/s")?;
         within("delay", self.delay_ns, 0, LONGEST_DELAY, "ns")?;
+        if let (Some(_), Some(_)) = (&self.rate_schedule, &self.trace) {
+            let accepted = "a rate_schedule or a trace, not both";
+            return Err(ParameterError::new("trace", "a trace", accepted));
+        }
+        self.rate_schedule.as_ref().map_or(Ok(()), RateSchedule::check)?;
+        self.trace.as_ref().map_or(Ok(()), DeliveryTrace::check)?;
         self.loss.as_ref().map_or(Ok(()), LossModel::check)
+    }
+
+    /// Whether its rate varies by itself.
+    fn varies(&self) -> bool {
+        self.rate_schedule.is_some() || self.trace.is_some()
     }
 }
 
