@@ -236,7 +236,7 @@ MISTAKES = {
         'rate = "8 Mbit/s"\nqueue = { limit = "60 packets" }',
         "",
         "changes.0",
-        "a rate, a delay or a queue",
+        "a rate, a delay, a loss or a queue",
     ),
     "tuning what does not exist": (
         'weight", "links',

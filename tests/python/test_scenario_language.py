@@ -44,6 +44,7 @@ def test_a_scenario_is_lowered_to_integers_in_ns_bit_per_s_and_bytes():
                         "weight": 0.002,
                     },
                 },
+                "loss": None,
             }
         ],
         "flows": [
@@ -53,6 +54,7 @@ def test_a_scenario_is_lowered_to_integers_in_ns_bit_per_s_and_bytes():
                 "path": ["bottleneck"],
                 "return_path": [],
                 "rtt_ns": 28_000_000,
+                "access_rate_bit_per_s": None,
                 "sender": {"congestion_control": "reno", "parameters": {}},
                 "packet_size_bytes": 1000,
                 "header_size_bytes": 0,
@@ -67,6 +69,7 @@ def test_a_scenario_is_lowered_to_integers_in_ns_bit_per_s_and_bytes():
                 "path": ["bottleneck"],
                 "return_path": [],
                 "rtt_ns": 28_000_000,
+                "access_rate_bit_per_s": None,
                 "sender": {"congestion_control": "newreno", "parameters": {"ecn": True}},
                 "packet_size_bytes": 1000,
                 "header_size_bytes": 0,
@@ -83,6 +86,7 @@ def test_a_scenario_is_lowered_to_integers_in_ns_bit_per_s_and_bytes():
                 "rate_bit_per_s": 8_000_000,
                 "delay_ns": None,
                 "queue": {"limit": 60},
+                "loss": None,
             }
         ],
     }

@@ -108,7 +108,7 @@ def test_what_is_no_round_trip_is_refused_in_words(written, field, accepted):
 def test_each_flow_draws_its_own_round_trip_and_start_times_do_not_move():
     def goodputs(rtt):
         # A window of four packets of 1000 bytes for each round trip, and nothing queues for long.
-        lines = f'rtt = {rtt}\nsender = {{ congestion_control = "reno", window_cap = 4 }}'
+        lines = f'rtt = {rtt}\nsender = {{ congestion_control = "reno", window_cap = "4 packets" }}'
         scenario = parse_scenario(text(lines).replace('sender = "reno"\n', ""))
         each = vermilion.run(scenario, seed=3).flows("all").total["each"]
         return [flow["goodput_bit_per_s"] for flow in each]

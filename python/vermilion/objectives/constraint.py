@@ -35,10 +35,12 @@ _SIMPLE_METRICS: Final = {
     "utilization": RATIO,
     "drop_rate": RATIO,
     "mark_rate": RATIO,
+    "loss_rate": RATIO,
     "packets_forwarded": PACKETS,
     "arrivals": PACKETS,
     "drops": PACKETS,
     "marks": PACKETS,
+    "losses": PACKETS,
 }
 _DISTRIBUTIONS: Final = {
     "queue_packets": PACKETS,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from vermilion.report.events import events_of
 from vermilion.report.numbers import percent, seconds, significant
 from vermilion.scenario import RATE, format_quantity
+from vermilion.scenario.wire import nominal_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +50,9 @@ def gain_in_words(gain: RatioInterval | None) -> str:
 
 def _set_up(run: OnlineRun) -> str:
     link = run.scenario.links[run.link]
+    rate = nominal_rate(run.scenario, run.link)
     return (
-        f"The queue before the link {run.link} ({format_quantity(link.rate, RATE)}) is managed by "
+        f"The queue before the link {run.link} ({format_quantity(rate, RATE)}) is managed by "
         f"{link.queue.discipline}. Two copies of the network carry the same traffic from the same "
         f"seed: in one nobody touches the setting of the queue, in the other Vermilion watches "
         f"what a router can export and keeps the setting such that the queue stays at "

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.round_trips import to_core
+from vermilion.scenario.wire import rates_to_core
 
 if TYPE_CHECKING:
     from vermilion.scenario.model import Change, FlowGroup, Link, Scenario
@@ -29,7 +30,7 @@ def core_json(scenario: Scenario, probe_interval_s: float | None = None) -> str:
         "warm_up_ns": _nanoseconds(scenario.warm_up),
         "settle_ns": _nanoseconds(scenario.settle),
         "probe_interval_ns": probe,
-        "links": [_link(name, link) for name, link in scenario.links.items()],
+        "links": [_link(scenario, name, link) for name, link in scenario.links.items()],
         "flows": [_flow_group(scenario, name, group) for name, group in scenario.flows.items()],
         "changes": [_change(scenario, index) for index in range(len(scenario.changes))],
     }
@@ -52,12 +53,17 @@ def _range(ends: tuple[float, float]) -> list[int]:
     return [_nanoseconds(end) for end in ends]
 
 
-def _link(name: str, link: Link) -> dict[str, Any]:
+def _link(scenario: Scenario, name: str, link: Link) -> dict[str, Any]:
+    try:
+        rates = rates_to_core(scenario, name)
+    except FieldError as error:
+        raise error.at(scenario.origin) from None
     return {
         "name": name,
-        "rate_bit_per_s": round(link.rate),
+        **rates,
         "delay_ns": _nanoseconds(link.delay),
         "queue": {"discipline": link.queue.discipline, "parameters": link.queue.parameters},
+        "loss": None if link.loss is None else link.loss.to_core(),
     }
 
 
@@ -110,4 +116,5 @@ def _change(scenario: Scenario, index: int) -> dict[str, Any]:
         "rate_bit_per_s": None if change.rate is None else round(change.rate),
         "delay_ns": None if change.delay is None else _nanoseconds(change.delay),
         "queue": scenario.change_parameters(index),
+        "loss": None if change.loss is None else change.loss.to_core(),
     }

@@ -32,6 +32,7 @@ from vermilion.scenario.quantities import (
 )
 from vermilion.scenario.round_trips import LONGEST_DELAY_S, RoundTrips
 from vermilion.scenario.table import Table
+from vermilion.scenario.wire import Loss, Steps, check_rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,9 +122,18 @@ class Queue(Table):
 class Link(Table):
     """``[links.NAME]``: a rate, a propagation delay after the queue, and the queue."""
 
-    rate: Rate = Field(description="bit/s")
+    rate: Rate = Field(default=0.0, description="bit/s; 0 where it varies")
+    rate_schedule: Steps | None = Field(default=None, description="times and rates")
+    repeat: Seconds | None = Field(default=None, description="when a schedule begins anew, s")
+    trace: StrictStr | None = Field(default=None, description="a file of delivery opportunities")
     delay: Delay = Field(description="one-way propagation delay after the queue, s")
     queue: Queue = Field(description='a table, like { discipline = "drop-tail" }')
+    loss: Loss | None = None
+
+    @model_validator(mode="after")
+    def _has_one_rate(self) -> Link:
+        check_rates(self)
+        return self
 
 
 class Sender(Table):
@@ -229,6 +239,7 @@ class Change(Table):
     rate: Rate | None = None
     delay: Delay | None = None
     queue: dict[str, Any] | None = None
+    loss: Loss | None = None
 
 
 class TuningObjective(Table):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Tables that may be written as a single word, and the key which that word is the value of.
 _SHORT_FORMS: Final = {"sender": "congestion_control", "traffic": "kind"}
-_OPTIONAL_TABLES: Final = {"queue", "space", "traffic", "tuning"}
+_OPTIONAL_TABLES: Final = {"loss", "queue", "space", "traffic", "tuning"}
 _NAMED_TABLES: Final = (["links"], ["flows"])
 
 

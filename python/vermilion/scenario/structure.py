@@ -136,8 +136,12 @@ def _check_change(scenario: Scenario, index: int) -> None:
         duration = format_quantity(scenario.duration, TIME)
         accepted = f"a time within the duration, below {duration}"
         raise FieldError("at", format_quantity(change.at, TIME), accepted)
-    if change.rate is None and change.delay is None and not change.queue:
-        raise FieldError("", "a change of nothing", "a rate, a delay or a queue")
+    if not (change.queue or change.loss) and change.rate is None and change.delay is None:
+        raise FieldError("", "a change of nothing", "a rate, a delay, a loss or a queue")
+    link = scenario.links[change.link]
+    if change.rate is not None and (link.rate_schedule or link.trace):
+        accepted = "no rate for a link with a rate_schedule or a trace"
+        raise FieldError("rate", format_quantity(change.rate, RATE), accepted)
 
 
 def _check_queue_after(scenario: Scenario, index: int, in_force: dict[str, ParameterValue]) -> None:
