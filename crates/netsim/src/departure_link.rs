@@ -90,7 +90,7 @@ impl DepartureLink {
         Ok(Self {
             source: 0,
             delay: link.delay_ns,
-            transmitter: Transmitter::new(link.rate_bit_per_s),
+            transmitter: Transmitter::of(link),
             average: discipline.average_queue(),
             discipline,
             values: settings.to_values(),
@@ -238,7 +238,7 @@ impl DepartureLink {
         self.hold_queue(now);
         self.hold_average(now);
         // Bits were counted when transmissions began: what lies ahead belongs to the next window.
-        let bits_ahead = self.transmitter.bits_ahead(now, self.in_service.end);
+        let bits_ahead = self.transmitter.bits_ahead(now, self.in_service.end, 0);
         self.window.bits += self.bits_ahead - bits_ahead;
         self.window.capacity = self.transmitter.capacity(self.window_begin, now);
         for window in into {
