@@ -23,8 +23,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_parameters::ParameterError;
+use vermilion_tcp::AcknowledgementPolicy;
 use vermilion_tcp::registry::Profile;
-use vermilion_tcp::{AcknowledgementPolicy, Receiver, Sender};
 
 use crate::access::{AccessLinks, AccessRate};
 use crate::acknowledgement_pool::AcknowledgementPool;
@@ -164,13 +164,8 @@ impl Simulation {
                     (Some(profile), None) => {
                         let phase =
                             phases.uniform_between(0, profile.sender.timer.longest_tick() - 1);
-                        Source::Window(Connection {
-                            sender: Sender::new(&profile.sender, phase),
-                            receiver: Receiver::new(
-                                profile.acknowledgements,
-                                profile.sender.recovery.is_selective(),
-                            ),
-                        })
+                        let (sender, receiver) = profile.ends(phase);
+                        Source::Window(Connection { sender, receiver })
                     }
                     (None, None) => unreachable!("bulk traffic was checked to have a sender"),
                 };

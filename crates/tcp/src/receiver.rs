@@ -57,15 +57,16 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that waits for segment 0; `selective`: it reports what arrives beyond a gap.
+    /// A receiver that waits for segment `first`: 0, or 1 where no segment opens the connection.
+    /// `selective`: it reports what arrives beyond a gap.
     #[must_use]
-    pub fn new(policy: AcknowledgementPolicy, selective: bool) -> Self {
+    pub fn new(policy: AcknowledgementPolicy, selective: bool, first: u32) -> Self {
         let quick = match policy {
             AcknowledgementPolicy::Delayed { quick, .. } => quick,
             AcknowledgementPolicy::EverySegment => 0,
         };
         Self {
-            next_expected: 0,
+            next_expected: first,
             congestion_echo: false,
             marked: 0,
             last_was_marked: false,
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_gap_repeats_the_acknowledgement_until_it_is_filled() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
         let answers: Vec<_> =
             [0, 1, 3, 4, 6, 2, 5].map(|sequence| take(&mut receiver, sequence).unwrap()).into();
         assert_eq!(answers, [1, 2, 2, 2, 2, 5, 7]);
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn duplicates_change_nothing() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
         for sequence in [0, 2, 2, 0, 2] {
             assert_eq!(take(&mut receiver, sequence), Some(1));
         }
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn nothing_is_forgotten_in_whatever_order_segments_arrive() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
         for sequence in (1..5000).rev() {
             assert_eq!(take(&mut receiver, sequence), Some(0));
         }
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn blocks_are_those_of_rfc_2018_section_4() {
         // The RFC's case 2 in segments: every other one of 8 is lost (0 is the opening one).
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
         take(&mut receiver, 0);
         let mut blocks = |sequence| answer(&mut receiver, sequence).unwrap().blocks.to_vec();
         assert_eq!(blocks(2), [(2, 3)]);
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn delayed_acknowledgements_come_for_every_second_segment_or_at_the_deadline() {
-        let mut receiver = Receiver::new(DELAYED, true);
+        let mut receiver = Receiver::new(DELAYED, true, 0);
         assert_eq!(take(&mut receiver, 0), Some(1)); // the opening segment is never delayed
         assert_eq!(take(&mut receiver, 1), None);
         let second = answer(&mut receiver, 2).unwrap();
@@ -309,7 +310,7 @@ mod tests {
     #[test]
     fn the_first_segments_are_acknowledged_quickly_if_told_so() {
         let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 3, accurate: false };
-        let mut receiver = Receiver::new(policy, true);
+        let mut receiver = Receiver::new(policy, true, 0);
         let answers = [0, 1, 2, 3, 4].map(|sequence| take(&mut receiver, sequence));
         assert_eq!(answers, [Some(1), Some(2), Some(3), None, Some(5)]);
     }
@@ -317,7 +318,7 @@ mod tests {
     #[test]
     fn a_change_of_marking_is_told_at_once() {
         let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 0, accurate: true };
-        let mut receiver = Receiver::new(policy, true);
+        let mut receiver = Receiver::new(policy, true, 0);
         let mut counts = |sequence, congestion_experienced| {
             let segment = Segment { sequence, congestion_experienced, ..Segment::default() };
             receiver.on_segment(0, &segment).map(|answer| answer.marked)
@@ -332,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_echo_lasts_until_the_sender_has_reduced_its_window() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true);
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
         let mut echo = |sequence, congestion_experienced, window_reduced| {
             let segment = Segment {
                 sequence,

@@ -4,11 +4,11 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::receiver::AcknowledgementPolicy;
 use crate::sender::{Ecn, LossWindow, SenderOptions, Switches};
-use crate::senders::{NEWRENO, RENO, SACK, TAHOE};
-use crate::{AnyRule, Recovery, TimeoutFloor, TimerRules, option_sets};
+use crate::senders::{CUBIC, NEWRENO, RENO, SACK, TAHOE};
+use crate::{AnyRule, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets};
 
 /// Every sender, in the order in which they are listed to users.
-pub static SENDERS: &[&Named] = &[&TAHOE, &RENO, &NEWRENO, &SACK];
+pub static SENDERS: &[&Named] = &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC];
 
 /// A sender as users name it: a window rule, and a recovery unless that can be chosen.
 #[derive(Debug)]
@@ -106,6 +106,15 @@ impl Profile {
                 AcknowledgementPolicy::EverySegment
             },
         })
+    }
+
+    /// Both ends of a connection; `clock_phase`: see [`RoundTripEstimator`](crate::RoundTripEstimator).
+    #[must_use]
+    pub fn ends(&self, clock_phase: u64) -> (Sender, Receiver) {
+        let selective = self.sender.recovery.is_selective();
+        let first = u32::from(!self.sender.switches.handshake);
+        let receiver = Receiver::new(self.acknowledgements, selective, first);
+        (Sender::new(&self.sender, clock_phase), receiver)
     }
 
     /// Every sender's description, in the order in which they are listed to users.

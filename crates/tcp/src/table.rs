@@ -126,6 +126,14 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
 pub const RECOVERY: [Parameter; 1] = [Parameter::choice("recovery", "sack", Recovery::CHOICES)
     .described("how losses are noticed and repaired", "RFC 6675; Linux has rack (RFC 8985)")];
 
+/// Number of parameters of a sender that is named after its window rule, besides the rule's own.
+pub const RULED_COUNT: usize = COMMON_COUNT + RECOVERY.len();
+
+/// The common parameters and the choice of a recovery.
+pub const fn ruled(defaults: Defaults) -> [Parameter; RULED_COUNT] {
+    join(common(defaults), RECOVERY)
+}
+
 /// A table of all rows of `first`, then those of `second`.
 pub const fn join<const A: usize, const B: usize, const N: usize>(
     first: [Parameter; A],

@@ -1,8 +1,12 @@
 //! Every window rule, one file each.
 
 mod additive;
+mod cubic;
+mod hystart;
 
 pub use additive::Additive;
+pub use cubic::{Cubic, CubicOptions};
+pub use hystart::HyStart;
 
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;
@@ -52,4 +56,6 @@ macro_rules! rules {
 rules! {
     /// Additive increase, multiplicative decrease.
     Additive,
+    /// A cubic function of time.
+    Cubic,
 }

@@ -1,0 +1,51 @@
+//! The window follows a cubic function of the time since the last loss
+//!
+//! The rule is in `rules/cubic.rs`, the slow start in `rules/hystart.rs`.
+
+use vermilion_parameters::{Algorithm, Parameter};
+
+use crate::registry::Named;
+use crate::rules::{Cubic, CubicOptions, HyStart};
+use crate::table::{Defaults, PLAIN, RULED_COUNT, join, ruled};
+
+const OWN: [Parameter; 4] = [
+    Parameter::number("cubic_scaling", "1", Some(0.4), 0.0, 1e3)
+        .above_minimum()
+        .described("steepness of the cubic function, segments per cubic second", "RFC 9438: C"),
+    Parameter::number("decrease_factor", "1", Some(0.7), 0.1, 0.99)
+        .described("what a reduction leaves of the window", "RFC 9438: beta"),
+    Parameter::switch("fast_convergence", true).described(
+        "a flow whose window is reduced before it is back where it was makes room for others",
+        "RFC 9438, section 4.7",
+    ),
+    Parameter::switch("hystart", true).described(
+        "the first slow start ends when round trips lengthen; needs timestamps",
+        "RFC 9406 (HyStart++), which RFC 9438 recommends; Linux has its own, older one",
+    ),
+];
+
+/// See the module's head.
+pub static CUBIC: Named = Named {
+    algorithm: Algorithm {
+        name: "cubic",
+        title: "CUBIC",
+        summary: "The window follows a cubic function of the time since the last loss",
+        source: "RFC 9438, with HyStart++ (RFC 9406)",
+        parameters: &join::<RULED_COUNT, 4, { RULED_COUNT + 4 }>(
+            ruled(Defaults { timestamps: true, ..PLAIN }),
+            OWN,
+        ),
+        ordered: &[("minimum_timeout", "maximum_timeout")],
+    },
+    recovery: None,
+    rule: |settings| {
+        let options = CubicOptions {
+            scaling: settings.number("cubic_scaling"),
+            decrease: settings.number("decrease_factor"),
+            fast_convergence: settings.switch("fast_convergence"),
+        };
+        let paced = settings.switch("pacing");
+        Cubic::new(options, settings.switch("hystart").then(|| HyStart::new(paced))).into()
+    },
+    scalable: false,
+};
