@@ -2,11 +2,17 @@
 
 mod additive;
 mod cubic;
+mod dctcp;
 mod hystart;
+mod prague;
+mod rem;
 
 pub use additive::Additive;
 pub use cubic::{Cubic, CubicOptions};
+pub use dctcp::Dctcp;
 pub use hystart::HyStart;
+pub use prague::{Prague, PragueOptions};
+pub use rem::{Rem, RemOptions};
 
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;
@@ -58,4 +64,10 @@ rules! {
     Additive,
     /// A cubic function of time.
     Cubic,
+    /// In proportion to the fraction of marks.
+    Dctcp,
+    /// The same, for the Internet.
+    Prague,
+    /// A rate for the path's price.
+    Rem,
 }

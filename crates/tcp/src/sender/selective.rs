@@ -335,7 +335,9 @@ impl Sender {
         let in_recovery = self.in_recovery;
         if !self.rule.governs_window() {
             let reducing = self.reduce_proportionally(delivered, newly, lost);
-            if newly > 0 && (!(in_recovery || reducing) || self.rule.answers_marks()) {
+            let told = newly > 0 && !(in_recovery || reducing)
+                || self.rule.answers_marks() && (delivered > 0 || marked > 0);
+            if told {
                 self.grow_or_open_selectively(now, delivered, marked);
             }
             return;

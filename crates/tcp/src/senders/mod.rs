@@ -1,13 +1,19 @@
 //! Every sender by the name users give it, one file each.
 
 mod cubic;
+mod dctcp;
 mod newreno;
+mod prague;
+mod rem;
 mod reno;
 mod sack;
 mod tahoe;
 
 pub use cubic::CUBIC;
+pub use dctcp::DCTCP;
 pub use newreno::NEWRENO;
+pub use prague::PRAGUE;
+pub use rem::REM;
 pub use reno::RENO;
 pub use sack::SACK;
 pub use tahoe::TAHOE;
