@@ -3,6 +3,7 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::receiver::AcknowledgementPolicy;
+use crate::rule::WindowRule;
 use crate::sender::{Ecn, LossWindow, SenderOptions, Switches};
 use crate::senders::{CUBIC, DCTCP, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
 use crate::{AnyRule, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets};
@@ -36,7 +37,8 @@ impl Profile {
     /// Looks up the sender called `name` and checks a user's `values`.
     ///
     /// # Errors
-    /// An unknown name (field `congestion_control`) or a value its table refuses.
+    /// An unknown name (field `congestion_control`), a value its table refuses, or classic feedback
+    /// for a sender that answers every mark.
     pub fn from_values(name: &str, values: &Values) -> Result<Self, ParameterError> {
         let Some(&named) = SENDERS.iter().find(|sender| sender.algorithm.name == name) else {
             let names: Vec<_> = SENDERS.iter().map(|sender| sender.algorithm.name).collect();
@@ -61,6 +63,13 @@ impl Profile {
             (true, true) => Ecn::Accurate,
         };
         let rule = (named.rule)(&settings);
+        if ecn == Ecn::Classic && rule.answers_marks() {
+            return Err(ParameterError::new(
+                "ecn_feedback",
+                "\"classic\"",
+                format!("accurate, because {name} answers every mark"),
+            ));
+        }
         let wait = nanoseconds("acknowledgement_delay");
         Ok(Self {
             sender: SenderOptions {

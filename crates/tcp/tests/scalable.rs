@@ -1,4 +1,5 @@
-//! DCTCP and Prague: windows and queues against what follows from their rules.
+//! Senders that answer every mark (DCTCP, Prague, REM): windows and queues against what follows from
+//! their rules.
 
 #[path = "common/carry.rs"]
 mod carry;
@@ -126,4 +127,27 @@ fn dctcp_at_a_step_marks_and_oscillates_as_alizadeh_derived() {
         assert!(seen.most <= threshold + 3, "{} above {threshold}", seen.most);
         assert!(seen.least > 0, "the link is never idle");
     }
+}
+
+#[test]
+fn rem_sends_at_the_weight_over_the_price_of_its_path() {
+    // A path of price P marks with probability 1 - 1.04^-P; the rate is to be 4000 / P.
+    for price in [10.0, 20.0, 40.0] {
+        let mark = 1.0 - 1.04_f64.powf(-price);
+        // The fraction of the last N is taken from so many that its scatter hardly bends the price.
+        let memory = [("marks_memory", Value::Number(1000.0))];
+        let rate = rate("rem", &memory, SECOND / 2, mark);
+        // Rounding the window up adds half a segment in a round trip.
+        assert_near(rate, 4000.0 / price + 1.0, 0.02);
+    }
+}
+
+#[test]
+fn the_smoothed_source_of_rem_comes_to_the_same_rate() {
+    let values = [
+        ("marks_memory", Value::Number(1000.0)),
+        ("adjustment", Value::Choice("smoothed".to_owned())),
+    ];
+    let mark = 1.0 - 1.04_f64.powf(-20.0);
+    assert_near(rate("rem", &values, SECOND / 10, mark), 200.0, 0.05);
 }

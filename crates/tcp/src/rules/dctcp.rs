@@ -22,6 +22,8 @@ const LEAST_WINDOW: f64 = 2.0;
 /// See the module's head.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
+    /// How the window grows between marks.
+    increase: Additive,
     gain: f64,
     /// Averaged fraction of marked segments.
     alpha: f64,
@@ -40,9 +42,10 @@ pub struct Dctcp {
 impl Dctcp {
     /// A rule for a connection that begins; `gain` is the weight of a new fraction.
     #[must_use]
-    pub fn new(gain: f64) -> Self {
+    pub fn new(gain: f64, increase: Additive) -> Self {
         Self {
             gain,
+            increase,
             alpha: 1.0,
             delivered: 0,
             marked: 0,
@@ -96,7 +99,7 @@ impl WindowRule for Dctcp {
                 self.recover = event.highest;
             }
         } else if advanced && window.congestion < window.cap {
-            Additive.grow(event, window);
+            self.increase.grow(event, window);
         }
     }
 
@@ -126,7 +129,8 @@ mod tests {
 
     #[test]
     fn windows_without_marks_let_the_average_decay_by_a_sixteenth() {
-        let (mut rule, mut window) = (Dctcp::new(1.0 / 16.0), window(10.0, 2.0));
+        let (mut rule, mut window) =
+            (Dctcp::new(1.0 / 16.0, Additive::default()), window(10.0, 2.0));
         for _ in 0..3 {
             answer(&mut rule, &mut window, 0);
         }
@@ -135,7 +139,8 @@ mod tests {
 
     #[test]
     fn a_mark_takes_half_the_average_and_ends_slow_start() {
-        let (mut rule, mut window) = (Dctcp::new(1.0 / 16.0), window(100.0, 1000.0));
+        let (mut rule, mut window) =
+            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 1000.0));
         rule.alpha = 0.2;
         answer(&mut rule, &mut window, 1);
         // The window of data is all marked: 0.2 + (1 - 0.2) / 16 = 0.25, and 100 (1 - 0.125).
@@ -145,7 +150,8 @@ mod tests {
 
     #[test]
     fn one_window_of_data_is_reduced_once() {
-        let (mut rule, mut window) = (Dctcp::new(1.0 / 16.0), window(100.0, 2.0));
+        let (mut rule, mut window) =
+            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 2.0));
         let mut event = acknowledged(1);
         (event.marked, event.highest) = (1, 200);
         for first in 101..=200 {
@@ -160,7 +166,8 @@ mod tests {
 
     #[test]
     fn a_loss_halves_and_its_window_is_not_reduced_for_marks_as_well() {
-        let (mut rule, mut window) = (Dctcp::new(1.0 / 16.0), window(100.0, 2.0));
+        let (mut rule, mut window) =
+            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 2.0));
         assert_eq!(rule.reduced(0, Congestion::Loss, 100.0, &window), 50.0);
         window.congestion = 50.0;
         let mut event = acknowledged(1);
@@ -171,7 +178,8 @@ mod tests {
 
     #[test]
     fn nothing_but_marks_leaves_two_segments() {
-        let (mut rule, mut window) = (Dctcp::new(1.0 / 16.0), window(100.0, 2.0));
+        let (mut rule, mut window) =
+            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 2.0));
         for _ in 0..20 {
             answer(&mut rule, &mut window, 1);
         }

@@ -21,7 +21,6 @@
 //!    the window.
 //! 4. Round trips are not lengthened for pacing's bursts: segments leave one by one here.
 
-use super::Additive;
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
@@ -195,9 +194,9 @@ impl WindowRule for Prague {
         }
     }
 
-    fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64 {
+    fn reduced(&mut self, _now: u64, _sign: Congestion, base: f64, _window: &Window) -> f64 {
         self.halved = true;
-        Additive.reduced(now, sign, base, window)
+        base / 2.0
     }
 
     fn answers_marks(&self) -> bool {

@@ -51,19 +51,25 @@ impl Sender {
         if acknowledged > self.unacknowledged {
             if !self.in_recovery {
                 self.advance(now, answer, marked);
-            } else if self.recovery == Recovery::NewReno && acknowledged < self.recover {
-                self.advance_partially(now, answer);
-            } else {
+                return;
+            }
+            if self.recovery != Recovery::NewReno || acknowledged >= self.recover {
                 self.in_recovery = false;
                 self.partial_seen = false;
                 self.inflation = 0;
                 self.advance(now, answer, marked);
+                return;
             }
+            self.advance_partially(now, answer);
         } else if self.pristine {
             // Without a report a duplicate says nothing is missing.
             self.allowance = u32::MAX;
         } else if acknowledged == self.unacknowledged && self.highest > self.unacknowledged {
             self.count_duplicate(now);
+        }
+        // A rule that answers every mark hears of these with the next segment acknowledged.
+        if marked > 0 && self.rule.answers_marks() {
+            self.marked = self.marked.wrapping_sub(marked);
         }
     }
 

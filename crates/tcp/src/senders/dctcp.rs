@@ -5,7 +5,7 @@
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::registry::Named;
-use crate::rules::Dctcp;
+use crate::rules::{Additive, Dctcp};
 use crate::table::{Defaults, PLAIN, RULED_COUNT, join, ruled};
 
 const OWN: [Parameter; 1] = [Parameter::number("mark_gain", "1", Some(0.0625), 0.0, 1.0)
@@ -26,6 +26,6 @@ pub static DCTCP: Named = Named {
         ordered: &[("minimum_timeout", "maximum_timeout")],
     },
     recovery: None,
-    rule: |settings| Dctcp::new(settings.number("mark_gain")).into(),
+    rule: |settings| Dctcp::new(settings.number("mark_gain"), Additive::new(settings)).into(),
     scalable: false,
 };

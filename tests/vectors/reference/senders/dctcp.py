@@ -75,8 +75,8 @@ def vectors() -> str:
         Case(
             "the first mark halves, a second in the same window does nothing",
             "alpha is 1 until a window is over: its only segment so far is marked, so it stays 1. "
-            "Segment 102 is acknowledged in the same window; 112 is beyond it: alpha is 15/16 + (2/2)/16"
-            " = 1 again, and 50 becomes 25",
+            "101 acknowledges what was outstanding then, 102 is beyond it: alpha is 15/16 + 1/16 "
+            "= 1 again, and 50 becomes 25",
             {},
             (100.0, 1000.0, 1e6),
             [
@@ -120,8 +120,8 @@ def vectors() -> str:
             "one segment in twenty marked",
             {},
             (30.0, 2.0, 10000.0),
-            Path(1000, 0, segments=(1, 2, 3), mark=0.05, loss=0.003, timeout=0.002, recovery=12),
-            700,
+            Path(1000, 0, segments=(1, 2, 3), mark=0.05, loss=0.01, timeout=0.005, recovery=12),
+            300,
         ),
         recorded(
             Dctcp,
@@ -129,8 +129,8 @@ def vectors() -> str:
             "three of ten marked, gain 1/4",
             {"mark_gain": 0.25},
             (4.0, 1000.0, 9.0),
-            Path(1000, 0, mark=0.3, loss=0.005),
-            300,
+            Path(1000, 0, mark=0.3, loss=0.01),
+            150,
         ),
     ]
     return text("dctcp", SOURCE, Dctcp, cases)

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, getcontext
 from typing import ClassVar, Protocol
@@ -16,6 +16,9 @@ Parameters = Mapping[str, float | bool | str | None]
 class TooCloseError(ValueError):
     """Two numbers that double precision might not tell apart."""
 
+    def __init__(self, left: Decimal, right: Decimal) -> None:
+        super().__init__(f"{left} and {right}")
+
 
 def below(left: Decimal, right: Decimal) -> bool:
     """Whether `left` is less than `right`; refuses to say where rounding could turn the answer.
@@ -23,7 +26,7 @@ def below(left: Decimal, right: Decimal) -> bool:
     Equal numbers are let through: in these rules they come from the same assignment.
     """
     if left != right and abs(left - right) <= MARGIN * max(abs(left), abs(right)):
-        raise TooCloseError(f"{left} and {right}")
+        raise TooCloseError(left, right)
     return left < right
 
 
@@ -116,10 +119,13 @@ def opened(start: tuple[float, float, float]) -> Window:
 class WrongError(AssertionError):
     """The reference does not give what was worked out by hand."""
 
+    def __init__(self, case: str, step: int, got: Decimal, expected: float) -> None:
+        super().__init__(f"{case}, step {step}: {got} instead of {expected}")
+
 
 def by_hand(machine: type[Machine], case: Case) -> Case:
     """The case, after the reference has been held against it."""
-    running, window = machine(machine.OWN | dict(case.parameters)), opened(case.start)
+    running, window = machine({**machine.OWN, **case.parameters}), opened(case.start)
     for number, step in enumerate(case.steps, 1):
         apply(running, step.event, window)
         for got, expected in (
@@ -127,7 +133,7 @@ def by_hand(machine: type[Machine], case: Case) -> Case:
             (window.slow_start_threshold, step.slow_start_threshold),
         ):
             if abs(got - Decimal(expected)) > MARGIN * abs(got):
-                raise WrongError(f"{case.name}, step {number}: {got} instead of {expected}")
+                raise WrongError(case.name, number, got, expected)
     return case
 
 
@@ -143,6 +149,7 @@ class Path:
     timeout: float = 0.0
     recovery: int = 0
     queue_us: float = 0.0
+    byte_counting: bool = False
 
 
 def recorded(
@@ -153,14 +160,13 @@ def recorded(
     start: tuple[float, float, float],
     path: Path,
     length: int,
-    keep: Callable[[int], bool] = lambda _: True,
 ) -> Case:
     """A connection over `path` for `length` events, answered by the reference.
 
     The round trip is the path's, plus `queue_us` for each segment of the window.
     """
     dice = random.Random(name)
-    running, window = machine(machine.OWN | dict(parameters)), opened(start)
+    running, window = machine({**machine.OWN, **parameters}), opened(start)
     now, unacknowledged = 0, 1
     highest = unacknowledged + int(window.congestion)
     smoothed: int | None = None
@@ -169,22 +175,22 @@ def recorded(
     for number in range(length):
         usable = int(min(window.congestion, window.cap))
         base = 1000 * (path.round_trip_us + int(path.queue_us * usable))
-        now += 1000 * (base // 1000 // max(usable, 1))
-        dice_roll = dice.random()
+        delivered = min(dice.choice(path.segments), highest - unacknowledged)
+        now += 1000 * (delivered * base // 1000 // max(usable, 1))
+        roll = dice.random()
         event: Event
-        if number > 5 and dice_roll < path.loss + path.timeout and recovering == 0:
-            sign = "loss" if dice_roll < path.loss else "timeout"
+        if roll < path.loss + path.timeout and number > 0 and recovering == 0:
+            sign = "loss" if roll < path.loss else "timeout"
             event = Sign(now, sign, float(min(window.congestion, window.cap)))
             recovering = path.recovery if sign == "loss" else 0
         else:
-            delivered = min(dice.choice(path.segments), highest - unacknowledged)
             unacknowledged += delivered
             round_trip = base + 1000 * dice.randint(0, path.jitter_us)
             smoothed = round_trip if smoothed is None else (7 * smoothed + round_trip) // 8
             event = Acknowledgement(
                 now,
                 delivered,
-                1,
+                delivered if path.byte_counting else 1,
                 sum(dice.random() < path.mark for _ in range(delivered)),
                 round_trip,
                 smoothed,
@@ -223,7 +229,8 @@ def text(sender: str, source: str, machine: type[Machine], cases: Iterable[Case]
 def _step(step: Step) -> dict[str, object]:
     kind = "acknowledgement" if isinstance(step.event, Acknowledgement) else "congestion"
     expected = {"window": step.window, "slow_start_threshold": step.slow_start_threshold}
-    return {kind: asdict(step.event), "expected": expected}
+    event = {key: value for key, value in asdict(step.event).items() if value is not False}
+    return {kind: event, "expected": expected}
 
 
 def _json(value: object) -> str:

@@ -115,9 +115,7 @@ class Prague:
 def answer(
     now_ns: int, unacknowledged: int, highest: int, delivered: int = 1, marked: int = 0
 ) -> Acknowledgement:
-    return Acknowledgement(
-        now_ns, delivered, 1, marked, 5 * MS, 5 * MS, unacknowledged, highest
-    )
+    return Acknowledgement(now_ns, delivered, 1, marked, 5 * MS, 5 * MS, unacknowledged, highest)
 
 
 def vectors() -> str:
@@ -158,7 +156,7 @@ def vectors() -> str:
             by_hand=True,
         ),
     ]
-    marks = Path(4000, 500, segments=(1, 2, 3), mark=0.1, loss=0.003, timeout=0.002, recovery=12)
+    marks = Path(4000, 500, segments=(1, 2, 3), mark=0.1, loss=0.008, timeout=0.004, recovery=12)
     cases = [
         *(by_hand(Prague, case) for case in hand),
         recorded(
@@ -168,7 +166,7 @@ def vectors() -> str:
             {"independence_delay": 10.0},
             (2.0, 1000.0, 10000.0),
             marks,
-            600,
+            400,
         ),
         recorded(
             Prague,
@@ -177,7 +175,7 @@ def vectors() -> str:
             {"round_trip_independence": False, "mark_gain": 0.2},
             (2.0, 1000.0, 20.0),
             marks,
-            300,
+            150,
         ),
     ]
     return text("prague", SOURCE, Prague, cases)

@@ -78,7 +78,7 @@ class Rem:
         target = exact.to_integral_value(ROUND_CEILING)
         nearest = exact.to_integral_value()
         if exact != nearest and abs(exact - nearest) < Decimal("1e-9") * max(exact, Decimal(1)):
-            raise TooCloseError(f"{exact} and a whole number")
+            raise TooCloseError(exact, nearest)
         target = min(max(target, Decimal(1)), window.cap)
         window.slow_start_threshold = Decimal(2)
         if not self.smoothed:
@@ -93,9 +93,7 @@ class Rem:
 
 
 def answer(unacknowledged: int, marked: int = 0) -> Acknowledgement:
-    return Acknowledgement(
-        0, 1, 1, marked, 20 * MS, 20 * MS, unacknowledged, unacknowledged + 10
-    )
+    return Acknowledgement(0, 1, 1, marked, 20 * MS, 20 * MS, unacknowledged, unacknowledged + 10)
 
 
 def vectors() -> str:
@@ -150,10 +148,10 @@ def vectors() -> str:
             by_hand=True,
         ),
     ]
-    path = Path(20_000, 7_000, segments=(1, 2), mark=0.4, loss=0.004, timeout=0.002, recovery=5)
+    path = Path(20_000, 7_000, segments=(1, 2), mark=0.4, loss=0.01, timeout=0.005, recovery=5)
     cases = [
         *(by_hand(Rem, case) for case in hand),
-        recorded(Rem, "marks at random", "two of five", {}, (2.0, 1000.0, 10000.0), path, 400),
+        recorded(Rem, "marks at random", "two of five", {}, (2.0, 1000.0, 10000.0), path, 200),
         recorded(
             Rem,
             "marks at random, smoothed",
@@ -161,7 +159,7 @@ def vectors() -> str:
             {"adjustment": "smoothed", "marks_memory": 20.0, "phi": 1.1, "utility_weight": 1000.0},
             (2.0, 1000.0, 10000.0),
             path,
-            300,
+            150,
         ),
     ]
     return text("rem", SOURCE, Rem, cases)
