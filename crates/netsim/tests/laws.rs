@@ -156,6 +156,11 @@ fn any_discipline() -> impl Strategy<Value = Value> {
         .prop_map(|(name, packets)| json!({"discipline": name, "parameters": {"limit": limit(name, packets)}}))
 }
 
+fn any_sender() -> impl Strategy<Value = &'static str> {
+    let names: Vec<&str> = Profile::algorithms().map(|algorithm| algorithm.name).collect();
+    prop::sample::select(names)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 60,
@@ -167,7 +172,7 @@ proptest! {
     fn any_network_keeps_the_laws(
         queues in prop::collection::vec((any_discipline(), 1_u64..200_000_000, 0_u64..20), 1..4),
         groups in prop::collection::vec(
-            (1_u32..20, 0_usize..8, any::<bool>(), any::<bool>(), any::<bool>(), 1_u32..3000, 0_u64..2000),
+            (1_u32..20, 0_usize..8, any_sender(), any::<bool>(), any::<bool>(), 1_u32..3000, 0_u64..2000),
             1..4,
         ),
         changes in prop::collection::vec((0_u64..2000, 1_u64..50_000_000), 0..3),
@@ -187,7 +192,7 @@ proptest! {
         let flows: Vec<Value> = groups
             .iter()
             .enumerate()
-            .map(|(index, &(flows, shape, newreno, ecn, delayed, size, start))| {
+            .map(|(index, &(flows, shape, sender, ecn, delayed, size, start))| {
                 let path: Vec<String> = (0..=shape % count).map(|link| link.to_string()).collect();
                 let back: Vec<String> =
                     if shape > 4 { vec![(count - 1).to_string()] } else { Vec::new() };
@@ -198,7 +203,7 @@ proptest! {
                     "return_path": back,
                     "rtt_ns": 100 * MILLISECOND,
                     "sender": {
-                        "congestion_control": if newreno { "newreno" } else { "reno" },
+                        "congestion_control": sender,
                         "parameters": {"ecn": ecn, "delayed_acknowledgements": delayed},
                     },
                     "packet_size_bytes": size,

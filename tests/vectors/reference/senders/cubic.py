@@ -172,9 +172,9 @@ def vectors() -> str:
             "a loss leaves seven tenths, then the cubic function rules",
             "1000 segments fall to 700; K = cbrt(300 / 0.4) = 9.0856 s. The first "
             "acknowledgement begins the stage, where the cubic function is at 700 and the "
-            "Reno-friendly window, one segment on, at 700 + (9/17) / 700. A second later the target is "
-            "W(1.1) = 0.4 (1.1 - K)^3 + 1000 = 796.30, and the window grows by (target - window) / "
-            "window",
+            "Reno-friendly window, one segment on, at 700 + (9/17) / 700. A second later "
+            "the target is W(1.1) = 0.4 (1.1 - K)^3 + 1000 = 796.30, and the window grows by "
+            "(target - window) / window",
             plain,
             (1000.0, 2.0, 1e6),
             [
