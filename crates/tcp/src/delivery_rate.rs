@@ -1,10 +1,14 @@
 //! Delivery rate: how fast the network delivered what an acknowledgement reports.
 //!
-//! Source: draft-cheng-iccrg-delivery-rate-estimation. Each segment carries what had been delivered
-//! when it was sent; the rate over the flight is what was delivered meanwhile over the longer of the
-//! time it took to send it and the time it took to acknowledge it, so that neither bursts of data
-//! nor of acknowledgements make it look faster than it was. Nothing is application-limited while a
-//! sender always has data, which a sample says otherwise.
+//! Source: draft-ietf-ccwg-bbr, section "Delivery Rate Samples" (formerly
+//! draft-cheng-iccrg-delivery-rate-estimation). Each segment carries what had been delivered when it
+//! was sent; the rate over the flight is what was delivered meanwhile over the longer of the time it
+//! took to send it and the time it took to acknowledge it, so that neither bursts of data nor of
+//! acknowledgements make it look faster than it was. A segment sent while the sender had run out of
+//! data says so: its rate is the application's, not the network's.
+//!
+//! The draft calls its congestion control for every lost segment. Here losses are gathered until
+//! the next acknowledgement, which is asked about the one that matters ([`LossSample`]).
 
 use crate::sent::Sent;
 
@@ -23,6 +27,31 @@ pub struct RateSample {
     pub sent_in_network: u32,
     /// Whether the sender had nothing more to send then.
     pub application_limited: bool,
+    /// The segment by which losses became too many since the sample before, or else the last of
+    /// those declared lost; `None` if there was none.
+    pub loss: Option<LossSample>,
+}
+
+/// Share of a flight that may be lost before losses are too many (BBR.LossThresh).
+pub const TOLERATED_LOSS: f64 = 0.02;
+
+/// What a lost segment tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossSample {
+    /// Segments in the network when it was sent, itself included.
+    pub sent_in_network: u32,
+    /// Segments declared lost since it was sent, itself included.
+    pub lost: u64,
+    /// Whether the sender had nothing more to send then.
+    pub application_limited: bool,
+}
+
+impl LossSample {
+    /// Whether more than [`TOLERATED_LOSS`] of the flight was lost.
+    #[must_use]
+    pub fn is_too_much(&self) -> bool {
+        self.lost as f64 > f64::from(self.sent_in_network) * TOLERATED_LOSS
+    }
 }
 
 /// Keeps a connection's count of deliveries.
@@ -37,6 +66,8 @@ pub struct DeliveryRate {
     limited_until: u64,
     /// The most recently sent segment of those an acknowledgement reports.
     newest: Option<Sent>,
+    /// What the next sample tells about losses.
+    loss: Option<LossSample>,
 }
 
 impl DeliveryRate {
@@ -62,9 +93,16 @@ impl DeliveryRate {
         self.limited_until = (self.delivered + u64::from(in_network)).max(1);
     }
 
-    /// Segments were declared lost.
-    pub fn note_lost(&mut self, segments: u32) {
-        self.lost += u64::from(segments);
+    /// A segment was declared lost.
+    pub fn note_lost(&mut self, sent: &Sent) {
+        self.lost += 1;
+        if !self.loss.is_some_and(|loss| loss.is_too_much()) {
+            self.loss = Some(LossSample {
+                sent_in_network: sent.in_network,
+                lost: self.lost - sent.lost,
+                application_limited: sent.application_limited,
+            });
+        }
     }
 
     /// A segment is reported as arrived.
@@ -81,8 +119,8 @@ impl DeliveryRate {
         }
     }
 
-    /// The sample of the acknowledgement whose deliveries have been noted; `minimum_round_trip`
-    /// (nanoseconds) is the shortest seen: a shorter interval tells nothing.
+    /// The sample of the acknowledgement whose deliveries have been noted, `None` if there were none;
+    /// `minimum_round_trip` (nanoseconds) is the shortest seen: a shorter interval tells nothing.
     pub fn take_sample(&mut self, minimum_round_trip: u64) -> Option<RateSample> {
         if self.limited_until > 0 && self.delivered > self.limited_until {
             self.limited_until = 0;
@@ -100,6 +138,7 @@ impl DeliveryRate {
             lost: self.lost - newest.lost,
             sent_in_network: newest.in_network,
             application_limited: newest.application_limited,
+            loss: self.loss.take(),
         })
     }
 }
@@ -140,5 +179,45 @@ mod tests {
         let sample = rate.take_sample(0).unwrap();
         // Sent in 59 ms counted from the first flight's segment, acknowledged in 50 ms.
         assert!((sample.rate.unwrap() - 10.0 / 0.059).abs() < 1e-6, "{sample:?}");
+    }
+
+    #[test]
+    fn what_is_sent_after_the_data_ran_out_is_limited_until_that_flight_has_gone() {
+        let mut rate = DeliveryRate::default();
+        let before = rate.stamp(0, 0);
+        rate.note_limited(1);
+        let during = rate.stamp(10_000_000, 1);
+        rate.note_delivered(50_000_000, &before);
+        assert!(!rate.take_sample(0).unwrap().application_limited);
+        // One more than the flight that ran out has to arrive.
+        assert!(rate.stamp(50_000_000, 1).application_limited);
+        rate.note_delivered(60_000_000, &during);
+        assert!(rate.take_sample(0).unwrap().application_limited);
+        assert!(!rate.stamp(60_000_000, 1).application_limited);
+    }
+
+    #[test]
+    fn of_several_losses_the_one_that_crosses_the_threshold_is_told() {
+        let mut rate = DeliveryRate::default();
+        let sent: Vec<Sent> = (0..100).map(|k| rate.stamp(k, k as u32 + 100)).collect();
+        // 2 % of 101 to 104 segments: the third loss is one too many, the fourth is not asked about.
+        for lost in &sent[..4] {
+            rate.note_lost(lost);
+        }
+        rate.note_delivered(1_000_000, &sent[10]);
+        let sample = rate.take_sample(0).unwrap();
+        let expected = LossSample { sent_in_network: 103, lost: 3, application_limited: false };
+        assert_eq!(sample.loss, Some(expected));
+        assert_eq!(sample.lost, 4);
+        rate.note_delivered(1_000_000, &sent[11]);
+        assert_eq!(rate.take_sample(0).unwrap().loss, None);
+    }
+
+    #[test]
+    fn an_interval_shorter_than_any_round_trip_tells_no_rate() {
+        let mut rate = DeliveryRate::default();
+        let sent = rate.stamp(0, 0);
+        rate.note_delivered(1_000_000, &sent);
+        assert_eq!(rate.take_sample(2_000_000).unwrap().rate, None);
     }
 }

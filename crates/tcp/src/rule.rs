@@ -30,7 +30,8 @@ pub struct Acknowledged {
     pub highest: u32,
     /// Segments in the network.
     pub in_network: u32,
-    /// Whether lost segments are being repaired: only rules that govern the window are asked then.
+    /// Whether lost segments are being repaired: only rules that govern the window are asked then
+    /// (and told of the repairs after a timeout too).
     pub in_recovery: bool,
     /// Segments newly taken for lost.
     pub lost: u32,

@@ -102,6 +102,13 @@ impl Scoreboard {
         self.lost_count > 0
     }
 
+    /// Whether any lost segment has not been sent again.
+    #[inline]
+    #[must_use]
+    pub fn awaits_repair(&self) -> bool {
+        self.waiting_count > 0
+    }
+
     /// One after the highest segment that has arrived; the first outstanding one if none has.
     #[inline]
     #[must_use]
@@ -212,8 +219,9 @@ impl Scoreboard {
         };
     }
 
-    /// Marks segments with three arrivals beyond them as lost (RFC 6675, IsLost). How many.
-    pub fn judge_by_arrivals(&mut self) -> u32 {
+    /// Marks segments with three arrivals beyond them as lost (RFC 6675, IsLost), and calls `newly`
+    /// for each. How many.
+    pub fn judge_by_arrivals(&mut self, mut newly: impl FnMut(u32)) -> u32 {
         if self.arrived_count < DUPLICATES_FOR_LOSS {
             return 0;
         }
@@ -222,6 +230,7 @@ impl Scoreboard {
         for sequence in self.judged.max(self.first)..before {
             if !self.arrived.get(sequence) && !self.lost.get(sequence) {
                 self.mark_lost(sequence);
+                newly(sequence);
                 count += 1;
             }
         }
@@ -240,10 +249,14 @@ impl Scoreboard {
         self.repair_from = self.repair_from.min(sequence);
     }
 
-    /// After a timeout everything before `after` that has not arrived is lost.
-    pub fn mark_all_lost(&mut self, after: u32) {
+    /// After a timeout everything before `after` that has not arrived is lost. Calls `newly` for
+    /// each that was in the network until now.
+    pub fn mark_all_lost(&mut self, after: u32, mut newly: impl FnMut(u32)) {
         for sequence in self.first..after {
             if !self.has_arrived(sequence) {
+                if !self.is_lost(sequence) || self.is_sent_again(sequence) {
+                    newly(sequence);
+                }
                 self.mark_lost(sequence);
             }
         }
@@ -336,12 +349,12 @@ mod tests {
         board.acknowledge(10);
         assert_eq!(report(&mut board, 11, 12), [11]);
         assert_eq!(report(&mut board, 14, 15), [14]);
-        assert_eq!(board.judge_by_arrivals(), 0);
+        assert_eq!(board.judge_by_arrivals(|_| ()), 0);
         assert_eq!(report(&mut board, 14, 16), [15]);
-        assert_eq!(board.judge_by_arrivals(), 1); // 10; 12 and 13 have only two beyond them
+        assert_eq!(board.judge_by_arrivals(|_| ()), 1); // 10; 12 and 13 have only two beyond them
         assert_eq!(board.next_lost(), Some(10));
         assert_eq!(report(&mut board, 14, 17), [16]);
-        assert_eq!(board.judge_by_arrivals(), 2);
+        assert_eq!(board.judge_by_arrivals(|_| ()), 2);
         // Ten outstanding (10..20): four arrived, three lost.
         assert_eq!(board.in_network(10), 3);
         board.note_sent_again(10);
@@ -354,7 +367,7 @@ mod tests {
     fn a_lost_retransmission_is_lost_once_more() {
         let mut board = Scoreboard::default();
         report(&mut board, 1, 5);
-        board.judge_by_arrivals();
+        board.judge_by_arrivals(|_| ());
         board.note_sent_again(0);
         assert_eq!(board.next_lost(), None);
         board.mark_lost(0);
@@ -366,7 +379,7 @@ mod tests {
     fn after_a_timeout_what_has_arrived_is_not_sent_again() {
         let mut board = Scoreboard::default();
         report(&mut board, 2, 4);
-        board.mark_all_lost(6);
+        board.mark_all_lost(6, |_| ());
         let mut sent = Vec::new();
         while let Some(sequence) = board.next_lost() {
             board.note_sent_again(sequence);
@@ -383,7 +396,7 @@ mod tests {
             assert_eq!(report(&mut board, first + 1, first + 3).len(), 2);
         }
         assert_eq!(board.arrived(), 2 * 1334);
-        assert_eq!(board.judge_by_arrivals(), 1333);
+        assert_eq!(board.judge_by_arrivals(|_| ()), 1333);
         assert_eq!(report(&mut board, 1, 3).len(), 0);
         assert_eq!(board.acknowledge(4002), 1334);
         assert_eq!((board.arrived_count, board.lost_count, board.again_count), (0, 0, 0));

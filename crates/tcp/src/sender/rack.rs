@@ -88,7 +88,8 @@ impl Rack {
         }
     }
 
-    /// Marks what was sent before the newest arrival, and has waited, as lost. How many.
+    /// Marks what was sent before the newest arrival, and has waited, as lost, and calls `newly` for
+    /// each. How many.
     pub(super) fn find_losses(
         &mut self,
         now: u64,
@@ -96,6 +97,7 @@ impl Rack {
         sent: &SentSegments,
         clock: &RoundTripEstimator,
         repairing: bool,
+        mut newly: impl FnMut(u32),
     ) -> u32 {
         let window = if repairing || board.arrived() >= DUPLICATES_FOR_LOSS {
             0
@@ -118,6 +120,7 @@ impl Rack {
                     break;
                 }
                 board.mark_lost(sequence);
+                newly(sequence);
                 lost += 1;
             }
             self.sendings.pop_front();

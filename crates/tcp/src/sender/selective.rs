@@ -80,8 +80,9 @@ impl Selective {
             self.after_timeout = true;
             return;
         }
-        self.board.acknowledge(unacknowledged);
-        self.board.mark_all_lost(highest);
+        let Self { board, sent, rate, .. } = self;
+        board.acknowledge(unacknowledged);
+        board.mark_all_lost(highest, |sequence| note_lost(rate, sent, sequence));
         self.after_timeout = true;
         self.reduction = None;
         self.must_repair = false;
@@ -107,6 +108,17 @@ impl Selective {
         self.sent.note(sequence, sent);
         if let Some(rack) = &mut self.rack {
             rack.note_sent(now, sequence);
+        }
+    }
+
+    /// There is nothing new to send: if that, and not the window or a repair, is what keeps the
+    /// sender quiet, the delivery rate is the application's.
+    fn note_limited(&mut self, outstanding: u32, window: f64) {
+        if let Some(rate) = &mut self.rate {
+            let in_network = self.board.in_network(outstanding);
+            if f64::from(in_network) < window && !self.board.awaits_repair() {
+                rate.note_limited(in_network);
+            }
         }
     }
 
@@ -154,16 +166,21 @@ impl Selective {
 
     /// Marks segments as lost. How many.
     fn find_losses(&mut self, now: u64, clock: &RoundTripEstimator, repairing: bool) -> u32 {
-        let lost = match &mut self.rack {
-            Some(rack) => rack.find_losses(now, &mut self.board, &self.sent, clock, repairing),
-            None => self.board.judge_by_arrivals(),
-        };
-        if lost > 0
-            && let Some(rate) = &mut self.rate
-        {
-            rate.note_lost(lost);
+        let Self { board, sent, rate, rack, .. } = self;
+        let newly = |sequence| note_lost(rate, sent, sequence);
+        match rack {
+            Some(rack) => rack.find_losses(now, board, sent, clock, repairing, newly),
+            None => board.judge_by_arrivals(newly),
         }
-        lost
+    }
+}
+
+/// Segment `sequence` is lost, says the scoreboard: the rate sampler wants to know.
+fn note_lost(rate: &mut Option<DeliveryRate>, sent: &SentSegments, sequence: u32) {
+    if let Some(rate) = rate
+        && let Some(sent) = sent.get(sequence)
+    {
+        rate.note_lost(sent);
     }
 }
 
@@ -243,9 +260,14 @@ impl Sender {
             self.respond_to_marks(now, acknowledged);
         }
         let newly = acknowledged - first;
+        let outstanding = self.next - first;
+        let idle = self.next >= self.available;
         let Some(selective) = &mut self.selective else { return };
         if self.pristine {
             selective.board.acknowledge(first);
+        }
+        if idle {
+            selective.note_limited(outstanding, self.window.congestion);
         }
         let delivered = selective.file(now, answer, first, self.highest);
         if newly > 0 {
@@ -350,12 +372,13 @@ impl Sender {
         let rate = selective.rate.as_mut().and_then(|rate| rate.take_sample(shortest));
         let outstanding = self.next - self.unacknowledged;
         let in_network = selective.board.in_network(outstanding);
+        let repairing = in_recovery || selective.after_timeout;
         if !self.open {
             self.open = true;
             self.window.congestion = self.initial_window;
         }
         let mut event = self.acknowledged(now, delivered, marked);
-        (event.rate, event.lost, event.in_recovery) = (rate, lost, in_recovery);
+        (event.rate, event.lost, event.in_recovery) = (rate, lost, repairing);
         event.in_network = in_network;
         self.rule.grow(&event, &mut self.window);
     }
