@@ -5,11 +5,12 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 use crate::receiver::AcknowledgementPolicy;
 use crate::rule::WindowRule;
 use crate::sender::{Ecn, LossWindow, SenderOptions, Switches};
-use crate::senders::{CUBIC, DCTCP, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
+use crate::senders::{BBR, CUBIC, DCTCP, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
 use crate::{AnyRule, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets};
 
 /// Every sender, in the order in which they are listed to users.
-pub static SENDERS: &[&Named] = &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC, &DCTCP, &PRAGUE, &REM];
+pub static SENDERS: &[&Named] =
+    &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC, &DCTCP, &PRAGUE, &REM, &BBR];
 
 /// A sender as users name it: a window rule, and a recovery unless that can be chosen.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-const COMMON_COUNT: usize = 25;
+pub const COMMON_COUNT: usize = 25;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]

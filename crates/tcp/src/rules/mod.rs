@@ -13,6 +13,10 @@ pub use dctcp::Dctcp;
 pub use hystart::HyStart;
 pub use prague::{Prague, PragueOptions};
 pub use rem::{Rem, RemOptions};
+mod bbr;
+
+pub use additive::Additive;
+pub use bbr::Bbr;
 
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;
@@ -70,4 +74,6 @@ rules! {
     Prague,
     /// A rate for the path's price.
     Rem,
+    /// BBR version 3.
+    Bbr,
 }

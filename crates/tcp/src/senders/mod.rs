@@ -1,5 +1,6 @@
 //! Every sender by the name users give it, one file each.
 
+mod bbr;
 mod cubic;
 mod dctcp;
 mod newreno;
@@ -9,6 +10,7 @@ mod reno;
 mod sack;
 mod tahoe;
 
+pub use bbr::BBR;
 pub use cubic::CUBIC;
 pub use dctcp::DCTCP;
 pub use newreno::NEWRENO;

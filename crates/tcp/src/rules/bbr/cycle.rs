@@ -1,0 +1,188 @@
+//! ProbeBW: slow down, cruise, refill the pipe, speed up; again and again.
+
+use super::state::{State, mix};
+use super::{Model, Report};
+use crate::delivery_rate::TOLERATED_LOSS;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Most rounds between probes, for coexistence with Reno and CUBIC.
+const MOST_ROUNDS: f64 = 63.0;
+
+/// What the acknowledgements now arriving tell of a probe (`BBR.ack_phase`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Feedback {
+    #[default]
+    None,
+    Refilling,
+    Starting,
+    Probing,
+    Stopping,
+}
+
+/// The probing cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cycle {
+    pub(super) feedback: Feedback,
+    /// Whether what was sent while probing is being acknowledged, and no loss has been answered
+    /// (`BBR.is_bw_probe_sample`).
+    pub(super) sampling: bool,
+    /// Whether the last probe lost too much.
+    pub(super) too_high: bool,
+    /// Whether the last probe stopped at the long-term bound to be on the safe side.
+    precautionary: bool,
+    /// When the cycle began, and how long to wait for the next probe, in nanoseconds.
+    start: u64,
+    wait: u64,
+    pub(super) rounds_since_probe: u64,
+    /// Rounds over which this probe has raised the long-term bound.
+    raising_rounds: u32,
+    /// Segments acknowledged towards the next raise, and how many it takes.
+    raising_acknowledged: f64,
+    raising_each: f64,
+}
+
+impl Model {
+    pub(super) fn start_down(&mut self, report: &Report) {
+        self.signals.reset();
+        self.cycle.raising_each = f64::INFINITY;
+        self.pick_wait(report);
+        self.cycle.start = report.now;
+        self.cycle.feedback = Feedback::Stopping;
+        self.start_round(report);
+        self.state = State::Down;
+    }
+
+    /// `PickProbeWait`: 2 to 3 s, and 0 or 1 of the rounds waited already.
+    fn pick_wait(&mut self, report: &Report) {
+        let bits = mix(report.now, report.delivered);
+        self.cycle.rounds_since_probe = bits & 1;
+        self.cycle.wait = 2 * SECOND + (bits >> 1) % SECOND;
+    }
+
+    fn start_refill(&mut self, report: &Report) {
+        self.forget_short_term();
+        self.cycle.raising_rounds = 0;
+        self.cycle.raising_acknowledged = 0.0;
+        self.cycle.precautionary = false;
+        self.cycle.feedback = Feedback::Refilling;
+        self.start_round(report);
+        self.state = State::Refill;
+    }
+
+    fn start_up(&mut self, report: &Report) {
+        self.cycle.sampling = true;
+        self.cycle.feedback = Feedback::Starting;
+        self.start_round(report);
+        self.pipe.reset(report.rate);
+        self.state = State::Up;
+        self.raise_slope(report);
+    }
+
+    /// `UpdateProbeBWCyclePhase`.
+    pub(super) fn update_cycle(&mut self, report: &Report) {
+        if !self.filled || self.adapt_long_term(report) {
+            return;
+        }
+        match self.state {
+            State::Down => {
+                if self.is_time_to_probe(report) {
+                    self.start_refill(report);
+                } else if self.is_time_to_cruise(report) {
+                    self.state = State::Cruise;
+                }
+            }
+            State::Cruise => {
+                if self.is_time_to_probe(report) {
+                    self.start_refill(report);
+                }
+            }
+            State::Refill => {
+                if self.round_start {
+                    self.start_up(report);
+                }
+            }
+            State::Up => {
+                if self.is_time_to_go_down(report) {
+                    self.cycle.too_high = false;
+                    self.start_down(report);
+                }
+            }
+            State::Startup | State::Drain | State::ProbeRoundTrip => {}
+        }
+    }
+
+    /// `AdaptLongTermModel`. Whether it has changed the state.
+    fn adapt_long_term(&mut self, report: &Report) -> bool {
+        if self.cycle.feedback == Feedback::Starting && self.round_start {
+            self.cycle.feedback = Feedback::Probing;
+        }
+        if self.cycle.feedback == Feedback::Stopping && self.round_start {
+            self.cycle.sampling = false;
+            self.cycle.feedback = Feedback::None;
+            if self.state.is_cycling() {
+                if !report.application_limited {
+                    self.bandwidth.advance();
+                }
+                if self.cycle.precautionary && !self.cycle.too_high {
+                    self.start_refill(report);
+                    return true;
+                }
+            }
+        }
+        let too_high = report.lost > report.sent_in_network * TOLERATED_LOSS;
+        if !too_high && self.long_term_volume.is_finite() {
+            self.long_term_volume = self.long_term_volume.max(report.sent_in_network);
+            if self.state == State::Up {
+                self.raise_long_term(report);
+            }
+        }
+        false
+    }
+
+    /// `ProbeInflightLongtermUpward`.
+    fn raise_long_term(&mut self, report: &Report) {
+        if !report.window_full || report.window < self.long_term_volume.floor() {
+            return;
+        }
+        self.cycle.raising_acknowledged += report.newly;
+        let raise = (self.cycle.raising_acknowledged / self.cycle.raising_each).floor();
+        if raise >= 1.0 {
+            self.cycle.raising_acknowledged -= raise * self.cycle.raising_each;
+            self.long_term_volume += raise;
+        }
+        if self.round_start {
+            self.raise_slope(report);
+        }
+    }
+
+    /// `RaiseInflightLongtermSlope`: 1, 2, 4, ... segments in each successive round.
+    fn raise_slope(&mut self, report: &Report) {
+        let growth = f64::from(1_u32 << self.cycle.raising_rounds);
+        self.cycle.raising_rounds = (self.cycle.raising_rounds + 1).min(30);
+        self.cycle.raising_each = (report.window / growth).max(1.0);
+    }
+
+    fn is_time_to_probe(&self, report: &Report) -> bool {
+        let rounds = self.target(report.window).min(MOST_ROUNDS);
+        report.now > self.cycle.start + self.cycle.wait
+            || self.cycle.rounds_since_probe as f64 >= rounds
+    }
+
+    fn is_time_to_cruise(&self, report: &Report) -> bool {
+        report.in_network <= self.volume_with_headroom()
+            && report.in_network <= self.volume_in_network(self.bandwidth.get(), 1.0)
+    }
+
+    fn is_time_to_go_down(&mut self, report: &Report) -> bool {
+        if self.cycle.too_high && report.in_network_before >= self.long_term_volume.floor() {
+            self.cycle.precautionary = true;
+            return true;
+        }
+        if report.window_full && report.window >= self.long_term_volume.floor() {
+            self.pipe.reset(report.rate);
+            return false;
+        }
+        self.pipe.now
+    }
+}

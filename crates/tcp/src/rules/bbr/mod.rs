@@ -1,0 +1,386 @@
+//! BBR, version 3: the window and the pacing rate follow a model of the path instead of losses.
+//!
+//! Source: draft-ietf-ccwg-bbr (N. Cardwell, I. Swett, J. Beshay), in the version of August 2026
+//! with precautionary bandwidth probing. The model is what was delivered at most (`filters.rs`:
+//! bandwidth over two probing cycles, aggregation over ten rounds), the shortest round trip of ten
+//! seconds (`probe_rtt.rs`), and bounds learned from losses (`bounds.rs`): a long-term one on what is
+//! in the network, found while probing, and short-term ones on rate and volume, forgotten before
+//! each probe. The state machine (`state.rs`, `startup.rs`, `cycle.rs`) sets gains upon the model.
+//! Names of the draft are spelled out: `inflight_longterm` is [`Model::long_term_volume`],
+//! `full_bw_reached` is [`Model::filled`], and so on.
+//!
+//! Departures from the draft, and readings where it leaves room:
+//! 1. Segments are sent one by one: the send quantum is one segment, and there is no offload budget
+//!    (it would be below the least window of four segments).
+//! 2. Nothing is undone after a spurious recovery: no path here reorders, and a spurious timeout is
+//!    not detected.
+//! 3. The random part of the wait between probes is not drawn but mixed from the time and the count of
+//!    deliveries (`state.rs`): rules have no random stream, and flows that start at different times
+//!    must not probe together. The same run gives the same waits.
+//! 4. Lost segments are judged with the next acknowledgement, one for each: the one by which losses
+//!    became too many (`delivery_rate.rs`). For those that a timer finds that is a moment later.
+//! 5. The round trip is that of the timestamp echoed, which under delayed acknowledgements is of the
+//!    first segment covered, not of the last.
+//! 6. What is to be done before sending after an idle time happens with the first acknowledgement
+//!    after it; that flight is paced at the gain of its state instead of 1.
+//! 7. Startup's "six stretches lost" are six acknowledgements that reveal losses, as in Linux.
+//! 8. The bandwidth filter does not advance past a cycle without any sample, as in Linux.
+//! 9. The draft leaves marks open, but wants them treated as congestion where data is ECN-capable: here
+//!    one window's marks count as a loss in it, and as too many losses while probing.
+//! 10. Whether a probe has reached the long-term bound is asked of what was in the network before the
+//!     acknowledgement, as in Linux: after it there is always room for a segment.
+
+mod bounds;
+mod cycle;
+mod filters;
+mod probe_rtt;
+mod startup;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use crate::Window;
+use crate::delivery_rate::LossSample;
+use crate::rule::{Acknowledged, Congestion, WindowRule};
+use bounds::DeliverySignals;
+use cycle::Cycle;
+use filters::{AggregationFilter, BandwidthFilter};
+use probe_rtt::RoundTripProbe;
+use startup::FullPipe;
+use state::State;
+
+/// Least window, in segments (BBR.MinPipeCwnd).
+const LEAST_WINDOW: f64 = 4.0;
+
+/// Share of the bandwidth at which BBR paces: 1 % below it (BBR.PacingMarginPercent).
+const PACING_SHARE: f64 = 0.99;
+
+/// Round trip before any is known, in nanoseconds, for the first pacing rate.
+const NOMINAL_ROUND_TRIP: u64 = 1_000_000;
+
+/// See the module's head. Boxed: it is many times larger than the other rules.
+#[derive(Clone, Debug, Default)]
+pub struct Bbr(Box<Model>);
+
+/// What one acknowledgement tells, in the terms of the draft (RS and C). Segments, seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Report {
+    /// Now, in nanoseconds.
+    now: u64,
+    /// Segments newly delivered (`RS.newly_acked`).
+    newly: f64,
+    /// Segments delivered so far (`C.delivered`).
+    delivered: u64,
+    /// Segments delivered when the newest one delivered was sent (`RS.prior_delivered`).
+    prior_delivered: u64,
+    /// Delivery rate in segments per second, 0 if unknown.
+    rate: f64,
+    /// Segments delivered since the newest one delivered was sent (`RS.delivered`).
+    volume: f64,
+    /// Segments in the network after the acknowledgement.
+    in_network: f64,
+    /// Segments in the network before the acknowledgement.
+    in_network_before: f64,
+    /// Segments in the network when the segment in question was sent (`RS.tx_in_flight`).
+    sent_in_network: f64,
+    /// Segments lost since then.
+    lost: f64,
+    /// Whether the sender had run out of data when it was sent.
+    application_limited: bool,
+    /// The round trip timed, in nanoseconds.
+    round_trip: Option<u64>,
+    /// Whether lost segments are being repaired.
+    in_recovery: bool,
+    /// Whether losses were newly found.
+    losses: bool,
+    /// The loss to be judged.
+    loss: Option<LossSample>,
+    /// Whether this acknowledges the first segment sent after an idle time.
+    after_idle: bool,
+    /// The window before the acknowledgement.
+    window: f64,
+    /// Whether the window was full within the last round (`C.is_cwnd_limited`).
+    window_full: bool,
+}
+
+/// BBR's model of the path and its state machine.
+#[derive(Clone, Debug)]
+struct Model {
+    begun: bool,
+    state: State,
+    initial_window: f64,
+    /// Segments per second.
+    pacing_rate: f64,
+
+    // Rounds.
+    round_count: u64,
+    round_start: bool,
+    next_round_delivered: u64,
+    /// Deliveries by the time the window was last full.
+    window_full_at: Option<u64>,
+
+    // The path.
+    bandwidth: BandwidthFilter,
+    aggregation: AggregationFilter,
+    /// The least of the model's bandwidths (`BBR.bw`), in segments per second.
+    usable_bandwidth: f64,
+    /// `BBR.min_rtt` in nanoseconds; `u64::MAX` while unknown.
+    shortest_round_trip: u64,
+    shortest_round_trip_at: u64,
+    probe: RoundTripProbe,
+
+    // Startup.
+    pipe: FullPipe,
+    /// Whether the pipe has ever been full (`BBR.full_bw_reached`).
+    filled: bool,
+    drain_start_round: u64,
+    /// Acknowledgements that revealed losses in this round.
+    loss_events: u32,
+
+    // Bounds.
+    signals: DeliverySignals,
+    /// `BBR.bw_shortterm`.
+    short_term_bandwidth: f64,
+    /// `BBR.inflight_shortterm`.
+    short_term_volume: f64,
+    /// `BBR.inflight_longterm`.
+    long_term_volume: f64,
+    cycle: Cycle,
+
+    // Recovery.
+    recovering: bool,
+    /// The window before recovery or probing the round trip.
+    prior_window: f64,
+    /// A mark has been answered and not yet taken into the model.
+    marked: bool,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            begun: false,
+            state: State::Startup,
+            initial_window: 0.0,
+            pacing_rate: 0.0,
+            round_count: 0,
+            round_start: false,
+            next_round_delivered: 0,
+            window_full_at: None,
+            bandwidth: BandwidthFilter::default(),
+            aggregation: AggregationFilter::default(),
+            usable_bandwidth: 0.0,
+            shortest_round_trip: u64::MAX,
+            shortest_round_trip_at: 0,
+            probe: RoundTripProbe::default(),
+            pipe: FullPipe::default(),
+            filled: false,
+            drain_start_round: 0,
+            loss_events: 0,
+            signals: DeliverySignals::default(),
+            short_term_bandwidth: f64::INFINITY,
+            short_term_volume: f64::INFINITY,
+            long_term_volume: f64::INFINITY,
+            cycle: Cycle::default(),
+            recovering: false,
+            prior_window: 0.0,
+            marked: false,
+        }
+    }
+}
+
+impl WindowRule for Bbr {
+    fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
+        let model = &mut *self.0;
+        if !model.begun {
+            model.begin(event, window.congestion);
+            if event.unacknowledged <= 1 {
+                return; // only the handshake was acknowledged
+            }
+        }
+        let Some(report) = model.report(event, window.congestion) else {
+            model.signals.note_loss();
+            return;
+        };
+        model.update(&report, window);
+        model.set_pacing_rate();
+        model.set_window(&report, window);
+    }
+
+    fn reduced(&mut self, _now: u64, sign: Congestion, _base: f64, window: &Window) -> f64 {
+        match sign {
+            Congestion::Mark => self.0.marked = true,
+            Congestion::Loss | Congestion::Timeout => self.0.save_window(window.congestion),
+        }
+        window.cap
+    }
+
+    fn governs_window(&self) -> bool {
+        true
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        (self.0.pacing_rate > 0.0).then_some(self.0.pacing_rate)
+    }
+}
+
+impl Model {
+    /// The first acknowledgement, of the handshake if there was one.
+    fn begin(&mut self, event: &Acknowledged, window: f64) {
+        self.begun = true;
+        self.initial_window = window;
+        self.shortest_round_trip = event.round_trip.unwrap_or(u64::MAX);
+        self.shortest_round_trip_at = event.now;
+        self.probe.begin(event.now);
+        self.aggregation.begin(event.now);
+        let round_trip = event.round_trip.unwrap_or(NOMINAL_ROUND_TRIP).max(1);
+        self.pacing_rate = State::Startup.pacing_gain() * window * 1e9 / round_trip as f64;
+    }
+
+    /// What an acknowledgement tells; `None` if it delivers nothing.
+    fn report(&mut self, event: &Acknowledged, window: f64) -> Option<Report> {
+        let sample = event.rate?;
+        let before = event.in_network + event.delivered + event.lost;
+        if before >= window as u32 {
+            self.window_full_at = Some(sample.delivered);
+        }
+        Some(Report {
+            now: event.now,
+            newly: f64::from(event.delivered),
+            delivered: sample.delivered,
+            prior_delivered: sample.prior_delivered,
+            rate: sample.rate.unwrap_or(0.0),
+            volume: (sample.delivered - sample.prior_delivered) as f64,
+            in_network: f64::from(event.in_network),
+            in_network_before: f64::from(before),
+            sent_in_network: f64::from(sample.sent_in_network),
+            lost: sample.lost as f64,
+            application_limited: sample.application_limited
+                || self.probe.limits(sample.prior_delivered),
+            round_trip: event.round_trip,
+            in_recovery: event.in_recovery,
+            losses: event.lost > 0 || sample.loss.is_some(),
+            loss: sample.loss,
+            after_idle: sample.application_limited && sample.sent_in_network == 1,
+            window,
+            window_full: self.window_full_at.is_some_and(|at| sample.prior_delivered <= at),
+        })
+    }
+
+    /// `UpdateModelAndState`, after the losses that the acknowledgement reveals.
+    fn update(&mut self, report: &Report, window: &mut Window) {
+        if self.recovering && !report.in_recovery {
+            self.restore_window(window);
+        }
+        self.recovering = report.in_recovery;
+        let mut report = *report;
+        self.handle_losses(&mut report);
+        let report = &report;
+        self.signals.update(report);
+        self.update_round(report);
+        self.update_bandwidth(report);
+        self.adapt_short_term_bounds(report);
+        self.update_aggregation(report);
+        self.check_full_pipe(report);
+        self.check_startup_done(report);
+        self.check_drain_done(report);
+        self.update_cycle(report);
+        self.update_shortest_round_trip(report);
+        self.check_round_trip_probe(report, window);
+        self.signals.advance(report);
+        self.usable_bandwidth = self.bandwidth.get().min(self.short_term_bandwidth);
+    }
+
+    /// Counts packet-timed rounds.
+    fn update_round(&mut self, report: &Report) {
+        self.round_start = report.prior_delivered >= self.next_round_delivered;
+        if self.round_start {
+            self.start_round(report);
+            self.round_count += 1;
+            self.cycle.rounds_since_probe += 1;
+        }
+    }
+
+    fn start_round(&mut self, report: &Report) {
+        self.next_round_delivered = report.delivered;
+    }
+
+    fn update_bandwidth(&mut self, report: &Report) {
+        let known = self.bandwidth.get();
+        if report.rate > 0.0 && (report.rate >= known || !report.application_limited) {
+            self.bandwidth.add(report.rate);
+        }
+    }
+
+    fn update_aggregation(&mut self, report: &Report) {
+        let rounds = if self.filled { filters::AGGREGATION_ROUNDS } else { 1 };
+        let (bandwidth, window) = (self.usable_bandwidth, report.window);
+        let round = self.round_count;
+        self.aggregation.add(report.now, round, rounds, report.newly, bandwidth, window);
+    }
+
+    /// Segments that `bandwidth` delivers in the shortest round trip, times `gain`.
+    fn volume(&self, bandwidth: f64, gain: f64) -> f64 {
+        if self.shortest_round_trip == u64::MAX {
+            return self.initial_window;
+        }
+        gain * bandwidth * self.shortest_round_trip as f64 / 1e9
+    }
+
+    /// `Inflight`: what should be in the network at `bandwidth`, times `gain`, and no less than
+    /// keeps the path busy.
+    fn volume_in_network(&self, bandwidth: f64, gain: f64) -> f64 {
+        self.with_least(self.volume(bandwidth, gain))
+    }
+
+    /// `QuantizationBudget`.
+    fn with_least(&self, volume: f64) -> f64 {
+        volume.max(LEAST_WINDOW) + if self.state == State::Up { 2.0 } else { 0.0 }
+    }
+
+    /// `TargetInflight`.
+    fn target(&self, window: f64) -> f64 {
+        self.volume(self.usable_bandwidth, 1.0).min(window)
+    }
+
+    fn set_pacing_rate(&mut self) {
+        let rate = self.state.pacing_gain() * self.usable_bandwidth * PACING_SHARE;
+        if rate > 0.0 && (self.filled || rate > self.pacing_rate) {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn set_window(&mut self, report: &Report, window: &mut Window) {
+        let volume = self.volume(self.usable_bandwidth, self.state.window_gain());
+        let most = self.with_least(volume + self.aggregation.get());
+        let mut next = window.congestion;
+        if self.filled {
+            next = (next + report.newly).min(most);
+        } else if next < most || (report.delivered as f64) < self.initial_window {
+            next += report.newly;
+        }
+        next = next.max(LEAST_WINDOW);
+        if self.state == State::ProbeRoundTrip {
+            next = next.min(self.round_trip_probe_window());
+        }
+        let bound = match self.state {
+            State::Startup | State::Drain => f64::INFINITY,
+            State::Down | State::Refill | State::Up => self.long_term_volume,
+            State::Cruise | State::ProbeRoundTrip => self.volume_with_headroom(),
+        };
+        next = next.min(bound.min(self.short_term_volume).max(LEAST_WINDOW));
+        window.congestion = next.min(window.cap).max(1.0);
+    }
+
+    /// Remembers the last window that neither recovery nor a probe has made small.
+    fn save_window(&mut self, window: f64) {
+        self.prior_window = if self.recovering || self.state == State::ProbeRoundTrip {
+            self.prior_window.max(window)
+        } else {
+            window
+        };
+    }
+
+    fn restore_window(&mut self, window: &mut Window) {
+        window.congestion = window.congestion.max(self.prior_window);
+    }
+}

@@ -1,0 +1,33 @@
+//! A model of the path instead of losses: bandwidth and shortest round trip, probed in turn
+//!
+//! The rule is in `rules/bbr/`. It needs selective acknowledgements and pacing.
+
+use vermilion_parameters::{Algorithm, Parameter};
+
+use crate::registry::Named;
+use crate::rules::Bbr;
+use crate::table::{COMMON_COUNT, Defaults, common, join};
+
+/// Whose loss detection tells of every segment, which the model needs.
+const RECOVERY: [Parameter; 1] = [Parameter::choice("recovery", "sack", &["sack", "rack"])
+    .described("how losses are noticed and repaired", "RFC 6675; Linux has rack (RFC 8985)")];
+
+const DEFAULTS: Defaults =
+    Defaults { ecn: false, ecn_feedback: "classic", timestamps: true, pacing: true };
+
+const TABLE: [Parameter; COMMON_COUNT + 1] = join(common(DEFAULTS), RECOVERY);
+
+/// See the module's head.
+pub static BBR: Named = Named {
+    algorithm: Algorithm {
+        name: "bbr",
+        title: "BBR version 3",
+        summary: "A model of the path instead of losses: bandwidth and shortest round trip, probed in turn",
+        source: "draft-ietf-ccwg-bbr (August 2026)",
+        parameters: &TABLE,
+        ordered: &[("minimum_timeout", "maximum_timeout")],
+    },
+    recovery: None,
+    rule: |_| Bbr::default().into(),
+    scalable: false,
+};
