@@ -8,9 +8,10 @@ use crate::registry::Named;
 use crate::rules::Bbr;
 use crate::table::{COMMON_COUNT, Defaults, common, join};
 
-/// Whose loss detection tells of every segment, which the model needs.
-const RECOVERY: [Parameter; 1] = [Parameter::choice("recovery", "sack", &["sack", "rack"])
-    .described("how losses are noticed and repaired", "RFC 6675; Linux has rack (RFC 8985)")];
+/// Those that tell of every segment, which the model needs. A lost retransmission, which happens all
+/// the time at the loss rates that BBR bears, costs RFC 6675 a timeout.
+const RECOVERY: [Parameter; 1] = [Parameter::choice("recovery", "rack", &["rack", "sack"])
+    .described("how losses are noticed and repaired", "RFC 8985; sack is RFC 6675")];
 
 const DEFAULTS: Defaults =
     Defaults { ecn: false, ecn_feedback: "classic", timestamps: true, pacing: true };
