@@ -4,40 +4,19 @@
 //! most never fly: where acknowledgements meet no queue and are sent at once, the sender is told
 //! directly.
 
-use vermilion_tcp::{Acknowledgement, SackBlocks};
-
-/// An acknowledgement that owns its blocks.
-#[derive(Clone, Copy, Debug)]
-pub struct Kept {
-    answer: Acknowledgement<'static>,
-    blocks: SackBlocks,
-}
-
-impl From<Acknowledgement<'_>> for Kept {
-    fn from(answer: Acknowledgement<'_>) -> Self {
-        let blocks = SackBlocks::of(answer.blocks);
-        Self { answer: Acknowledgement { blocks: &[], ..answer }, blocks }
-    }
-}
-
-impl Kept {
-    /// The acknowledgement.
-    pub fn get(&self) -> Acknowledgement<'_> {
-        Acknowledgement { blocks: self.blocks.as_slice(), ..self.answer }
-    }
-}
+use vermilion_tcp::KeptAcknowledgement;
 
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct AcknowledgementPool {
-    answers: Vec<Kept>,
+    answers: Vec<KeptAcknowledgement>,
     free: Vec<u32>,
 }
 
 impl AcknowledgementPool {
     /// Keeps an acknowledgement; its number.
     #[inline]
-    pub fn keep(&mut self, answer: Kept) -> u32 {
+    pub fn keep(&mut self, answer: KeptAcknowledgement) -> u32 {
         if let Some(number) = self.free.pop() {
             self.answers[number as usize] = answer;
             return number;
@@ -48,7 +27,7 @@ impl AcknowledgementPool {
 
     /// Takes an acknowledgement that has arrived, or was lost, out.
     #[inline]
-    pub fn take(&mut self, number: u32) -> Kept {
+    pub fn take(&mut self, number: u32) -> KeptAcknowledgement {
         self.free.push(number);
         self.answers[number as usize]
     }
@@ -62,6 +41,8 @@ impl AcknowledgementPool {
 
 #[cfg(test)]
 mod tests {
+    use vermilion_tcp::Acknowledgement;
+
     use super::*;
 
     #[test]
@@ -69,7 +50,11 @@ mod tests {
         let mut pool = AcknowledgementPool::default();
         let answer = |next_expected| {
             let blocks = &[(next_expected + 2, next_expected + 5)];
-            Kept::from(Acknowledgement { next_expected, blocks, ..Acknowledgement::default() })
+            KeptAcknowledgement::from(Acknowledgement {
+                next_expected,
+                blocks,
+                ..Acknowledgement::default()
+            })
         };
         let numbers: Vec<u32> = (0..3).map(|k| pool.keep(answer(k))).collect();
         assert_eq!(pool.take(numbers[1]).get().next_expected, 1);

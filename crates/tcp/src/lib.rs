@@ -32,6 +32,6 @@ pub use recovery::Recovery;
 pub use round_trip::{RoundTripEstimator, TimeoutFloor, TimerRules};
 pub use rule::WindowRule;
 pub use rules::AnyRule;
-pub use segment::{Acknowledgement, MOST_BLOCKS, SackBlocks, Segment};
+pub use segment::{Acknowledgement, KeptAcknowledgement, MOST_BLOCKS, SackBlocks, Segment};
 pub use sender::{Counters, Ecn, LossWindow, Sender, SenderOptions, Switches};
 pub use window::Window;

@@ -34,6 +34,28 @@ pub struct Acknowledgement<'a> {
     pub blocks: &'a [(u32, u32)],
 }
 
+/// An acknowledgement that owns its blocks, to be kept while it travels.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptAcknowledgement {
+    answer: Acknowledgement<'static>,
+    blocks: SackBlocks,
+}
+
+impl From<Acknowledgement<'_>> for KeptAcknowledgement {
+    fn from(answer: Acknowledgement<'_>) -> Self {
+        let blocks = SackBlocks::of(answer.blocks);
+        Self { answer: Acknowledgement { blocks: &[], ..answer }, blocks }
+    }
+}
+
+impl KeptAcknowledgement {
+    /// The acknowledgement.
+    #[must_use]
+    pub fn get(&self) -> Acknowledgement<'_> {
+        Acknowledgement { blocks: self.blocks.as_slice(), ..self.answer }
+    }
+}
+
 /// Most blocks in one acknowledgement: with timestamps, three fit into the TCP header (RFC 2018).
 pub const MOST_BLOCKS: usize = 3;
 

@@ -1,10 +1,9 @@
 //! Packets on their way: through queues, to receivers, and the acknowledgements back.
 
-use vermilion_tcp::Segment;
+use vermilion_tcp::{KeptAcknowledgement, Segment};
 
 use super::turns::wait_for_turn;
 use super::{FIRST_LINE, Simulation};
-use crate::acknowledgement_pool::Kept;
 use crate::any_link::AnyLink;
 use crate::delay_line::End;
 use crate::flow::Source;
@@ -52,7 +51,10 @@ impl Simulation {
     fn on_data(&mut self, packet: &Packet) {
         let flow = packet.flow;
         let Source::Window(connection) = &mut self.flows[flow as usize].source else { return };
-        let answer = connection.receiver.on_segment(self.now, &packet.to_segment()).map(Kept::from);
+        let answer = connection
+            .receiver
+            .on_segment(self.now, &packet.to_segment())
+            .map(KeptAcknowledgement::from);
         let deadline = connection.receiver.deadline();
         self.arm(2 * flow + 1, deadline);
         if let Some(answer) = answer {
@@ -60,7 +62,7 @@ impl Simulation {
         }
     }
 
-    fn send_acknowledgement(&mut self, flow: u32, answer: Kept) {
+    fn send_acknowledgement(&mut self, flow: u32, answer: KeptAcknowledgement) {
         let group = &self.groups[self.flows[flow as usize].group as usize];
         let number = self.answers.keep(answer);
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number);
@@ -224,7 +226,8 @@ impl Simulation {
                 self.send(number);
             }
             Source::Window(connection) => {
-                if let Some(answer) = connection.receiver.on_timer().map(Kept::from) {
+                if let Some(answer) = connection.receiver.on_timer().map(KeptAcknowledgement::from)
+                {
                     self.send_acknowledgement(number, answer);
                 }
             }

@@ -1,6 +1,7 @@
 //! Every window rule, one file each.
 
 mod additive;
+mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
@@ -8,15 +9,12 @@ mod prague;
 mod rem;
 
 pub use additive::Additive;
+pub use bbr::Bbr;
 pub use cubic::{Cubic, CubicOptions};
 pub use dctcp::Dctcp;
 pub use hystart::HyStart;
 pub use prague::{Prague, PragueOptions};
 pub use rem::{Rem, RemOptions};
-mod bbr;
-
-pub use additive::Additive;
-pub use bbr::Bbr;
 
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;

@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use vermilion_parameters::{Value, Values};
 use vermilion_tcp::registry::Profile;
-use vermilion_tcp::{Acknowledgement, Receiver, Segment, Sender};
+use vermilion_tcp::{KeptAcknowledgement, Receiver, Segment, Sender};
 
 pub const MILLISECOND: u64 = 1_000_000;
 
@@ -60,14 +60,11 @@ pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u6
     let mut coin = || generator.next_u64() as f64 / u64::MAX as f64;
     let mut ends: Vec<(Sender, Receiver)> = flows
         .iter()
-        .map(|flow| {
-            let profile = Profile::from_values(flow.sender, &flow.parameters).unwrap();
-            (Sender::new(&profile.sender, 0), Receiver::new(profile.acknowledgements))
-        })
+        .map(|flow| Profile::from_values(flow.sender, &flow.parameters).unwrap().ends(0))
         .collect();
     let mut started = vec![false; flows.len()];
     let mut segments: Vec<VecDeque<(u64, Segment)>> = vec![VecDeque::new(); flows.len()];
-    let mut answers: Vec<VecDeque<(u64, Acknowledgement)>> = vec![VecDeque::new(); flows.len()];
+    let mut answers: Vec<VecDeque<(u64, KeptAcknowledgement)>> = vec![VecDeque::new(); flows.len()];
     let mut departures: VecDeque<u64> = VecDeque::new();
     let (mut moments, mut delivered, mut drops) = (Vec::new(), vec![0; flows.len()], 0);
     let mut now = 0;
@@ -114,7 +111,7 @@ pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u6
                 receiver.on_segment(now, &segments[index].pop_front().unwrap().1)
             }
             2 => {
-                sender.on_acknowledgement(now, &answers[index].pop_front().unwrap().1);
+                sender.on_acknowledgement(now, &answers[index].pop_front().unwrap().1.get());
                 None
             }
             3 => {
@@ -123,7 +120,7 @@ pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u6
             }
             _ => receiver.on_timer(),
         };
-        answers[index].extend(answer.map(|answer| (now + link.round_trip / 2, answer)));
+        answers[index].extend(answer.map(|answer| (now + link.round_trip / 2, answer.into())));
         while let Some(segment) = ends[index].0.next_segment(now) {
             if departures.len() >= link.limit {
                 drops += 1;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use vermilion_tcp::registry::Profile;
-use vermilion_tcp::{Acknowledgement, SackBlocks, Segment, Sender};
+use vermilion_tcp::{KeptAcknowledgement, Segment, Sender};
 
 /// What becomes of a segment that is not lost.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ pub fn carry(
 ) -> (u32, Sender) {
     let (mut sender, mut receiver) = profile.ends(0);
     let mut segments: VecDeque<(u64, Segment)> = VecDeque::new();
-    let mut answers: VecDeque<(u64, Acknowledgement<'static>, SackBlocks)> = VecDeque::new();
+    let mut answers: VecDeque<(u64, KeptAcknowledgement)> = VecDeque::new();
     sender.start();
     let mut now = 0;
     while now < duration {
@@ -38,15 +38,13 @@ pub fn carry(
             }
         }
         let arrival = segments.front().map_or(u64::MAX, |(time, _)| *time);
-        let answer = answers.front().map_or(u64::MAX, |(time, ..)| *time);
+        let answer = answers.front().map_or(u64::MAX, |(time, _)| *time);
         now = arrival.min(answer).min(sender.deadline()).min(receiver.deadline());
         let sent = if now == arrival {
             let (_, segment) = segments.pop_front().unwrap();
             receiver.on_segment(now, &segment)
         } else if now == answer {
-            let (_, answer, blocks) = answers.pop_front().unwrap();
-            sender
-                .on_acknowledgement(now, &Acknowledgement { blocks: blocks.as_slice(), ..answer });
+            sender.on_acknowledgement(now, &answers.pop_front().unwrap().1.get());
             watch(now, &sender, receiver.next_expected());
             None
         } else if now == receiver.deadline() {
@@ -55,10 +53,7 @@ pub fn carry(
             sender.on_timer(now);
             None
         };
-        answers.extend(sent.map(|answer| {
-            let blocks = SackBlocks::of(answer.blocks);
-            (now + round_trip / 2, Acknowledgement { blocks: &[], ..answer }, blocks)
-        }));
+        answers.extend(sent.map(|answer| (now + round_trip / 2, answer.into())));
     }
     (receiver.next_expected(), sender)
 }

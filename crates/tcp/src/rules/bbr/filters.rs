@@ -70,14 +70,15 @@ impl AggregationFilter {
         let extra = (self.delivered - expected).min(window);
         let place = |round: u64| (round % AGGREGATION_ROUNDS) as usize;
         if round != self.round {
-            let passed = (round - self.round).min(AGGREGATION_ROUNDS);
-            for back in 0..passed {
-                self.rounds[place(round - back)] = 0.0;
+            let passed = round - self.round;
+            for back in 0..AGGREGATION_ROUNDS.min(round + 1) {
+                // Rounds without an acknowledgement, and those too long ago.
+                if back < passed || back >= length {
+                    self.rounds[place(round - back)] = 0.0;
+                }
             }
             self.round = round;
-            let remembered = length.min(round + 1);
-            self.most = (0..remembered)
-                .fold(0.0, |most, back| f64::max(most, self.rounds[place(round - back)]));
+            self.most = self.rounds.iter().fold(0.0, |most, round| f64::max(most, *round));
         }
         let here = &mut self.rounds[place(round)];
         *here = here.max(extra);
