@@ -2,11 +2,11 @@
 
 #[path = "common/bottleneck.rs"]
 mod bottleneck;
-mod common;
 
 use bottleneck::{Flow, Link, MILLISECOND, Moment, watch};
-use common::SECOND;
 use vermilion_parameters::Value;
+
+const SECOND: u64 = 1000 * MILLISECOND;
 
 /// How often the flows are looked at.
 const INTERVAL: u64 = 10 * MILLISECOND;
