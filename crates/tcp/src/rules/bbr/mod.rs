@@ -26,7 +26,8 @@
 //! 7. Startup's "six stretches lost" are six acknowledgements that reveal losses, as in Linux.
 //! 8. The bandwidth filter does not advance past a cycle without any sample, as in Linux.
 //! 9. The draft leaves marks open, but wants them treated as congestion where data is ECN-capable: here
-//!    one window's marks count as a loss in it, and as too many losses while probing.
+//!    one window's marks count as a loss in it, and as too many losses while probing. As with losses,
+//!    that slows BBR much less than Reno: what was delivered remains the floor.
 //! 10. Whether a probe has reached the long-term bound is asked of what was in the network before the
 //!     acknowledgement, as in Linux: after it there is always room for a segment.
 
