@@ -53,8 +53,8 @@ CASES = [
 
 
 MARKED = ["S3 RTT20 REM ECN"]
-"""Cases that agree with few flows and not with many, whose windows are small: senders that are told by
-marks then keep a longer queue here than in ns-2."""
+"""Cases that agree with few flows and not with many, whose windows are small: senders that are told
+by marks then keep a longer queue here than in ns-2."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,17 @@ import red
 import rem
 import self_configuring_red
 
-DISCIPLINES = (drop_tail, red, ns2_red_cases, self_configuring_red, adaptive_red, linux_red, rem, codel, pie)
+DISCIPLINES = (
+    drop_tail,
+    red,
+    ns2_red_cases,
+    self_configuring_red,
+    adaptive_red,
+    linux_red,
+    rem,
+    codel,
+    pie,
+)
 FOLDER = Path(__file__).resolve().parent.parent
 
 

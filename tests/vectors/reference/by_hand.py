@@ -87,8 +87,9 @@ def leave(
     average: Figure = None,
     probability: Figure = None,
 ) -> Step:
-    """A packet whose turn it is after `sojourn_ns`, with `behind` packets waiting behind it, of 1000
-    bytes each unless `queue_bytes` says otherwise.
+    """A packet whose turn it is after `sojourn_ns`, with `behind` packets waiting behind it.
+
+    They have 1000 bytes each unless `queue_bytes` says otherwise.
     """
     given = {"average_queue_packets": average, "drop_probability": probability}
     word, _, reason = verdict.partition(" ")

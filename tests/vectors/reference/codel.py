@@ -7,8 +7,8 @@ The rules, for a link that asks the queue for a packet to send:
   never empty) for an `interval`, which begins with the first such packet.
 - Not dropping, and the head is due: it is dropped, the next packet is sent whatever it is, and
   dropping begins. With d the drops of the last spell (count now less count when that spell began),
-  count becomes d if d > 1 and the last spell's next drop was due less than 16 intervals ago, else 1.
-  The next drop is due at now + interval / sqrt(count).
+  count becomes d if d > 1 and the last spell's next drop was due less than 16 intervals ago, else
+  1. The next drop is due at now + interval / sqrt(count).
 - Dropping, and the head is not due: dropping ends and the packet is sent. It is due, and so is a
   drop: count grows by 1, the packet is dropped, and the next one looked at. If that is not due,
   dropping ends; else the next drop moves by interval / sqrt(count), and so on. An empty queue ends
@@ -205,9 +205,10 @@ def _hand_cases() -> list[Case]:
     return [
         Case(
             name="drops come at intervals over the square root of their number",
-            about="every packet has waited 6 ms. The first starts the interval, which is reached at "
-            "100 ms: a drop, and the next packet is sent whatever it is. From then on drops are due "
-            "after 100, 170.7, 228.4, 278.4 ms (sums of 100 / sqrt(n)): at 200, 270.7, 328.4, 378.4",
+            about="every packet has waited 6 ms. The first starts the interval, which is reached "
+            "at 100 ms: a drop, and the next packet is sent whatever it is. From then on "
+            "drops are due after 100, 170.7, 228.4, 278.4 ms (sums of 100 / sqrt(n)): at "
+            "200, 270.7, 328.4, 378.4",
             parameters={},
             link=LINK,
             by_hand=True,
@@ -269,8 +270,8 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="an empty queue starts the interval anew and ends dropping",
-            about="the arrival at 120 ms finds the link idle: the packet at 200 ms, at which a drop "
-            "was due, only starts an interval",
+            about="the arrival at 120 ms finds the link idle: the packet at 200 ms, at which a "
+            "drop was due, only starts an interval",
             parameters={},
             link=LINK,
             by_hand=True,
@@ -287,9 +288,9 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="a spell soon after the last goes on from its rate",
-            about="drops at 100, 200, 270.7107, 328.446: count 4, less the 1 at the beginning: 3. At "
-            "400 the sojourn falls short and dropping ends. From 410 on it is long again, so due at "
-            "510, as 3: the next drop at 510 + 57.735 = 567.735",
+            about="drops at 100, 200, 270.7107, 328.446: count 4, less the 1 at the beginning: 3. "
+            "At 400 the sojourn falls short and dropping ends. From 410 on it is long "
+            "again, so due at 510, as 3: the next drop at 510 + 57.735 = 567.735",
             parameters={},
             link=LINK,
             by_hand=True,
@@ -386,12 +387,13 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="Linux counts in units of 1024 ns and approximates the root",
-            about="target 4882 units, interval 97656. First at unit 10000: the interval is over after "
-            "unit 107656, that is from 107657 x 1024 = 110240768 ns on. Then r = 65535: the next drop "
-            "is 97656 x 65535 / 65536 = 97654 units later, in unit 205311 (from 210238464 ns). There "
-            "count 2 and one step from r = 65535: i = 4294901760, s = 4294836225, v = (12884901888 - "
-            "8589672450) / 4 = 1073807359, r = v i / 2^47 = 32769: 97656 x 32769 / 65536 = 48829 units "
-            "later, 254140 (from 260239360 ns; by the root it would be 281 ms)",
+            about="target 4882 units, interval 97656. First at unit 10000: the interval is over "
+            "after unit 107656, that is from 107657 x 1024 = 110240768 ns on. Then r = "
+            "65535: the next drop is 97656 x 65535 / 65536 = 97654 units later, in unit "
+            "205311 (from 210238464 ns). There count 2 and one step from r = 65535: i = "
+            "4294901760, s = 4294836225, v = (12884901888 - 8589672450) / 4 = 1073807359, r "
+            "= v i / 2^47 = 32769: 97656 x 32769 / 65536 = 48829 units later, 254140 (from "
+            "260239360 ns; by the root it would be 281 ms)",
             parameters={"dialect": "linux"},
             link=LINK,
             by_hand=True,
@@ -452,7 +454,11 @@ def _simulated() -> list[Case]:
             "three sizes",
             quick | {"dialect": "linux", "ecn": False, "ce_threshold": 0.001},
             LINK,
-            program=[*sizes, Settings(quick | {"dialect": "linux", "ce_threshold": 0.01}, LINK), *sizes],
+            program=[
+                *sizes,
+                Settings(quick | {"dialect": "linux", "ce_threshold": 0.01}, LINK),
+                *sizes,
+            ],
         ),
     ]
 

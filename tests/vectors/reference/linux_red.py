@@ -20,8 +20,8 @@ places, min and max the thresholds in bytes:
 - A packet for which B plus its size exceeds the limit is dropped, whatever was decided.
 - adaptive: every 500 ms, with a the average (decayed, if idle) in whole bytes and d = floor((max -
   min) / 5): if a > min + 3 d and P is at most 50 %, P grows by the smaller of 1 % and floor(P / 4);
-  else if a < min + 2 d and P is at least 1 %, P <- 9 floor(P / 10). Then K = P / (max - min), rounded
-  to the nearest. (1 % is 42949673 / 2^32, 50 % is fifty times that.)
+  else if a < min + 2 d and P is at least 1 %, P <- 9 floor(P / 10). Then K = P / (max - min),
+  rounded to the nearest. (1 % is 42949673 / 2^32, 50 % is fifty times that.)
 - New settings: A <- 0, the range is left, P as set. The same settings: nothing.
 - weight_log, unless given: the smallest w in 1..31 for which burst + 1 - min / size is at most
   (1 - (1 - 2^-w)^burst) 2^w, or 1 if there is none; burst, unless given, floor((2 min + max) /
@@ -168,7 +168,7 @@ class LinuxRed:
 
     def _start_count(self, coin: Callable[[], Decimal]) -> None:
         self._count = 0
-        # A coin of six digits times 2^32 is a whole number exactly, or at least 2^-14 away from one.
+        # A coin of six digits times 2^32 is a whole number, or at least 2^-14 away from one.
         self._drawn = int(coin() * FULL) // self._per_byte
 
     def _notify(self, arrival: Arrival, reason: str) -> Answer:
@@ -217,8 +217,8 @@ def _average_cases() -> list[Case]:
         Case(
             name="the average is kept in bytes with as many binary places as the weight has",
             about="weight 1/8 (3 places): 2500 bytes make it 2500 / 8 = 312.5; then 2500 + 2500 - "
-            "floor(2500 / 8) = 4688, /8 = 586; empty: 4688 - 586 = 4102, /8 = 512.75. In packets of "
-            "1000 bytes",
+            "floor(2500 / 8) = 4688, /8 = 586; empty: 4688 - 586 = 4102, /8 = 512.75. In "
+            "packets of 1000 bytes",
             parameters={"weight_log": 3.0},
             link=LINK,
             by_hand=True,
@@ -243,9 +243,10 @@ def _average_cases() -> list[Case]:
         Case(
             name="the intended table, in microseconds",
             about="weight 1/2, a packet takes 1000 us: L = ln 2 / 1000, 31 / L = 44724 us, so "
-            "cells of 128 us (44724 / 128 = 349; / 64 = 699). Idle 500 us: cell 3, 384 L = 0.27, no "
-            "shift: the average 4000 (8000 with its place) would fall by 8000 * 500 / 128, more than "
-            "half, so it halves: 2000. Idle 3000 us: cell 23, 2944 L = 2.04: two places, 500",
+            "cells of 128 us (44724 / 128 = 349; / 64 = 699). Idle 500 us: cell 3, 384 L = "
+            "0.27, no shift: the average 4000 (8000 with its place) would fall by 8000 * "
+            "500 / 128, more than half, so it halves: 2000. Idle 3000 us: cell 23, 2944 L = "
+            "2.04: two places, 500",
             parameters=HALF | {"shaped": False, "idle_table": "microseconds"},
             link=LINK,
             by_hand=True,
@@ -288,7 +289,13 @@ def _average_cases() -> list[Case]:
             by_hand=True,
             steps=[
                 step(8, "drop overflow", average=4.0),
-                step(0, "drop overflow", time_ns=5 * MILLISECOND, idle_since_ns=2_000_000, average=2.0),
+                step(
+                    0,
+                    "drop overflow",
+                    time_ns=5 * MILLISECOND,
+                    idle_since_ns=2_000_000,
+                    average=2.0,
+                ),
                 step(0, "drop overflow", time_ns=5_200_000, idle_since_ns=2_000_000, average=1.805),
             ],
         ),
@@ -318,8 +325,9 @@ def _law_cases() -> list[Case]:
         Case(
             name="a number is drawn, and the drop comes when count times excess reaches it",
             about="8000 bytes, twice: averages 4000 and 6000 (the first is at the minimum: in the "
-            "range). Coin 0.5 draws 8000.0. Then averages 6000, 7000, 7500 with excesses 2000, 3000, "
-            "3500: 1 x 2000 and 2 x 3000 are less, 3 x 3500 is not. Coin 0 draws 0: the next goes, too",
+            "range). Coin 0.5 draws 8000.0. Then averages 6000, 7000, 7500 with excesses "
+            "2000, 3000, 3500: 1 x 2000 and 2 x 3000 are less, 3 x 3500 is not. Coin 0 "
+            "draws 0: the next goes, too",
             parameters=HALF,
             link=LINK,
             by_hand=True,
@@ -348,8 +356,8 @@ def _law_cases() -> list[Case]:
         ),
         Case(
             name="drop_above_maximum, no_drop, and ecn off",
-            about="harddrop: the ECN-capable packet is dropped at the maximum. nodrop lets one pass "
-            "that cannot be marked. Without ecn nothing is marked and nothing spared",
+            about="harddrop: the ECN-capable packet is dropped at the maximum. nodrop lets one "
+            "pass that cannot be marked. Without ecn nothing is marked and nothing spared",
             parameters=HALF | {"drop_above_maximum": True, "no_drop": True},
             link=LINK,
             by_hand=True,
@@ -403,11 +411,11 @@ def _adaptive_cases() -> list[Case]:
     return [
         Case(
             name="every half second the maximum probability moves",
-            about="0.02 is 85899345 / 2^32. Mid-range is 4000 + 2 x 1600 to 4000 + 3 x 1600 = 8800. "
-            "Average 8000: nothing. At 9000 (20000 / 2 - 1000, from 8000 and 10000) it grows by a "
-            "quarter, 21474836 (1 % would be 42949673), when the half second is over, before the "
-            "next packet, whose 9000 leave the average there: 5000 bytes above at (107374181 + 4000) "
-            "/ 8000 = 13422 each",
+            about="0.02 is 85899345 / 2^32. Mid-range is 4000 + 2 x 1600 to 4000 + 3 x 1600 = "
+            "8800. Average 8000: nothing. At 9000 (20000 / 2 - 1000, from 8000 and 10000) "
+            "it grows by a quarter, 21474836 (1 % would be 42949673), when the half second "
+            "is over, before the next packet, whose 9000 leave the average there: 5000 "
+            "bytes above at (107374181 + 4000) / 8000 = 13422 each",
             parameters=tenth,
             link=LINK,
             by_hand=True,

@@ -18,12 +18,12 @@ probability is a whole number of parts of ALL = 2^56 - 1.
   floor(256 bytes / time); the average is the first, then A - floor(A / 8) + floor(rate / 8). The
   burst allowance shrinks by the time of the measurement. Another begins with the next packet if
   16384 bytes wait, else as at first.
-- Every interval: (estimate_rate: last delay <- delay, delay <- floor(256 backlog / A), 0 without A.)
+- Every interval: (estimate_rate: last delay <- delay, delay <- floor(256 backlog / A), 0 without.)
   With gains a = floor(alpha G), b = floor(beta G), G = floor(ALL / 15625000), halved below ALL / 10
   and quartered again for each of 10^2..10^6 that ALL / probability exceeds (all rounded down), the
-  step is a (delay - target) + b (delay - last delay). It is 2 floor(ALL / 100) if it exceeds ALL / 50
+  step is a (delay - target) + b (delay - last delay). It is 2 floor(ALL / 100) if more than ALL / 50
   and the probability is at least ALL / 10. If the delay exceeds 250 ms, ALL / 50 is added. The
-  probability moves by the step, within 0..ALL. If both delays are 0, and none waits, it then loses a
+  probability moves by the step, within 0..ALL. If both delays are 0 and none waits, it then loses a
   64th. If both are below half the target and the probability is 0 (estimate_rate: and there is an
   A), all starts afresh: full burst allowance, S 0, no last departure, no measurement, no A. Then
   last delay <- delay.
@@ -36,7 +36,17 @@ from typing import ClassVar
 from bottleneck import Pause, Program, Stretch, recorded
 from by_hand import leave, step, verify
 from exact import Comparison
-from vector_file import Arrival, Case, Departure, Link, Parameters, Settings, Step, VectorFile, Within
+from vector_file import (
+    Arrival,
+    Case,
+    Departure,
+    Link,
+    Parameters,
+    Settings,
+    Step,
+    VectorFile,
+    Within,
+)
 
 # A packet of 1000 bytes takes a millisecond.
 LINK = Link(rate_bit_per_s=8e6, delay_s=0.01)
@@ -164,9 +174,7 @@ class Pie:
             self._delay = backlog * 256 // self._rate if self._rate else 0
         alpha, beta = int(self._number("alpha") * GAIN), int(self._number("beta") * GAIN)
         if self._probability < ALL // 10:
-            reductions = [2] + [
-                4 for power in range(2, 7) if self._probability < ALL // 10**power
-            ]
+            reductions = [2] + [4 for power in range(2, 7) if self._probability < ALL // 10**power]
             for reduction in reductions:
                 alpha, beta = alpha // reduction, beta // reduction
         change = alpha * (self._delay - self._target) + beta * (self._delay - self._last_delay)
@@ -192,7 +200,9 @@ class Pie:
 BARE: Parameters = {"interval": 0.01, "burst_allowance": 0.0}
 
 
-def _waits(at: int, sojourn: int, probability: Within | float | None = None, behind: int = 50) -> Step:
+def _waits(
+    at: int, sojourn: int, probability: Within | float | None = None, behind: int = 50
+) -> Step:
     """A departure at so many milliseconds after so many of waiting."""
     return leave(
         behind,
@@ -211,11 +221,12 @@ def _hand_cases() -> list[Case]:
     return [
         Case(
             name="the gains grow with the probability",
-            about="target 15 ms, alpha 0.125, beta 1.25. Delays of 1 s then 1 s: at 10 ms, from 0, the "
-            "gains are reduced by 2048: 0.125 x 0.985 + 1.25 x 1 = 1.373125, / 2048 = 0.00067047, and "
-            "0.02 for a delay beyond 250 ms: 0.02067. Between 1/100 and 1/10 the gains are halved: "
-            "0.125 x 0.985 / 2 = 0.0615625 and 0.02 make it 0.10223. From 1/10 on the step of 0.123 is "
-            "cut to 0.02, and 0.02 are added: 0.14223",
+            about="target 15 ms, alpha 0.125, beta 1.25. Delays of 1 s then 1 s: at 10 ms, from "
+            "0, the gains are reduced by 2048: 0.125 x 0.985 + 1.25 x 1 = 1.373125, / 2048 "
+            "= 0.00067047, and 0.02 for a delay beyond 250 ms: 0.02067. Between 1/100 and "
+            "1/10 the gains are halved: 0.125 x 0.985 / 2 = 0.0615625 and 0.02 make it "
+            "0.10223. From 1/10 on the step of 0.123 is cut to 0.02, and 0.02 are added: "
+            "0.14223",
             parameters=BARE,
             link=LINK,
             by_hand=True,
@@ -230,8 +241,8 @@ def _hand_cases() -> list[Case]:
         Case(
             name="the delay is that of the last packet, 0 if none is behind it",
             about="beta 20, alpha 0. From 0, reduced by 2048: a delay of 30 ms adds 0.6 / 2048 = "
-            "0.00029297; then, at less than 1/1000, reduced by 128: falling to 20 ms takes 0.2 / 128 = "
-            "0.0015625: 0. A delay of 0 after that is below 0, too",
+            "0.00029297; then, at less than 1/1000, reduced by 128: falling to 20 ms takes "
+            "0.2 / 128 = 0.0015625: 0. A delay of 0 after that is below 0, too",
             parameters=climb,
             link=LINK,
             by_hand=True,
@@ -245,8 +256,9 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="an idle queue lets the probability fade",
-            about="a second of delay makes it 0.02067 (see the first case). The queue is empty: the "
-            "update at 1020 ms takes beta 1.25 and alpha 0.125 x 0.015, halved: more than all of it",
+            about="a second of delay makes it 0.02067 (see the first case). The queue is empty: "
+            "the update at 1020 ms takes beta 1.25 and alpha 0.125 x 0.015, halved: more "
+            "than all of it",
             parameters=BARE,
             link=LINK,
             by_hand=True,
@@ -258,10 +270,11 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="nothing is dropped in the burst allowance, which departures use up",
-            about="allowance 100 ms from the first departure on; target 0, so that no delay is below half "
-            "of it. The probability is 0.02067 + 0.0625 + 0.02 = 0.10317 (alpha 0.125 x 1 / 2), "
-            "then 0.14317, 0.18317, ... by 0.02 + 0.02 for each 10 ms: 0.42317 at 1100 ms. Arrivals after "
-            "99 ms pass; after 100 ms they count, and of 0.42317 it takes three for more than 0.85",
+            about="allowance 100 ms from the first departure on; target 0, so that no delay is "
+            "below half of it. The probability is 0.02067 + 0.0625 + 0.02 = 0.10317 (alpha "
+            "0.125 x 1 / 2), then 0.14317, 0.18317, ... by 0.02 + 0.02 for each 10 ms: "
+            "0.42317 at 1100 ms. Arrivals after 99 ms pass; after 100 ms they count, and of "
+            "0.42317 it takes three for more than 0.85",
             parameters={"interval": 0.01, "burst_allowance": 0.1, "target": 0.0},
             link=LINK,
             by_hand=True,
@@ -279,7 +292,8 @@ def _hand_cases() -> list[Case]:
         Case(
             name="a short queue, and a full one",
             about="limit 60, the allowance used up, probability 0.42317 (see above): 3027 bytes "
-            "are less than two packets of 1514, 3028 are not. 60 packets: full, and the sum starts anew",
+            "are less than two packets of 1514, 3028 are not. 60 packets: full, and the sum "
+            "starts anew",
             parameters={"interval": 0.01, "burst_allowance": 0.0, "target": 0.0, "limit": 60.0},
             link=LINK,
             by_hand=True,
@@ -295,8 +309,8 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="up to 10 % ECN-capable packets are marked",
-            about="at 0.02067, 42 packets sum up to 0.868 and the 42nd draws a coin; then each one does, "
-            "until it falls. A drop starts the sum anew, a coin that fell, too",
+            about="at 0.02067, 42 packets sum up to 0.868 and the 42nd draws a coin; then each "
+            "one does, until it falls. A drop starts the sum anew, a coin that fell, too",
             parameters=BARE,
             link=LINK,
             by_hand=True,
@@ -316,8 +330,8 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="when the sum reaches 8.5 no coin is asked",
-            about="at 0.02067, 412 packets make 8.516: 41 pass without a coin, 370 with one that does "
-            "not fall, the 412th is dropped without",
+            about="at 0.02067, 412 packets make 8.516: 41 pass without a coin, 370 with one that "
+            "does not fall, the 412th is dropped without",
             parameters=BARE,
             link=LINK,
             by_hand=True,
@@ -351,12 +365,20 @@ def _simulated() -> list[Case]:
     ]
     estimated = lively | {"estimate_rate": True}
     return [
-        recorded(Pie, "half of the packets ECN-capable", "load rises and falls", lively, LINK, program=program),
+        recorded(
+            Pie,
+            "half of the packets ECN-capable",
+            "load rises and falls",
+            lively,
+            LINK,
+            program=program,
+        ),
         recorded(
             Pie,
             "byte mode, a small buffer, no ECN",
             "three sizes and a pause",
-            lively | {"byte_mode": True, "limit": 40.0, "ecn": False, "maximum_packet_size": 1514.0},
+            lively
+            | {"byte_mode": True, "limit": 40.0, "ecn": False, "maximum_packet_size": 1514.0},
             LINK,
             program=sizes,
         ),
@@ -366,7 +388,12 @@ def _simulated() -> list[Case]:
             "long queues, then short ones",
             estimated | {"target": 0.02},
             LINK,
-            program=[Stretch(3.0, 250), Stretch(0.3, 80), Pause(80 * MILLISECOND), Stretch(2.0, 150)],
+            program=[
+                Stretch(3.0, 250),
+                Stretch(0.3, 80),
+                Pause(80 * MILLISECOND),
+                Stretch(2.0, 150),
+            ],
         ),
         recorded(
             Pie,

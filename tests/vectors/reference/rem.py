@@ -114,8 +114,7 @@ class Rem:
         return {"average_queue_packets": None, "drop_probability": self._probability()}
 
 
-# Two packets to an interval of 2 ms; with base e/1 the probability would be 1 - exp(-price), here 2:
-# price 1 is 1/2, price 2 is 3/4.
+# Two packets to an interval of 2 ms; price 1 is a probability of 1/2, price 2 one of 3/4.
 TWO: Parameters = {"base": 2.0, "gain": 0.5, "queue_weight": 0.5, "target_queue": 2.0}
 
 
@@ -140,9 +139,10 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="the price moves with arrivals and queue, once for each interval",
-            about="base 2, gain 1/2, half weight for the queue, target 2, capacity 2. 4 arrivals, 2 "
-            "wait: (4 + 0 - 2) / 2 = 1: 1/2. Nothing arrives in the next interval, 6 wait: (0 + 2 - 2) "
-            "/ 2 = 0. In the next two, 4 wait: each (0 + 1 - 2) / 2: price 0",
+            about="base 2, gain 1/2, half weight for the queue, target 2, capacity 2. 4 arrivals, "
+            "2 wait: (4 + 0 - 2) / 2 = 1: 1/2. Nothing arrives in the next interval, 6 "
+            "wait: (0 + 2 - 2) / 2 = 0. In the next two, 4 wait: each (0 + 1 - 2) / 2: "
+            "price 0",
             parameters=TWO,
             link=LINK,
             by_hand=True,
@@ -216,8 +216,9 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="the buffer, and a rate that changes",
-            about="limit 3. 3 arrivals with 2 waiting, one of them dropped: (3 + 0 - 2) / 2 = 1/2. At "
-            "half the rate the capacity is 1: 3 more make it 1/2 + (3 + 0 - 1) / 2 = 1.5",
+            about="limit 3. 3 arrivals with 2 waiting, one of them dropped: (3 + 0 - 2) / 2 = "
+            "1/2. At half the rate the capacity is 1: 3 more make it 1/2 + (3 + 0 - 1) / 2 "
+            "= 1.5",
             parameters=TWO | {"limit": 3.0},
             link=LINK,
             by_hand=True,
@@ -254,7 +255,8 @@ def _simulated() -> list[Case]:
             Rem,
             "byte mode, averaged arrivals, a small buffer",
             "three sizes and a pause",
-            lively | {"byte_mode": True, "mean_packet_size": 600.0, "rate_weight": 0.1, "limit": 15.0},
+            lively
+            | {"byte_mode": True, "mean_packet_size": 600.0, "rate_weight": 0.1, "limit": 15.0},
             LINK,
             program=sizes,
         ),

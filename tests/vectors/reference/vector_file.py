@@ -77,9 +77,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Step:
-    """One arrival or departure (several in a row, all alike, if `times` > 1; figures hold after the
-    last).
-    """
+    """One event (several in a row, all alike, if `times` > 1; figures hold after the last)."""
 
     event: Arrival | Departure
     coins: tuple[float, ...]
