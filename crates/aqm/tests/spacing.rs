@@ -9,7 +9,7 @@
 //!   with mean 1 / 2p;
 //! - ns-2's rule with `wait`: 1/p..=2/p - 1, with mean 1.5 / p - 1/2.
 //!
-//! So at one p they drop about 2p, 2p and 2/3 p of all packets.
+//! So at one p these drop about 2p, 2p and 2/3 p of all packets.
 
 mod seeded;
 
@@ -147,6 +147,28 @@ fn ns2_with_wait_lets_the_inverse_of_the_probability_pass_first() {
                 &format!("{name} with wait, p = 1/{period}"),
             );
         }
+    }
+}
+
+#[test]
+fn linux_drops_two_p_over_one_plus_p_as_a_kernel_was_seen_to() {
+    // Gaps uniform on 1..=1/p, whose mean is (1 + 1/p) / 2. Rounded fractions may add one to 1/p.
+    for period in PERIODS {
+        let values: Values = [
+            ("weight_log", 1.0),
+            ("min_threshold", 10_000.0),
+            ("max_threshold", 30_000.0),
+            ("max_probability", 2.0 / f64::from(period)),
+        ]
+        .map(|(name, value)| (name.to_owned(), Value::Number(value)))
+        .into();
+        let discipline = AnyDiscipline::from_values("linux-red", &values, LINK).unwrap().0;
+        // The average comes up to the queue of 20 000 bytes within a few packets.
+        let draws = spacings(discipline, &packet(1000), 40_000, 10);
+        let draws = &draws[100..];
+        let expected = f64::from(period + 1) / 2.0;
+        assert!((mean(draws) / expected - 1.0).abs() < 0.02, "1/{period}: {}", mean(draws));
+        assert!(draws.iter().all(|draw| (1..=period + 1).contains(draw)), "1/{period}");
     }
 }
 

@@ -21,8 +21,8 @@ probability is a whole number of parts of ALL = 2^56 - 1.
 - Every interval: (estimate_rate: last delay <- delay, delay <- floor(256 backlog / A), 0 without.)
   With gains a = floor(alpha G), b = floor(beta G), G = floor(ALL / 15625000), halved below ALL / 10
   and quartered again for each of 10^2..10^6 that ALL / probability exceeds (all rounded down), the
-  step is a (delay - target) + b (delay - last delay). It is 2 floor(ALL / 100) if more than ALL / 50
-  and the probability is at least ALL / 10. If the delay exceeds 250 ms, ALL / 50 is added. The
+  step is a (delay - target) + b (delay - last delay). If above ALL / 50, it is 2 floor(ALL / 100)
+  where the probability is at least ALL / 10. If the delay exceeds 250 ms, ALL / 50 is added. The
   probability moves by the step, within 0..ALL. If both delays are 0 and none waits, it then loses a
   64th. If both are below half the target and the probability is 0 (estimate_rate: and there is an
   A), all starts afresh: full burst allowance, S 0, no last departure, no measurement, no A. Then
