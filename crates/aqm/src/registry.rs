@@ -31,8 +31,8 @@ macro_rules! registry {
                 None
             }
 
-            /// See [`Discipline::on_arrival`].
-            #[inline]
+            /// See [`Discipline::on_arrival`]. Where the quick disciplines decide, a call is dear.
+            #[inline(always)]
             pub fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
                 match self { $(Self::$discipline(it) => it.on_arrival(arrival, coin)),* }
             }
@@ -54,7 +54,7 @@ macro_rules! registry {
             }
 
             /// See [`Discipline::average_queue`].
-            #[inline]
+            #[inline(always)]
             #[must_use]
             pub fn average_queue(&self) -> Option<f64> {
                 match self { $(Self::$discipline(it) => it.average_queue()),* }

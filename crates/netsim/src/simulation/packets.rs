@@ -101,6 +101,7 @@ impl Simulation {
         {
             samples.push((number, round_trip));
         }
+        let link = &mut self.links[hop.link as usize];
         while let Some(segment) = sender.next_segment(now) {
             let size =
                 if segment.sequence == 0 { group.acknowledgement_size } else { group.packet_size };
@@ -110,7 +111,7 @@ impl Simulation {
             {
                 continue;
             }
-            let link = match &mut self.links[hop.link as usize] {
+            let link = match link {
                 AnyLink::AtArrival(link) => link,
                 AnyLink::AtDeparture(link) => {
                     packet.hop = 1;
