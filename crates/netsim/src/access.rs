@@ -76,7 +76,7 @@ impl AccessLinks {
 
     /// The sender of `packet` sends it at `now`: whether it reaches the first queue at once. If
     /// not, it is kept.
-    #[inline]
+    #[inline(never)] // flows without access rates should not pay for it
     pub fn pass(&mut self, now: u64, mut packet: Packet, access: &AccessRate) -> bool {
         let link = &mut self.links[packet.flow as usize];
         link.free_at = link.free_at.max(now) + access.time(packet.size);

@@ -246,10 +246,10 @@ impl Simulation {
         FIRST_LINE + self.lines.len()
     }
 
-    /// The calendar's number of the access links.
+    /// The calendar's number of the access links, after those of the links that watch departures.
     #[inline]
     fn access_source(&self) -> usize {
-        self.timers_source() + 1
+        self.timers_source() + 1 + self.turns.len()
     }
 
     /// Simulated time in nanoseconds.

@@ -74,8 +74,7 @@ impl Transmitter {
     pub fn begin(&mut self, arrival: u64) -> u64 {
         match self {
             Self::Constant(constant) => constant.free_at.max(arrival),
-            Self::Scheduled(varying) => varying.sender.free_at.max(arrival),
-            Self::Traced(varying) => varying.sender.begin(arrival),
+            varying => varying.begin_varying(arrival),
         }
     }
 
@@ -83,18 +82,42 @@ impl Transmitter {
     #[inline]
     pub fn transmit(&mut self, begin: u64, size: u32) -> u64 {
         match self {
-            Self::Constant(constant) => {
-                constant.free_at = (begin + constant.time(size)).min(FAR);
-                constant.free_at
-            }
-            Self::Scheduled(varying) => varying.sender.transmit(begin, size),
-            Self::Traced(varying) => varying.sender.transmit(size),
+            Self::Constant(constant) => constant.transmit(begin, size),
+            varying => varying.transmit_varying(begin, size),
         }
     }
 
     /// When the last packet given to it will have been sent.
     #[inline]
     pub fn free_at(&self) -> u64 {
+        match self {
+            Self::Constant(constant) => constant.free_at,
+            varying => varying.varying_free_at(),
+        }
+    }
+
+    // Out of the way of links of one rate, which are nearly all.
+
+    #[inline(never)]
+    fn begin_varying(&mut self, arrival: u64) -> u64 {
+        match self {
+            Self::Constant(constant) => constant.free_at.max(arrival),
+            Self::Scheduled(varying) => varying.sender.free_at.max(arrival),
+            Self::Traced(varying) => varying.sender.begin(arrival),
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_varying(&mut self, begin: u64, size: u32) -> u64 {
+        match self {
+            Self::Constant(constant) => constant.transmit(begin, size),
+            Self::Scheduled(varying) => varying.sender.transmit(begin, size),
+            Self::Traced(varying) => varying.sender.transmit(size),
+        }
+    }
+
+    #[inline(never)]
+    fn varying_free_at(&self) -> u64 {
         match self {
             Self::Constant(constant) => constant.free_at,
             Self::Scheduled(varying) => varying.sender.free_at,
@@ -159,6 +182,12 @@ impl ConstantRate {
     fn new(rate: u64) -> Self {
         // Starting just short of a whole nanosecond rounds up: no link is faster than its rate.
         Self { rate, size: 0, whole: 0, remainder: 0, carried: rate - 1, free_at: 0 }
+    }
+
+    #[inline]
+    fn transmit(&mut self, begin: u64, size: u32) -> u64 {
+        self.free_at = (begin + self.time(size)).min(FAR);
+        self.free_at
     }
 
     /// Nanoseconds for the next packet, of `size` bytes. Fractions are carried to the next.

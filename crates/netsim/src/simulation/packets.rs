@@ -14,11 +14,7 @@ impl Simulation {
     #[inline]
     pub(super) fn on_line(&mut self, line: usize) {
         let Some(delay_line) = self.lines.get_mut(line) else {
-            return match line - self.lines.len() {
-                0 => self.on_timer(),
-                turn if turn <= self.turns.len() => self.on_turn(turn - 1),
-                _ => self.on_access(),
-            };
+            return self.on_later_source(line - self.lines.len());
         };
         let end = delay_line.end;
         let Some(packet) = delay_line.pop() else { return };
@@ -31,6 +27,16 @@ impl Simulation {
             End::Receiver => self.on_data(&packet),
             End::Sender => self.on_acknowledgement(&packet),
             End::Sink => self.on_sink(&packet),
+        }
+    }
+
+    /// One of the sources after the lines is next.
+    #[inline(never)]
+    fn on_later_source(&mut self, number: usize) {
+        match number {
+            0 => self.on_timer(),
+            turn if turn <= self.turns.len() => self.on_turn(turn - 1),
+            _ => self.on_access(),
         }
     }
 
