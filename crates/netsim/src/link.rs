@@ -154,7 +154,7 @@ impl LinkState {
             self.queue_packets += 1;
             self.queue_bytes += u64::from(size);
         }
-        (!lost).then_some(end)
+        if line == LOST { None } else { Some(end) }
     }
 
     /// Propagation delay in nanoseconds.
@@ -200,7 +200,9 @@ impl LinkState {
     #[inline]
     fn begin_transmission(&mut self, start: u64, size: u32, waited: u64, in_service: InService) {
         self.window.forwarded += 1;
-        self.window.losses += u64::from(in_service.line == LOST);
+        if in_service.line == LOST {
+            self.window.losses += 1;
+        }
         self.window.bits += f64::from(size) * 8.0;
         self.window.sojourn.count(waited);
         self.ledger.forwarded_bytes += u64::from(size);
