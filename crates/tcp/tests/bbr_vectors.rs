@@ -1,5 +1,5 @@
-//! The rate sampler and BBR answer each event as an independent reference of the draft does
-//! (`tests/vectors/senders/reference/bbr.py`).
+//! The rate sampler and BBR answer each event as a reference does that follows the draft's wording and
+//! shares no code with them (`tests/vectors/senders/reference/bbr.py`).
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 """BBR version 3 as draft-ietf-ccwg-bbr (August 2026) words it, with its delivery rate sampling.
 
-Written from the pseudo-code of the draft, with its names, independently of the Rust rule. Where
-the draft leaves room, or presumes what a simulator of whole segments has not, this follows what
-the head of `crates/tcp/src/rules/bbr/mod.rs` lists.
+Written from the pseudo-code of the draft, with its names and order; it shares no code with the Rust
+rule. Where the draft leaves room, or presumes what a simulator of whole segments has not, this
+follows what the head of `crates/tcp/src/rules/bbr/mod.rs` lists: slips are caught by comparing the
+two, a misreading of the draft that both share is not.
 """
 
 from dataclasses import dataclass, field
