@@ -184,7 +184,7 @@ MISTAKES = {
         "flows.early.stop",
         "last start",
     ),
-    "unknown traffic": ('sender = "reno"', 'traffic = "web"', "flows.early.traffic", '"poisson"'),
+    "unknown traffic": ('sender = "reno"', 'traffic = "wbe"', "flows.early.traffic", '"poisson"'),
     "traffic without a rate": (
         'sender = "reno"',
         'traffic = "poisson"',

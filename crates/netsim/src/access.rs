@@ -68,6 +68,13 @@ impl AccessLinks {
         Self { links: vec![AccessLink::default(); flows], heap: BinaryHeap::new() }
     }
 
+    /// Idle links for further flows, `flows` in all, if any has one.
+    pub fn grow(&mut self, flows: usize) {
+        if !self.links.is_empty() {
+            self.links.resize_with(flows, AccessLink::default);
+        }
+    }
+
     /// When the first packet is due at its first queue, [`NEVER`] if none waits.
     #[inline]
     pub fn next_time(&self) -> u64 {

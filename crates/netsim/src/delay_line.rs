@@ -75,6 +75,12 @@ impl DelayLine {
         self.packets.get_mut(index)
     }
 
+    /// Every packet in it.
+    #[cfg(test)]
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter()
+    }
+
     /// Makes times ascend again after some were changed.
     pub fn restore_order(&mut self) {
         let mut last = 0;

@@ -202,8 +202,12 @@ impl DepartureLink {
         None
     }
 
+    /// When the turn of the packet now at the head comes, not before `now`.
     fn turn_after(&mut self, now: u64) -> u64 {
-        if self.waiting.is_empty() { NEVER } else { self.transmitter.begin(now) }
+        match self.waiting.front() {
+            Some(head) => self.transmitter.begin(head.arrived).max(now),
+            None => NEVER,
+        }
     }
 
     /// Propagation delay in nanoseconds.

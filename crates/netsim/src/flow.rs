@@ -1,8 +1,9 @@
 //! A flow: its sender, its receiver, and what is counted of it.
 
+use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Receiver, Sender};
 
-use crate::traffic::OpenLoop;
+use crate::traffic::{MOST_SEGMENTS, OpenLoop, Transfers};
 
 /// What drives a flow.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub enum Source {
     Window(Connection),
     /// Packets sent whatever happens to them.
     OpenLoop(Box<OpenLoop>),
+    /// No packets of its own: it begins transfers, each of which is a flow.
+    Transfers(Box<Transfers>),
 }
 
 /// Both ends of a connection.
@@ -24,6 +27,27 @@ pub struct Connection {
     pub sender: Sender,
     /// The end that acknowledges.
     pub receiver: Receiver,
+}
+
+impl Connection {
+    /// Both ends of a connection that has not begun, with endless data (as endless as sequence
+    /// numbers allow). `clock_phase`: where in a tick the sender's clock stands, in nanoseconds.
+    pub fn new(profile: &Profile, clock_phase: u64) -> Self {
+        let (mut sender, receiver) = profile.ends(clock_phase);
+        sender.limit_to(MOST_SEGMENTS);
+        Self { sender, receiver }
+    }
+}
+
+/// Where a flow comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is one of its group's `count`.
+    Scenario,
+    /// The flow of that number, a source of transfers, has begun it.
+    Source(u32),
+    /// Nowhere: this is the empty place of a transfer that is over.
+    Vacant,
 }
 
 /// One flow.
@@ -37,10 +61,23 @@ pub struct Flow {
     pub began: Option<u64>,
     /// When it ended, in nanoseconds.
     pub ended: Option<u64>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its packets and acknowledgements that the network holds.
+    pub in_flight: u32,
+    /// Its last data segment.
+    pub last_segment: u32,
+    /// Size of that segment on the wire, in bytes.
+    pub last_size: u32,
+    /// The receiver's next expected segment at which the transfer is complete; once it was
+    /// reached, and for endless data, the greatest number.
+    pub awaited: u32,
+    /// When it was complete and how long that took, in nanoseconds.
+    pub completed: Option<(u64, u64)>,
 }
 
 /// What has been counted of a flow up to an instant.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Data bytes delivered in order, headers included.
     pub delivered_bytes: u64,
@@ -55,12 +92,34 @@ pub struct Tally {
 impl Flow {
     /// A flow of group `group` that has not begun.
     pub fn new(source: Source, group: u32) -> Self {
-        Self { source, group, began: None, ended: None }
+        Self {
+            source,
+            group,
+            began: None,
+            ended: None,
+            origin: Origin::Scenario,
+            in_flight: 0,
+            last_segment: u32::MAX,
+            last_size: 0,
+            awaited: u32::MAX,
+            completed: None,
+        }
+    }
+
+    /// The flow ends after so many data segments, the last of `last_size` bytes on the wire.
+    pub fn limit_to(&mut self, (segments, last_size): (u32, u32)) {
+        if let Source::Window(connection) = &mut self.source {
+            connection.sender.limit_to(segments);
+        }
+        self.last_segment = segments;
+        self.last_size = last_size;
+        self.awaited = segments + 1;
     }
 
     /// Whether it sends, or has something outstanding.
     pub fn active(&self) -> bool {
-        self.began.is_some() && self.ended.is_none()
+        let is_source = matches!(self.source, Source::Transfers(_));
+        self.began.is_some() && self.ended.is_none() && !is_source
     }
 
     /// When the timer of its sender (`end` 0) or receiver (1) is due, in nanoseconds.
@@ -68,6 +127,7 @@ impl Flow {
     pub fn deadline(&self, end: u32) -> u64 {
         match &self.source {
             Source::OpenLoop(source) => source.next_time(),
+            Source::Transfers(source) => source.next_time(),
             Source::Window(connection) if end == 0 => connection.sender.deadline(),
             Source::Window(connection) => connection.receiver.deadline(),
         }
@@ -80,18 +140,30 @@ impl Flow {
                 // Segment 0 opens the connection and carries nothing.
                 let delivered = u64::from(connection.receiver.next_expected().saturating_sub(1));
                 let counters = connection.sender.counters();
+                let whole = delivered == u64::from(self.last_segment);
+                let missing = if whole { packet_size - self.last_size } else { 0 };
                 Tally {
-                    delivered_bytes: delivered * u64::from(packet_size),
+                    delivered_bytes: delivered * u64::from(packet_size) - u64::from(missing),
                     delivered_segments: delivered,
                     timeouts: counters.timeouts,
                     retransmissions: counters.retransmissions,
                 }
             }
+            Source::Transfers(_) => Tally::default(),
             Source::OpenLoop(source) => Tally {
                 delivered_bytes: source.delivered_bytes,
                 delivered_segments: source.delivered_packets,
                 ..Tally::default()
             },
         }
+    }
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.delivered_bytes += other.delivered_bytes;
+        self.delivered_segments += other.delivered_segments;
+        self.timeouts += other.timeouts;
+        self.retransmissions += other.retransmissions;
     }
 }

@@ -12,6 +12,7 @@ mod acknowledgement_pool;
 mod any_link;
 pub mod batch;
 mod calendar;
+mod completions;
 mod control;
 mod delay_line;
 mod departure_link;
@@ -31,7 +32,9 @@ pub mod scenario;
 pub mod simulation;
 mod timers;
 mod traffic;
+mod transfer_books;
 pub mod transmitter;
+pub mod variate;
 
 pub use probe::Series;
 pub use results::Results;

@@ -30,6 +30,12 @@ pub enum Purpose {
     RoundTrips = 6,
     /// Which packets are lost on the wire of a link.
     WireLoss = 7,
+    /// Times between the transfers of one source.
+    TransferGaps = 16,
+    /// Sizes of the transfers of one source.
+    TransferSizes = 17,
+    /// Where in a tick the clocks of their hosts stand.
+    TransferClocks = 18,
 }
 
 /// A stream of random numbers.

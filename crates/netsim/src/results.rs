@@ -10,6 +10,7 @@ use crate::flow::Tally;
 use crate::histogram::Distribution;
 use crate::link_window::LinkWindow;
 use crate::phases::Span;
+use crate::transfer_books::TransferMetrics;
 
 /// Everything measured in a run.
 #[derive(Clone, Debug, Serialize)]
@@ -243,6 +244,9 @@ pub struct GroupMetrics {
     pub timeouts: u64,
     /// Segments sent again.
     pub retransmissions: u64,
+    /// What transfers did; only where flows have an end of their own.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<TransferMetrics>,
     /// Each of those flows; left out of batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<FlowMetrics>,
@@ -253,6 +257,14 @@ pub struct GroupMetrics {
 pub struct Goodput {
     /// All together.
     pub total: f64,
+    /// What single flows got; not where flows come and go.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub of_flows: Option<GoodputOfFlows>,
+}
+
+/// Goodput over a group's flows in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GoodputOfFlows {
     /// Mean over flows.
     pub mean: f64,
     /// Standard deviation over flows.
@@ -272,16 +284,25 @@ pub struct FlowMetrics {
     pub timeouts: u64,
     /// Segments sent again.
     pub retransmissions: u64,
+    /// How long it took in seconds, if it completed in the span.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion_time_s: Option<f64>,
 }
 
 impl GroupMetrics {
-    /// Metrics over `span` of flows whose tallies at its two ends are given; `header_size` bytes of
-    /// each packet are no goodput.
-    pub fn of(span: Span, tallies: &[(Tally, Tally)], header_size: u32, each: bool) -> Self {
+    /// Metrics over `span` of flows whose tallies at its two ends are given, and their completion
+    /// times in nanoseconds if they completed in it; `header_size` bytes of each packet are no
+    /// goodput.
+    pub fn of(
+        span: Span,
+        tallies: &[(Tally, Tally, Option<u64>)],
+        header_size: u32,
+        each: bool,
+    ) -> Self {
         let seconds = (span.end - span.begin) as f64 / 1e9;
         let flows: Vec<FlowMetrics> = tallies
             .iter()
-            .map(|(begin, end)| {
+            .map(|(begin, end, completion)| {
                 let headers =
                     (end.delivered_segments - begin.delivered_segments) * u64::from(header_size);
                 let bytes = (end.delivered_bytes - begin.delivered_bytes).saturating_sub(headers);
@@ -289,6 +310,7 @@ impl GroupMetrics {
                     goodput_bit_per_s: bytes as f64 * 8.0 / seconds,
                     timeouts: end.timeouts - begin.timeouts,
                     retransmissions: end.retransmissions - begin.retransmissions,
+                    completion_time_s: completion.map(|time| time as f64 * 1e-9),
                 }
             })
             .collect();
@@ -305,16 +327,41 @@ impl GroupMetrics {
             flows: flows.len() as u64,
             goodput_bit_per_s: (!flows.is_empty()).then(|| Goodput {
                 total,
-                mean,
-                sd,
-                min: goodputs().fold(f64::INFINITY, f64::min),
-                max: goodputs().fold(0.0, f64::max),
+                of_flows: Some(GoodputOfFlows {
+                    mean,
+                    sd,
+                    min: goodputs().fold(f64::INFINITY, f64::min),
+                    max: goodputs().fold(0.0, f64::max),
+                }),
             }),
             jain_index: (squares > 0.0).then(|| total * total / (count * squares)),
             goodput_cov: (total > 0.0).then(|| sd / mean),
             timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
+            transfers: None,
             each: if each { flows } else { Vec::new() },
+        }
+    }
+
+    /// Metrics over `span` of flows that come and go, of which none is known by itself.
+    pub fn of_transfers(span: Span, transfers: Option<TransferMetrics>, header_size: u32) -> Self {
+        let seconds = (span.end - span.begin) as f64 / 1e9;
+        let tally = transfers.as_ref().map_or_else(Tally::default, |transfers| transfers.tally);
+        let headers = tally.delivered_segments * u64::from(header_size);
+        let bits = tally.delivered_bytes.saturating_sub(headers) as f64 * 8.0;
+        let flows = transfers.as_ref().map_or(0, |transfers| transfers.flows);
+        Self {
+            start_s: span.begin as f64 / 1e9,
+            end_s: span.end as f64 / 1e9,
+            flows,
+            goodput_bit_per_s: (flows > 0)
+                .then_some(Goodput { total: bits / seconds, of_flows: None }),
+            jain_index: None,
+            goodput_cov: None,
+            timeouts: tally.timeouts,
+            retransmissions: tally.retransmissions,
+            transfers,
+            each: Vec::new(),
         }
     }
 }

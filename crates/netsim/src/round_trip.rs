@@ -60,6 +60,15 @@ pub enum Shape {
 }
 
 impl RoundTrips {
+    /// The shortest round trip that a flow can have, in nanoseconds.
+    pub fn shortest(&self) -> u64 {
+        match self {
+            Self::Same(value) => *value,
+            Self::Dealt(values) => values.iter().copied().min().unwrap_or(0),
+            Self::Drawn(drawn) => drawn.min_ns,
+        }
+    }
+
     /// The round trip of flow `index` of a group, in nanoseconds; flows draw in their order.
     pub fn of_flow(&self, index: u32, stream: &mut Stream) -> u64 {
         match self {

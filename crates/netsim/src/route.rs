@@ -36,6 +36,9 @@ pub struct Route {
     pub backward: Vec<Hop>,
     /// How much later than at the sender things happen at the first queue, in nanoseconds.
     pub first_access: u64,
+    /// How much later than at the receiver its events are processed, in nanoseconds: where an
+    /// acknowledgement's way back is part of the stretch, with its arrival there.
+    pub after_receipt: u64,
 }
 
 /// Collects the delay lines of all routes, each distinct one once.
@@ -99,7 +102,8 @@ impl Route {
         };
         let forward = hops(&out, End::Link, last_end, last_extra, lines);
         let backward = hops(&back, End::ReturnLink, End::Sender, to_sender, lines);
-        Self { forward, acknowledgement_line, backward, first_access }
+        let after_receipt = last_extra - to_receiver;
+        Self { forward, acknowledgement_line, backward, first_access, after_receipt }
     }
 }
 

@@ -1,12 +1,15 @@
 //! A scenario as the core takes it: whole nanoseconds, bytes and bits per second, every default of
 //! the scenario language already filled in. It is built from what users write by the layer above.
 
+mod traffic;
+
 use serde::Deserialize;
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::loss::LossModel;
 use crate::round_trip::RoundTrips;
 use crate::transmitter::{DeliveryTrace, RateSchedule};
+pub use traffic::{LARGEST_TRANSFER, MOST_AT_ONCE, MOST_TRANSFERS, PacketSize, Traffic};
 
 /// Longest duration: about eleven days.
 pub const LONGEST_DURATION: u64 = 1_000_000_000_000_000;
@@ -130,39 +133,6 @@ pub struct SenderChoice {
     pub parameters: Values,
 }
 
-/// What a flow sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Traffic {
-    /// Endless data under the control of the sender.
-    #[default]
-    Bulk,
-    /// Packets of equal size at equal intervals, whatever happens to them.
-    ConstantRate {
-        /// Rate in bits per second.
-        rate_bit_per_s: f64,
-    },
-    /// Packets at the times of a Poisson process, whatever happens to them.
-    Poisson {
-        /// Mean rate in bits per second.
-        rate_bit_per_s: f64,
-        /// Whether sizes are all equal or exponential with the same mean.
-        #[serde(default)]
-        packet_size: PacketSize,
-    },
-}
-
-/// Distribution of packet sizes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PacketSize {
-    /// All of the same size.
-    #[default]
-    Constant,
-    /// Exponential, rounded to whole bytes, at least one.
-    Exponential,
-}
-
 /// Something about a link that changes at a time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -233,6 +203,7 @@ impl Scenario {
         }
         let flows = self.flows.iter().map(|group| u64::from(group.count)).sum();
         within("flows", flows, 1, MOST_FLOWS, "flows in all")?;
+        traffic::check_transfers(&self.flows, self.duration_ns)?;
         for (index, change) in self.changes.iter().enumerate() {
             self.check_change(change).map_err(|error| error.under(&format!("changes.{index}")))?;
         }
@@ -316,35 +287,6 @@ impl Link {
     /// Whether its rate varies by itself.
     fn varies(&self) -> bool {
         self.rate_schedule.is_some() || self.trace.is_some()
-    }
-}
-
-impl FlowGroup {
-    fn check_traffic(&self) -> Result<(), ParameterError> {
-        let rate = match self.traffic {
-            Traffic::Bulk if self.sender.is_none() => {
-                return Err(ParameterError::new("sender", "nothing", "a sender for bulk traffic"));
-            }
-            Traffic::Bulk => return Ok(()),
-            Traffic::ConstantRate { rate_bit_per_s } | Traffic::Poisson { rate_bit_per_s, .. } => {
-                rate_bit_per_s
-            }
-        };
-        if self.sender.is_some() {
-            let accepted = "no sender: open-loop traffic has none";
-            return Err(ParameterError::new("sender", "a sender", accepted));
-        }
-        if !(1e-3..=HIGHEST_RATE as f64).contains(&rate) {
-            let accepted = format!("from 0.001 to {HIGHEST_RATE} bit/s");
-            return Err(ParameterError::new("traffic.rate", rate, accepted));
-        }
-        if let Some(access) = self.access_rate_bit_per_s
-            && rate > access as f64
-        {
-            let accepted = format!("at most the access rate, {access} bit/s");
-            return Err(ParameterError::new("traffic.rate", rate, accepted));
-        }
-        Ok(())
     }
 }
 

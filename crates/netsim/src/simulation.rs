@@ -14,6 +14,7 @@
 mod packets;
 mod schedule;
 mod summary;
+mod transfers;
 mod turns;
 mod watch;
 
@@ -38,9 +39,10 @@ use crate::phases::Phases;
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
 use crate::route::{Lines, Route};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Traffic};
 use crate::timers::Timers;
-use crate::traffic::OpenLoop;
+use crate::traffic::{OpenLoop, Transfers, segments_of};
+use crate::transfer_books::{TransferBooks, TransferCounts};
 
 /// A run was asked to stop before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +67,7 @@ struct Group {
     access: Option<AccessRate>,
     packet_size: u32,
     acknowledgement_size: u32,
+    profile: Option<Profile>,
 }
 
 /// A state of measurement at a boundary between spans.
@@ -72,7 +75,10 @@ struct Group {
 struct Snapshot {
     time: u64,
     queued: Vec<u64>,
+    /// Of the flows that the scenario names.
     tallies: Vec<Tally>,
+    /// Of each group's transfers.
+    transfers: Vec<TransferCounts>,
 }
 
 /// A network in motion.
@@ -90,8 +96,11 @@ pub struct Simulation {
     /// The links that watch departures, in the order of their numbers in the calendar.
     turns: Vec<u32>,
     groups: Vec<Group>,
+    /// The flows that the scenario names, and behind them places for transfers that come and go.
     flows: Vec<Flow>,
     answers: AcknowledgementPool,
+    named_flows: usize,
+    transfers: Vec<TransferBooks>,
     phases: Phases,
     totals: Vec<LinkWindow>,
     phase_windows: Vec<Vec<LinkWindow>>,
@@ -136,6 +145,7 @@ impl Simulation {
                             .map(|rate| AccessRate::new(rate, group.packet_size_bytes)),
                         packet_size: group.packet_size_bytes,
                         acknowledgement_size: group.ack_size_bytes,
+                        profile: profile.clone(),
                     });
                     (groups.len() as u32 - 1, first_access)
                 })
@@ -154,22 +164,25 @@ impl Simulation {
                     let stop = stops.uniform_between(first, last);
                     events.push((stop + first_access, Control::Stop(flow)));
                 }
-                let traffic_stream =
-                    Stream::new(seed, Purpose::Traffic, (number as u64) << 32 | u64::from(index));
-                let source = match (
-                    &profile,
-                    OpenLoop::new(group.traffic, group.packet_size_bytes, traffic_stream),
-                ) {
-                    (_, Some(source)) => Source::OpenLoop(Box::new(source)),
-                    (Some(profile), None) => {
-                        let phase =
-                            phases.uniform_between(0, profile.sender.timer.longest_tick() - 1);
-                        let (sender, receiver) = profile.ends(phase);
-                        Source::Window(Connection { sender, receiver })
+                let index = (number as u64) << 32 | u64::from(index);
+                let source = if let Some(profile) = &profile {
+                    let tick = profile.sender.timer.longest_tick();
+                    match Transfers::new(group, seed, index, tick) {
+                        Some(source) => Source::Transfers(Box::new(source)),
+                        None => Source::Window(Connection::new(
+                            profile,
+                            phases.uniform_between(0, tick - 1),
+                        )),
                     }
-                    (None, None) => unreachable!("bulk traffic was checked to have a sender"),
+                } else {
+                    let source = OpenLoop::new(group, seed, index);
+                    Source::OpenLoop(Box::new(source.expect("other traffic has a sender")))
                 };
-                flows.push(Flow::new(source, shared));
+                let mut flow = Flow::new(source, shared);
+                if let Traffic::Transfer { size_bytes } = group.traffic {
+                    flow.limit_to(segments_of(size_bytes, group));
+                }
+                flows.push(flow);
             }
         }
         let phases = Phases::of(&scenario);
@@ -194,6 +207,8 @@ impl Simulation {
             turns,
             series: vec![Series::default(); links.len()],
             links,
+            transfers: TransferBooks::of(&scenario, phases.phases.len()),
+            named_flows: flows.len(),
             groups,
             flows,
             answers: AcknowledgementPool::default(),

@@ -23,6 +23,11 @@ impl Timers {
         Self { heap: BinaryHeap::new(), armed: vec![NEVER; count] }
     }
 
+    /// Makes room for `count` timers in all.
+    pub fn grow(&mut self, count: usize) {
+        self.armed.resize(count.max(self.armed.len()), NEVER);
+    }
+
     /// When the first entry comes up.
     #[inline]
     pub fn next_time(&self) -> u64 {

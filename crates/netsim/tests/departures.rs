@@ -70,6 +70,31 @@ fn both_kinds_of_link_measure_the_same() {
 }
 
 #[test]
+fn both_kinds_of_link_measure_the_same_on_a_schedule_on_a_trace_and_with_a_lossy_wire() {
+    let run = |watches_departures, seed| {
+        let mut network = network(watches_departures);
+        network["changes"] = json!([]);
+        network["links"][0]["rate_schedule"] = json!({
+            "steps": [[0, 10_000_000], [3 * SECOND, 0], [4 * SECOND, 14_000_000]],
+            "repeat_ns": 7 * SECOND,
+        });
+        // Not at the instants of boundaries: a turn then counts in the window that begins, a
+        // departure known beforehand in the one that ends.
+        let opportunities: Vec<u64> = (1..=1000).map(|number| number * MILLISECOND - 7).collect();
+        network["links"][1]["trace"] = json!({"opportunities_ns": opportunities, "bytes": 1500});
+        network["links"][2]["loss"] = json!({"model": "bernoulli", "probability": 0.01});
+        simulate(&network, seed)
+    };
+    for seed in 0..4 {
+        let (at_arrival, at_departure) = (run(false, seed), run(true, seed));
+        assert!(at_arrival.links["first"].ledger.drops > 0);
+        assert!(at_arrival.links["second"].ledger.drops > 0);
+        assert!(at_arrival.links["back"].ledger.losses > 0);
+        assert_eq!(measured(&at_arrival), measured(&at_departure), "seed {seed}");
+    }
+}
+
+#[test]
 fn a_change_of_rate_moves_the_end_of_the_packet_in_transmission_and_the_turns_after_it() {
     // As `a_change_of_rate_retimes_what_waits` in laws.rs: packets of 8 ms, six have left and the
     // seventh is a quarter sent when the link becomes ten times as fast. The rest of it takes 0.6 ms,

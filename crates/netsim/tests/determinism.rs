@@ -10,10 +10,16 @@ use vermilion_netsim::Simulation;
 use vermilion_netsim::batch::{Batch, Job};
 
 fn network() -> Value {
+    let size = json!({"distribution": "pareto", "mean": 10_000.0, "shape": 1.5});
+    let pause = json!({"distribution": "exponential", "mean": 1e8});
+    let mut web = bulk("web", 5, &["bottleneck"], "newreno", json!({}));
+    web["traffic"] = json!({"kind": "web", "mean_gap_ns": 1e8, "size": size});
+    let mut bursts = bulk("bursts", 5, &["bottleneck"], "reno", json!({}));
+    bursts["traffic"] = json!({"kind": "bursts", "size": size, "off_ns": pause});
     scenario(
         10.0,
         &[link("bottleneck", 10_000_000, "red", json!({}))],
-        &[bulk("flows", 20, &["bottleneck"], "newreno", json!({}))],
+        &[bulk("flows", 20, &["bottleneck"], "newreno", json!({})), web, bursts],
     )
 }
 

@@ -2,23 +2,18 @@
 //! The laws themselves are in `common::assert_laws`, which every simulation of every test passes.
 
 mod common;
+#[path = "common/limits.rs"]
+mod limits;
 #[path = "common/open_loop.rs"]
 mod open_loop;
 
 use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
+use limits::limit;
 use open_loop::open_loop;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_tcp::registry::Profile;
-
-/// A limit of `packets` packets of 1000 bytes, in the unit of the discipline's own table.
-fn limit(name: &str, packets: u32) -> u32 {
-    let algorithm = ALGORITHMS.iter().find(|algorithm| algorithm.name == name);
-    let rows = algorithm.expect("a discipline of the registry").parameters;
-    let in_bytes = rows.iter().any(|row| row.name == "limit" && row.unit == "bytes");
-    if in_bytes { 1000 * packets } else { packets }
-}
 
 #[test]
 fn every_discipline_with_every_sender() {

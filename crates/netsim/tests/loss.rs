@@ -95,7 +95,7 @@ fn rate_under_loss(sender: &str, probability: f64, parameters: &Value) -> f64 {
     let mut network = scenario(400.0, &[lossy(10_000_000_000, bernoulli(probability))], &[flow]);
     network["warm_up_ns"] = json!(20 * SECOND);
     let results = simulate(&network, 1);
-    results.flows["flow"].total.goodput_bit_per_s.unwrap().mean / 8000.0
+    results.flows["flow"].total.goodput_bit_per_s.unwrap().of_flows.unwrap().mean / 8000.0
 }
 
 #[test]

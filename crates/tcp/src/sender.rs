@@ -215,6 +215,12 @@ impl Sender {
         self.allowance = u32::MAX;
     }
 
+    /// There are `segments` data segments to send in all; to be called before the start.
+    pub fn limit_to(&mut self, segments: u32) {
+        // Segment 0 opens the connection.
+        self.available = segments.saturating_add(1);
+    }
+
     /// No new data from now on; what is outstanding is still repaired.
     pub fn stop(&mut self) {
         self.available = self.highest;

@@ -49,6 +49,12 @@ FLOW_ROWS: Sequence[Row] = (
     ("  smallest", "goodput_bit_per_s.min", megabits),
     ("  largest", "goodput_bit_per_s.max", megabits),
     ("Jain's fairness index", "jain_index", _three_decimals),
+    ("transfers begun", "transfers_begun", whole),
+    ("  completed", "completed", whole),
+    ("completion mean (s)", "completion_time_s.mean", _three_decimals),
+    ("  p50", "completion_time_s.p50", _three_decimals),
+    ("  p95", "completion_time_s.p95", _three_decimals),
+    ("  p99", "completion_time_s.p99", _three_decimals),
     ("timeouts", "timeouts", whole),
     ("retransmissions", "retransmissions", whole),
 )

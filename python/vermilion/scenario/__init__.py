@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         Queue,
         Scenario,
         Sender,
-        Traffic,
         Tuning,
         TuningObjective,
     )
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
         format_quantity,
         parse_quantity,
     )
+    from vermilion.scenario.traffic import Traffic
 
 _HOMES = {
     "Algorithm": "algorithms",
@@ -56,7 +56,7 @@ _HOMES = {
     "ScenarioError": "errors",
     "Sender": "model",
     "TIME": "quantities",
-    "Traffic": "model",
+    "Traffic": "traffic",
     "Tuning": "model",
     "TuningObjective": "model",
     "disciplines": "algorithms",

@@ -25,6 +25,7 @@ from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.paths import fields_at
 from vermilion.scenario.quantities import Quantity, QuantityRange
 from vermilion.scenario.structure import check_structure
+from vermilion.scenario.traces import read_traces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,6 +130,7 @@ def _build(document: dict[str, Any], origin: str) -> Scenario:
     try:
         scenario = Scenario.model_validate(document)
         check_structure(scenario)
+        scenario._traces = read_traces(scenario.flows, origin)  # noqa: SLF001 - as below
     except ValidationError as error:
         raise _first_problem(error).at(origin) from None
     except FieldError as error:

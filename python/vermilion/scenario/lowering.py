@@ -85,7 +85,8 @@ def _flow_group(scenario: Scenario, name: str, group: FlowGroup) -> dict[str, An
         "packet_size_bytes": group.packet_size,
         "header_size_bytes": group.header_size,
         "ack_size_bytes": group.ack_size,
-        "traffic": _traffic(group),
+        # The transfers of a trace are in its file, which was read with the scenario.
+        "traffic": group.traffic.core() | scenario._traces.get(name, {}),  # noqa: SLF001
         "start_ns": _range(group.start),
         "stop_ns": None if group.stop is None else _range(group.stop),
     }
@@ -97,15 +98,6 @@ def _round_trip(scenario: Scenario, group: FlowGroup) -> int | list[int] | dict[
     # An open-loop flow need not say one: then it has no access delay.
     crossed = (*group.path, *group.return_path)
     return sum(_nanoseconds(scenario.links[name].delay) for name in crossed)
-
-
-def _traffic(group: FlowGroup) -> dict[str, Any]:
-    traffic: dict[str, Any] = {"kind": group.traffic.kind}
-    if group.traffic.rate is not None:
-        traffic["rate_bit_per_s"] = round(group.traffic.rate)
-    if group.traffic.kind == "poisson":
-        traffic["packet_size"] = group.traffic.packet_size or "constant"
-    return traffic
 
 
 def _change(scenario: Scenario, index: int) -> dict[str, Any]:

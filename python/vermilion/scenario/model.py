@@ -20,10 +20,9 @@ from pydantic import (
 )
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.errors import FieldError, did_you_mean, one_of
+from vermilion.scenario.errors import FieldError
 from vermilion.scenario.quantities import (
     PACKETS,
-    RATE,
     RATIO,
     SIZE,
     TIME,
@@ -32,6 +31,7 @@ from vermilion.scenario.quantities import (
 )
 from vermilion.scenario.round_trips import LONGEST_DELAY_S, RoundTrips
 from vermilion.scenario.table import Table
+from vermilion.scenario.traffic import Rate, Traffic
 from vermilion.scenario.wire import Loss, Steps, check_rates
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 LONGEST_DURATION_S: Final = 1e6
 """Seconds; 10^15 ns leave a factor of 9000 before a 64-bit count of nanoseconds overflows."""
 
-LARGEST_RATE_BIT_PER_S: Final = 1e13
-"""bit/s; beyond 10 Tbit/s a small packet's transmission would round to 0 ns."""
 
 LARGEST_PACKET_BYTES: Final = 65_535
 """The largest IP packet (RFC 791)."""
@@ -61,7 +59,6 @@ SecondsRange = Annotated[
     tuple[float, float],
     QuantityRange(Quantity(TIME, minimum=0.0, maximum=LONGEST_DURATION_S)),
 ]
-Rate = Annotated[float, Quantity(RATE, minimum=1.0, maximum=LARGEST_RATE_BIT_PER_S)]
 PacketSize = Annotated[int, Quantity(SIZE, minimum=1.0, maximum=LARGEST_PACKET_BYTES, integer=True)]
 HeaderSize = Annotated[int, Quantity(SIZE, minimum=0.0, maximum=LARGEST_PACKET_BYTES, integer=True)]
 FlowCount = Annotated[int, Quantity(RATIO, minimum=1.0, maximum=LARGEST_FLOW_COUNT, integer=True)]
@@ -163,53 +160,6 @@ class Sender(Table):
         return algorithms.sender(self.congestion_control)
 
 
-TRAFFIC_KINDS: Final = ("bulk", "constant-rate", "poisson")
-
-
-class Traffic(Table):
-    """``traffic`` of a flow group: what it wants to send.
-
-    "bulk" always has data and needs a sender; "constant-rate" and "poisson" are open-loop
-    (UDP): they send at their own rate whatever the network does, and have no sender.
-    """
-
-    kind: Literal["bulk", "constant-rate", "poisson"] = Field(description=one_of(TRAFFIC_KINDS))
-    rate: Rate | None = Field(default=None, description="bit/s of each flow, open-loop kinds only")
-    packet_size: Literal["constant", "exponential"] | None = Field(
-        default=None, description='of "poisson": "constant" (default) or "exponential"'
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, value: object) -> object:
-        field = "kind"
-        if isinstance(value, str):
-            field, value = "", {"kind": value}
-        if not isinstance(value, dict):
-            raise FieldError("", value, "the name of a kind of traffic or a table with kind")
-        kind = value.get("kind", "bulk")
-        if kind not in TRAFFIC_KINDS:
-            given = kind if isinstance(kind, str) else ""
-            raise FieldError(field, kind, did_you_mean(given, TRAFFIC_KINDS))
-        return value
-
-    @model_validator(mode="after")
-    def _keys_fit_the_kind(self) -> Traffic:
-        if self.kind == "bulk" and self.rate is not None:
-            raise FieldError("rate", self.rate, "no rate: bulk traffic takes what it gets")
-        if self.kind != "bulk" and self.rate is None:
-            accepted = f'a table, like {{ kind = "{self.kind}", rate = "1 Mbit/s" }}'
-            raise FieldError("", self.kind, accepted)
-        if self.kind != "poisson" and self.packet_size is not None:
-            raise FieldError("packet_size", self.packet_size, 'none, except for kind = "poisson"')
-        return self
-
-    @property
-    def is_open_loop(self) -> bool:
-        """Whether it sends whatever the network does."""
-        return self.kind != "bulk"
-
-
 class FlowGroup(Table):
     """``[flows.NAME]``: a number of like flows."""
 
@@ -292,6 +242,7 @@ class Scenario(Table):
 
     _document: dict[str, Any] = PrivateAttr(default_factory=dict)
     _origin: str = PrivateAttr(default="scenario")
+    _traces: dict[str, dict[str, list[int]]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from copy import deepcopy
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.errors import FieldError, did_you_mean
@@ -131,16 +131,22 @@ def _as_written(scenario: Scenario, path: str, value: object) -> object:
     try:
         dimension = find_parameter(scenario, path).dimension
     except FieldError:
-        for rule in fields_at(parts[:-1])[parts[-1]].metadata if _is_field(parts) else ():
-            if isinstance(rule, Quantity | QuantityRange):
-                dimension = rule.dimension
-                break
-        else:
+        rule = _rule(parts)
+        if rule is None:
             return value
+        dimension = rule.dimension
     if isinstance(value, list | tuple):
         return " .. ".join(exact_text(float(end), dimension) for end in value)
     return exact_text(float(value), dimension) if isinstance(value, Real) else value
 
 
-def _is_field(parts: Sequence[str]) -> bool:
-    return parts[-1] in fields_at(parts[:-1])
+def _rule(parts: Sequence[str]) -> Quantity | QuantityRange | None:
+    """What the field at a path accepts, if that is a quantity."""
+    field = fields_at(parts[:-1]).get(parts[-1])
+    if field is None:
+        return None
+    # The rules of an optional field are those of the part that is not None.
+    rules = [*field.metadata]
+    for part in get_args(field.annotation):
+        rules += [*getattr(part, "__metadata__", ()), getattr(part, "quantity", None)]
+    return next((rule for rule in rules if isinstance(rule, Quantity | QuantityRange)), None)

@@ -1,4 +1,4 @@
-"""What every table of a scenario is."""
+"""What all tables of a scenario have in common."""
 
 from __future__ import annotations
 

@@ -46,7 +46,9 @@ class FlowsResult:
     Attributes:
         total: over the whole run after the warm-up: ``goodput_bit_per_s`` (total, mean, sd,
             min, max), ``jain_index``, ``goodput_cov``, ``timeouts``, ``retransmissions`` and,
-            from a single run, ``each`` flow.
+            from a single run, ``each`` flow. Where flows have an end of their own also
+            ``transfers_begun``, ``completed`` and ``completion_time_s`` (count, mean, sd, min,
+            p5, p50, p95, p99, max); where they come and go, only the total of the goodput.
         phases: the same for each phase.
     """
 

@@ -44,32 +44,45 @@ impl Simulation {
     #[inline]
     fn on_data_and_back(&mut self, packet: &Packet) {
         let now = self.now;
-        let Source::Window(connection) = &mut self.flows[packet.flow as usize].source else {
+        let flow = &mut self.flows[packet.flow as usize];
+        let Source::Window(connection) = &mut flow.source else {
             return;
         };
         let Some(answer) = connection.receiver.on_segment(now, &packet.to_segment()) else {
+            flow.in_flight -= 1;
             return;
         };
+        let complete = answer.next_expected >= flow.awaited;
         connection.sender.on_acknowledgement(now, &answer);
-        self.send(packet.flow);
+        if complete {
+            self.on_complete(packet.flow);
+        }
+        self.send_after(packet.flow, 1);
     }
 
     fn on_data(&mut self, packet: &Packet) {
-        let flow = packet.flow;
-        let Source::Window(connection) = &mut self.flows[flow as usize].source else { return };
+        let number = packet.flow;
+        let flow = &mut self.flows[number as usize];
+        let Source::Window(connection) = &mut flow.source else { return };
+        flow.in_flight -= 1;
         let answer = connection
             .receiver
             .on_segment(self.now, &packet.to_segment())
             .map(KeptAcknowledgement::from);
         let deadline = connection.receiver.deadline();
-        self.arm(2 * flow + 1, deadline);
+        if connection.receiver.next_expected() >= flow.awaited {
+            self.on_complete(number);
+        }
+        self.arm(2 * number + 1, deadline);
         if let Some(answer) = answer {
-            self.send_acknowledgement(flow, answer);
+            self.send_acknowledgement(number, answer);
         }
     }
 
     fn send_acknowledgement(&mut self, flow: u32, answer: KeptAcknowledgement) {
-        let group = &self.groups[self.flows[flow as usize].group as usize];
+        let state = &mut self.flows[flow as usize];
+        state.in_flight += 1;
+        let group = &self.groups[state.group as usize];
         let number = self.answers.keep(answer);
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
@@ -79,23 +92,31 @@ impl Simulation {
 
     fn on_acknowledgement(&mut self, packet: &Packet) {
         let answer = self.answers.take(packet.sequence);
-        let Source::Window(connection) = &mut self.flows[packet.flow as usize].source else {
+        let flow = &mut self.flows[packet.flow as usize];
+        let Source::Window(connection) = &mut flow.source else {
             return;
         };
         connection.sender.on_acknowledgement(self.now, &answer.get());
-        self.send(packet.flow);
+        self.send_after(packet.flow, 1);
     }
 
     fn on_sink(&mut self, packet: &Packet) {
-        if let Source::OpenLoop(source) = &mut self.flows[packet.flow as usize].source {
+        let flow = &mut self.flows[packet.flow as usize];
+        if let Source::OpenLoop(source) = &mut flow.source {
+            flow.in_flight -= 1;
             source.delivered_bytes += u64::from(packet.size);
             source.delivered_packets += 1;
         }
     }
 
     /// Lets a sender send all it may, and looks after its timer and its end.
-    #[inline]
     pub(super) fn send(&mut self, number: u32) {
+        self.send_after(number, 0);
+    }
+
+    /// As [`Simulation::send`], after so many of the flow's packets have left the network.
+    #[inline]
+    fn send_after(&mut self, number: u32, gone: u32) {
         let now = self.now;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -108,25 +129,34 @@ impl Simulation {
             samples.push((number, round_trip));
         }
         let link = &mut self.links[hop.link as usize];
+        let mut in_flight = flow.in_flight - gone;
         while let Some(segment) = sender.next_segment(now) {
-            let size =
-                if segment.sequence == 0 { group.acknowledgement_size } else { group.packet_size };
+            let size = if segment.sequence == 0 {
+                group.acknowledgement_size
+            } else if segment.sequence == flow.last_segment {
+                flow.last_size
+            } else {
+                group.packet_size
+            };
             let mut packet = Packet::data(number, size, &segment);
             if let Some(access) = &group.access
                 && !self.access.pass(now, packet, access)
             {
+                in_flight += 1;
                 continue;
             }
             let link = match link {
                 AnyLink::AtArrival(link) => link,
                 AnyLink::AtDeparture(link) => {
                     packet.hop = 1;
+                    in_flight += 1;
                     wait_for_turn(link, now, packet, hop.line, &mut self.lines, &mut self.calendar);
                     continue;
                 }
             };
             if let Some(sent) = link.offer(now, &mut packet, hop.line) {
                 packet.hop = 1;
+                in_flight += 1;
                 let line = &mut self.lines[hop.line as usize];
                 let time = sent + link.delay() + line.extra_delay;
                 if line.push(packet, time) {
@@ -136,13 +166,15 @@ impl Simulation {
         }
         let waits_for_access = group.access.is_some();
         let deadline = sender.deadline();
-        if sender.finished() {
-            flow.ended.get_or_insert(now);
-        }
+        let finished = sender.finished();
+        flow.in_flight = in_flight;
         self.arm(2 * number, deadline);
         self.forget_dropped(hop.link as usize);
         if waits_for_access {
             self.calendar.set(self.access_source(), self.access.next_time());
+        }
+        if finished {
+            self.on_finished(number);
         }
     }
 
@@ -171,12 +203,13 @@ impl Simulation {
         }
     }
 
-    /// A packet has been dropped on its way.
+    /// A packet has been dropped or lost on its way.
     #[inline]
     pub(super) fn forget(&mut self, packet: &Packet) {
         if packet.is_acknowledgement() {
             self.answers.take(packet.sequence);
         }
+        self.on_lost(packet.flow);
     }
 
     /// A packet of an open-loop flow begins its way.
@@ -225,8 +258,15 @@ impl Simulation {
                 let size = source.send();
                 let next = source.next_time();
                 let packet = Packet::data(number, size, &Segment::default());
+                self.flows[number as usize].in_flight += 1;
                 self.send_open_loop(packet);
                 self.arm(timer, next);
+            }
+            Source::Transfers(source) => {
+                let transfer = source.take();
+                let next = source.next_time();
+                self.arm(timer, next);
+                self.begin_transfer(number, &transfer);
             }
             Source::Window(connection) if timer.is_multiple_of(2) => {
                 connection.sender.on_timer(now);

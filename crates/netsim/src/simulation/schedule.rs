@@ -26,12 +26,20 @@ impl Simulation {
             return;
         }
         flow.began = Some(self.now);
+        if flow.awaited < u32::MAX {
+            self.transfers[flow.group as usize].counts.begun += 1;
+        }
         match &mut flow.source {
             Source::Window(connection) => {
                 connection.sender.start();
                 self.send(number);
             }
             Source::OpenLoop(source) => {
+                source.start(self.now);
+                let next = source.next_time();
+                self.arm(2 * number, next);
+            }
+            Source::Transfers(source) => {
                 source.start(self.now);
                 let next = source.next_time();
                 self.arm(2 * number, next);
@@ -50,6 +58,10 @@ impl Simulation {
                 }
             }
             Source::OpenLoop(source) => {
+                source.stop = now;
+                flow.ended.get_or_insert(now);
+            }
+            Source::Transfers(source) => {
                 source.stop = now;
                 flow.ended.get_or_insert(now);
             }
@@ -107,6 +119,9 @@ impl Simulation {
                 into.push(&mut self.phase_windows[phase][index]);
             }
             link.close_window(now, &mut into);
+        }
+        for books in &mut self.transfers {
+            books.close_window(in_total, phase);
         }
     }
 }

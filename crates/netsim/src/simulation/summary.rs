@@ -8,6 +8,7 @@ use crate::phases::Span;
 use crate::results::{
     GroupMetrics, LedgerResults, LinkMetrics, LinkResults, Quantiles, Results, Spans,
 };
+use crate::transfer_books::TransferMetrics;
 
 impl Simulation {
     /// What has been measured up to now. `each`: with every single flow.
@@ -30,8 +31,8 @@ impl Simulation {
         Snapshot {
             time: self.now,
             queued: self.links.iter().map(|link| u64::from(link.queue().0)).collect(),
-            tallies: self
-                .flows
+            transfers: self.transfer_counts(),
+            tallies: self.flows[..self.named_flows]
                 .iter()
                 .map(|flow| flow.tally(self.groups[flow.group as usize].packet_size))
                 .collect(),
@@ -75,10 +76,10 @@ impl Simulation {
         let mut flows = BTreeMap::new();
         for (group, description) in self.scenario.flows.iter().enumerate() {
             let spans = Spans {
-                total: self.group_metrics(group, total, each),
+                total: self.group_metrics(group, None, total, each),
                 phases: phases
                     .iter()
-                    .map(|&(_, span)| self.group_metrics(group, span, each))
+                    .map(|&(phase, span)| self.group_metrics(group, Some(phase), span, each))
                     .collect(),
             };
             flows.insert(description.name.clone(), spans);
@@ -91,19 +92,43 @@ impl Simulation {
         self.snapshots.iter().find(|snapshot| snapshot.time == time)
     }
 
-    fn group_metrics(&self, group: usize, span: Span, each: bool) -> GroupMetrics {
+    /// Metrics of a group over `span`, which is the measured part of `phase` or, without one, of
+    /// the whole run.
+    fn group_metrics(
+        &self,
+        group: usize,
+        phase: Option<usize>,
+        span: Span,
+        each: bool,
+    ) -> GroupMetrics {
+        let ends = || Some((self.at(span.begin)?, self.at(span.end)?));
+        let transfers = || {
+            let (begin, end) = ends()?;
+            let counts = (begin.transfers[group], end.transfers[group]);
+            Some(TransferMetrics::of(counts, self.transfers[group].completions(phase)))
+        };
+        let traffic = &self.scenario.flows[group].traffic;
+        let header_size = self.scenario.flows[group].header_size_bytes;
+        if traffic.is_dynamic() {
+            return GroupMetrics::of_transfers(span, transfers(), header_size);
+        }
         let mut tallies = Vec::new();
-        if let (Some(begin), Some(end)) = (self.at(span.begin), self.at(span.end)) {
-            for (number, flow) in self.flows.iter().enumerate() {
+        if let Some((begin, end)) = ends() {
+            for (number, flow) in self.flows[..self.named_flows].iter().enumerate() {
                 let began = flow.began.is_some_and(|time| time < span.end);
                 let over = flow.ended.is_some_and(|time| time <= span.begin);
                 if self.groups[flow.group as usize].number as usize == group && began && !over {
-                    tallies.push((begin.tallies[number], end.tallies[number]));
+                    let completion = flow
+                        .completed
+                        .filter(|&(time, _)| span.begin < time && time <= span.end)
+                        .map(|(_, took)| took);
+                    tallies.push((begin.tallies[number], end.tallies[number], completion));
                 }
             }
         }
-        let header_size = self.scenario.flows[group].header_size_bytes;
-        GroupMetrics::of(span, &tallies, header_size, each)
+        let mut metrics = GroupMetrics::of(span, &tallies, header_size, each);
+        metrics.transfers = transfers().filter(|_| traffic.is_finite());
+        metrics
     }
 
     fn ledger(&mut self, link: usize) -> LedgerResults {

@@ -1,0 +1,192 @@
+//! Transfers that come and go, and the places in the table of flows that they use by turns.
+//!
+//! A packet names its flow by the place in the table, so a place must not go to a new connection
+//! while anything of the old one can still reach it. What can:
+//!
+//! - *Packets and acknowledgements*, late duplicates of a connection that is long over among them.
+//!   Every flow counts how many of its packets the network holds: one more when a queue takes a
+//!   packet from a sender or a receiver sends an acknowledgement, one less when an end takes it or
+//!   a queue drops it. A place becomes vacant when its sender is finished and that count is zero.
+//!   There is no bound on a time to be guessed, and a way of losing packets that forgot to report
+//!   it would cost memory and not correctness.
+//! - *Timers.* An entry among the timers is only an occasion to ask the flow for its deadline. One
+//!   that the old connection left behind asks the new one, which says when it wants to be called.
+//! - *Starts and stops* that the scenario names are for flows that the scenario names.
+//!
+//! A vacant place is used again for the same group, so whoever watches the round trips of a flow
+//! sees those of one path.
+
+use super::Simulation;
+use crate::flow::{Connection, Flow, Origin, Source};
+use crate::scenario::MOST_AT_ONCE;
+use crate::traffic::{Transfer, segments_of};
+use crate::transfer_books::TransferCounts;
+
+impl Simulation {
+    /// The source `number` begins a transfer.
+    #[cold]
+    pub(super) fn begin_transfer(&mut self, number: u32, transfer: &Transfer) {
+        let group = self.flows[number as usize].group;
+        let profile = self.groups[group as usize].profile.as_ref();
+        let profile = profile.expect("sources of transfers were checked to have a sender");
+        let mut connection = Connection::new(profile, transfer.clock_phase);
+        connection.sender.start();
+        let mut flow = Flow::new(Source::Window(connection), group);
+        let books = self.books_of(group);
+        flow.limit_to(segments_of(transfer.bytes, &self.scenario.flows[books]));
+        flow.began = Some(self.now);
+        flow.origin = Origin::Source(number);
+        let Some(place) = self.place(flow) else {
+            self.transfers[books].counts.refused += 1;
+            self.tell_source(number);
+            return;
+        };
+        self.transfers[books].counts.begun += 1;
+        self.send(place);
+    }
+
+    /// Puts a flow into a vacant place, or into a new one while there may be more.
+    fn place(&mut self, flow: Flow) -> Option<u32> {
+        let books = self.books_of(flow.group);
+        if let Some(place) = self.transfers[books].vacant.pop() {
+            self.flows[place as usize] = flow;
+            return Some(place);
+        }
+        let place = self.flows.len();
+        if place >= self.named_flows + MOST_AT_ONCE {
+            return None;
+        }
+        self.flows.push(flow);
+        self.timers.grow(2 * self.flows.len());
+        self.access.grow(self.flows.len());
+        Some(place as u32)
+    }
+
+    /// The receiver of a flow has all of its data, in order.
+    #[cold]
+    pub(super) fn on_complete(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        flow.awaited = u32::MAX;
+        let Some(began) = flow.began else { return };
+        // Both ends of the time are what hosts would see: see the head of `route.rs`.
+        let route = &self.groups[flow.group as usize].route;
+        let (first, last) = (began - route.first_access, self.now - route.after_receipt);
+        flow.completed = Some((self.now, last - first));
+        let group = flow.group;
+        let books = self.books_of(group);
+        self.transfers[books].window.add(last - first);
+    }
+
+    /// The sender of a flow has nothing left to send or to wait for; may be said more than once.
+    #[cold]
+    pub(super) fn on_finished(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let first_time = flow.ended.is_none();
+        flow.ended.get_or_insert(self.now);
+        let Origin::Source(source) = flow.origin else { return };
+        let group = &self.groups[flow.group as usize];
+        let books = &mut self.transfers[group.number as usize];
+        if flow.in_flight == 0 {
+            flow.origin = Origin::Vacant;
+            books.vacant.push(number);
+        }
+        if first_time {
+            books.counts.over += 1;
+            books.counts.tally += flow.tally(group.packet_size);
+            self.tell_source(source);
+        }
+    }
+
+    /// A packet or an acknowledgement of a flow has been dropped on its way.
+    #[cold]
+    pub(super) fn on_lost(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        flow.in_flight -= 1;
+        if flow.in_flight == 0 && flow.ended.is_some() {
+            self.on_finished(number);
+        }
+    }
+
+    /// Number of the scenario's group whose books flows of engine group `group` are in.
+    fn books_of(&self, group: u32) -> usize {
+        self.groups[group as usize].number as usize
+    }
+
+    fn tell_source(&mut self, number: u32) {
+        let now = self.now;
+        if let Source::Transfers(source) = &mut self.flows[number as usize].source {
+            source.transfer_over(now);
+            let next = source.next_time();
+            self.arm(2 * number, next);
+        }
+    }
+
+    /// The counts of every group, transfers under way included.
+    pub(super) fn transfer_counts(&self) -> Vec<TransferCounts> {
+        let mut counts: Vec<_> = self.transfers.iter().map(|books| books.counts).collect();
+        for flow in &self.flows[self.named_flows..] {
+            if flow.ended.is_none() {
+                let packet_size = self.groups[flow.group as usize].packet_size;
+                counts[self.books_of(flow.group)].tally += flow.tally(packet_size);
+            }
+        }
+        counts
+    }
+
+    /// Places in the table of flows: those of the scenario, and as many as transfers have needed.
+    #[must_use]
+    pub fn flow_places(&self) -> usize {
+        self.flows.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    #[test]
+    fn every_flow_knows_how_many_of_its_packets_the_network_holds() {
+        let network = r#"{"duration_ns": 20000000000, "warm_up_ns": 0, "settle_ns": 0,
+            "links": [
+                {"name": "out", "rate_bit_per_s": 4000000, "delay_ns": 10000000,
+                    "queue": {"discipline": "drop-tail", "parameters": {"limit": 20}}},
+                {"name": "back", "rate_bit_per_s": 120000, "delay_ns": 10000000,
+                    "queue": {"discipline": "red", "parameters": {"limit": 20}}}],
+            "flows": [
+                {"name": "web", "count": 5, "path": ["out"], "return_path": ["back"],
+                    "rtt_ns": 60000000, "start_ns": [0, 0],
+                    "sender": {"congestion_control": "newreno",
+                        "parameters": {"delayed_acknowledgements": true, "minimum_timeout": 0}},
+                    "traffic": {"kind": "web", "mean_gap_ns": 2e8,
+                        "size": {"distribution": "exponential", "mean": 2e4}}},
+                {"name": "bulk", "count": 3, "path": ["out"], "rtt_ns": 60000000,
+                    "start_ns": [0, 1000000000], "stop_ns": [9000000000, 9500000000],
+                    "sender": {"congestion_control": "reno"}},
+                {"name": "on-off", "count": 1, "path": ["out", "back"], "rtt_ns": 60000000,
+                    "start_ns": [0, 0], "traffic": {"kind": "on-off", "rate_bit_per_s": 2e6,
+                        "on_ns": {"distribution": "exponential", "mean": 1e8},
+                        "off_ns": {"distribution": "exponential", "mean": 1e9}}}]}"#;
+        let scenario = serde_json::from_str(network).unwrap();
+        let mut simulation = Simulation::new(scenario, 1).unwrap();
+        let mut held_by_the_dead = 0;
+        for step in 1..=4000 {
+            simulation.advance(step * 5_000_000, &AtomicBool::new(false)).unwrap();
+            let mut held = vec![0; simulation.flows.len()];
+            for packet in simulation.lines.iter().flat_map(crate::delay_line::DelayLine::packets) {
+                held[packet.flow as usize] += 1;
+            }
+            for (flow, held) in simulation.flows.iter().zip(held) {
+                assert_eq!(flow.in_flight, held, "at step {step}");
+                if flow.origin == Origin::Vacant {
+                    assert_eq!(held, 0);
+                } else if flow.ended.is_some() {
+                    held_by_the_dead += held;
+                }
+            }
+        }
+        assert!(held_by_the_dead > 0, "nothing was ever late");
+        assert!(simulation.transfers[0].counts.over > 200);
+    }
+}

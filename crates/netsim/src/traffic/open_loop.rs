@@ -1,0 +1,114 @@
+//! Open-loop traffic: packets that are sent whatever happens to them.
+
+use crate::random::{Purpose, Stream};
+use crate::scenario::{FlowGroup, PacketSize, Traffic};
+use crate::variate::Variate;
+
+/// The sender of an open-loop flow.
+#[derive(Clone, Debug)]
+pub struct OpenLoop {
+    /// Mean time between packets in nanoseconds.
+    mean_gap: f64,
+    mean_size: u32,
+    poisson: bool,
+    exponential_size: bool,
+    on_off: Option<OnOff>,
+    stream: Stream,
+    /// Time of the next packet in nanoseconds, with its fraction.
+    next: f64,
+    /// Until when it sends.
+    pub stop: u64,
+    /// Bytes that reached the end.
+    pub delivered_bytes: u64,
+    /// Packets that reached the end.
+    pub delivered_packets: u64,
+}
+
+/// On times, during which packets are sent at equal intervals, and off times.
+///
+/// A flow begins with an on time and a packet. What is left of an interval when an on time ends is
+/// waited for in the next one, so that the mean rate is exactly rate x on / (on + off) also for on
+/// times of a few packets (ns-3 does the same; ns-2 rounds each on time to whole packets).
+#[derive(Clone, Debug)]
+struct OnOff {
+    on: Variate,
+    off: Variate,
+    /// What is left of the present on time at the moment of the next packet, in nanoseconds.
+    left: f64,
+}
+
+impl OpenLoop {
+    /// A flow that has not begun; `None` for traffic that a window controls. `index` tells the
+    /// flows of a scenario apart.
+    pub fn new(group: &FlowGroup, seed: u64, index: u64) -> Option<Self> {
+        let rate = group.traffic.open_loop_rate()?;
+        let on_off = match &group.traffic {
+            Traffic::OnOff { on_ns, off_ns, .. } => {
+                Some(OnOff { on: on_ns.clone(), off: off_ns.clone(), left: 0.0 })
+            }
+            _ => None,
+        };
+        let exponential =
+            Traffic::Poisson { rate_bit_per_s: rate, packet_size: PacketSize::Exponential };
+        Some(Self {
+            mean_gap: f64::from(group.packet_size_bytes) * 8e9 / rate,
+            mean_size: group.packet_size_bytes,
+            poisson: matches!(group.traffic, Traffic::Poisson { .. }),
+            exponential_size: group.traffic == exponential,
+            on_off,
+            stream: Stream::new(seed, Purpose::Traffic, index),
+            next: f64::INFINITY,
+            stop: u64::MAX,
+            delivered_bytes: 0,
+            delivered_packets: 0,
+        })
+    }
+
+    /// The flow begins at `now`.
+    pub fn start(&mut self, now: u64) {
+        self.next = now as f64;
+        if self.poisson {
+            self.next += self.stream.exponential(self.mean_gap);
+        }
+        if let Some(on_off) = &mut self.on_off {
+            on_off.left = on_off.on.draw(&mut self.stream);
+        }
+    }
+
+    /// When the next packet leaves, in nanoseconds; `u64::MAX` for never.
+    #[inline]
+    pub fn next_time(&self) -> u64 {
+        let next = self.next as u64;
+        if next < self.stop { next } else { u64::MAX }
+    }
+
+    /// Size of the packet that leaves now, in bytes; sets the time of the one after.
+    #[inline]
+    pub fn send(&mut self) -> u32 {
+        let size = if self.exponential_size {
+            self.stream.exponential(f64::from(self.mean_size)).round().clamp(1.0, 4e9) as u32
+        } else {
+            self.mean_size
+        };
+        self.next += match &mut self.on_off {
+            Some(on_off) => on_off.gap(self.mean_gap, &mut self.stream),
+            None if self.poisson => self.stream.exponential(self.mean_gap),
+            None => self.mean_gap,
+        };
+        size
+    }
+}
+
+impl OnOff {
+    /// Time until the next packet, of which `gap` nanoseconds are on.
+    fn gap(&mut self, gap: f64, stream: &mut Stream) -> f64 {
+        let (mut time, mut needed) = (0.0, gap);
+        while needed >= self.left {
+            time += self.left + self.off.draw(stream);
+            needed -= self.left;
+            self.left = self.on.draw(stream);
+        }
+        self.left -= needed;
+        time + needed
+    }
+}

@@ -1,0 +1,141 @@
+//! When transfers begin and how large they are.
+
+use std::sync::Arc;
+
+use crate::calendar::NEVER;
+use crate::random::{Purpose, Stream};
+use crate::scenario::{FlowGroup, LARGEST_TRANSFER, Traffic};
+use crate::variate::Variate;
+
+/// A number of bytes to be sent over a connection of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Goodput, in bytes.
+    pub bytes: u64,
+    /// Where in a tick the sender's clock stands, in nanoseconds.
+    pub clock_phase: u64,
+}
+
+/// What decides when the next transfer begins.
+#[derive(Clone, Debug)]
+pub enum Arrivals {
+    /// A Poisson process: whatever happens to earlier transfers.
+    Poisson {
+        /// Mean time between arrivals in nanoseconds.
+        mean_gap: f64,
+    },
+    /// A pause after the transfer before it has been acknowledged: the network has a say.
+    AfterPause {
+        /// The pause in nanoseconds.
+        pause: Variate,
+    },
+    /// A list of starts (nanoseconds after the source's) and bytes, in the order of the starts.
+    Listed {
+        /// Starts and sizes.
+        rows: Arc<[(u64, u64)]>,
+        /// Rows already begun.
+        position: usize,
+        /// When the source began.
+        begin: u64,
+    },
+}
+
+/// A source of transfers.
+#[derive(Clone, Debug)]
+pub struct Transfers {
+    arrivals: Arrivals,
+    sizes: Variate,
+    gap_stream: Stream,
+    size_stream: Stream,
+    clock_stream: Stream,
+    clock_tick: u64,
+    /// When the next transfer begins in nanoseconds, with its fraction; infinite for never.
+    next: f64,
+    /// Until when transfers begin.
+    pub stop: u64,
+}
+
+impl Transfers {
+    /// A source that has not begun; `None` for traffic that is not made of arriving transfers.
+    /// `index` tells the sources of a scenario apart; clocks tick every `clock_tick` nanoseconds.
+    #[must_use]
+    pub fn new(group: &FlowGroup, seed: u64, index: u64, clock_tick: u64) -> Option<Self> {
+        let (arrivals, sizes) = match &group.traffic {
+            Traffic::Web { mean_gap_ns, size } => {
+                (Arrivals::Poisson { mean_gap: *mean_gap_ns }, size.clone())
+            }
+            Traffic::Bursts { size, off_ns } => {
+                (Arrivals::AfterPause { pause: off_ns.clone() }, size.clone())
+            }
+            Traffic::Trace { starts_ns, sizes_bytes } => {
+                let rows = starts_ns.iter().copied().zip(sizes_bytes.iter().copied()).collect();
+                let arrivals = Arrivals::Listed { rows, position: 0, begin: 0 };
+                (arrivals, Variate::Constant { value: 1.0 })
+            }
+            _ => return None,
+        };
+        let stream = |purpose| Stream::new(seed, purpose, index);
+        Some(Self {
+            arrivals,
+            sizes,
+            gap_stream: stream(Purpose::TransferGaps),
+            size_stream: stream(Purpose::TransferSizes),
+            clock_stream: stream(Purpose::TransferClocks),
+            clock_tick,
+            next: f64::INFINITY,
+            stop: NEVER,
+        })
+    }
+
+    /// The source begins at `now`.
+    pub fn start(&mut self, now: u64) {
+        match &mut self.arrivals {
+            Arrivals::Poisson { mean_gap } => {
+                self.next = now as f64 + self.gap_stream.exponential(*mean_gap);
+            }
+            Arrivals::AfterPause { .. } => self.next = now as f64,
+            Arrivals::Listed { begin, .. } => *begin = now,
+        }
+    }
+
+    /// When the next transfer begins, in nanoseconds; [`NEVER`] for not at all, or not yet known.
+    #[must_use]
+    pub fn next_time(&self) -> u64 {
+        let next = match &self.arrivals {
+            Arrivals::Listed { rows, position, begin } => {
+                rows.get(*position).map_or(NEVER, |&(start, _)| begin.saturating_add(start))
+            }
+            _ => self.next as u64,
+        };
+        if next < self.stop { next } else { NEVER }
+    }
+
+    /// The transfer that begins now; sets the time of the one after.
+    pub fn take(&mut self) -> Transfer {
+        let bytes = match &mut self.arrivals {
+            Arrivals::Listed { rows, position, .. } => {
+                *position += 1;
+                rows[*position - 1].1
+            }
+            arrivals => {
+                self.next = match arrivals {
+                    Arrivals::Poisson { mean_gap } => {
+                        self.next + self.gap_stream.exponential(*mean_gap)
+                    }
+                    _ => f64::INFINITY,
+                };
+                let size = self.sizes.draw(&mut self.size_stream).round();
+                size.clamp(1.0, LARGEST_TRANSFER as f64) as u64
+            }
+        };
+        let clock_phase = self.clock_stream.uniform_between(0, self.clock_tick - 1);
+        Transfer { bytes, clock_phase }
+    }
+
+    /// A transfer of this source has been acknowledged, or could not begin, at `now`.
+    pub fn transfer_over(&mut self, now: u64) {
+        if let Arrivals::AfterPause { pause } = &self.arrivals {
+            self.next = now as f64 + pause.draw(&mut self.gap_stream);
+        }
+    }
+}

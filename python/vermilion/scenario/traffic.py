@@ -1,0 +1,125 @@
+"""What a flow group sends: the kinds of traffic and the keys that each takes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, StrictStr, model_validator
+
+from vermilion.scenario.distributions import Size, SizeDistribution, Time, TimeDistribution
+from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
+from vermilion.scenario.quantities import RATE, Quantity
+from vermilion.scenario.table import Table
+
+LARGEST_RATE_BIT_PER_S: Final = 1e13
+"""bit/s; beyond 10 Tbit/s a small packet's transmission would round to 0 ns."""
+
+Rate = Annotated[float, Quantity(RATE, minimum=1.0, maximum=LARGEST_RATE_BIT_PER_S)]
+
+# The keys that a kind needs, and an example with all of them.
+_OPEN_ON_OFF: Final = (
+    ("rate", "on", "off"),
+    '{ kind = "on-off", rate = "1 Mbit/s", on = "500 ms", off = "500 ms" }',
+)
+_SENDER_ON_OFF: Final = (
+    ("size", "off"),
+    '{ kind = "on-off", size = "100 kB", off = "500 ms" }',
+)
+_FORMS: Final = {
+    "bulk": ((), '{ kind = "bulk" }'),
+    "transfer": (("size",), '{ kind = "transfer", size = "1 MB" }'),
+    "web": (("mean_gap", "size"), '{ kind = "web", mean_gap = "50 ms", size = "30 kB" }'),
+    "on-off": _SENDER_ON_OFF,
+    "trace": (("file",), '{ kind = "trace", file = "flows.csv" }'),
+    "constant-rate": (("rate",), '{ kind = "constant-rate", rate = "1 Mbit/s" }'),
+    "poisson": (("rate",), '{ kind = "poisson", rate = "1 Mbit/s" }'),
+}
+TRAFFIC_KINDS: Final = tuple(_FORMS)
+
+
+class Traffic(Table):
+    """``traffic`` of a flow group: what it wants to send.
+
+    "bulk" always has data. "transfer" has a number of bytes, once. "web", "on-off" with a size
+    and "trace" begin transfers while the network runs. All these need a sender;
+    "constant-rate", "poisson" and "on-off" with a rate are open-loop (UDP): they send at their
+    own rate whatever the network does, and have none.
+    """
+
+    kind: Literal["bulk", "transfer", "web", "on-off", "trace", "constant-rate", "poisson"] = Field(
+        description=one_of(TRAFFIC_KINDS)
+    )
+    rate: Rate | None = Field(default=None, description="bit/s of each flow, open-loop kinds only")
+    packet_size: Literal["constant", "exponential"] | None = Field(
+        default=None, description='of "poisson": "constant" (default) or "exponential"'
+    )
+    size: SizeDistribution | None = Field(default=None, description="bytes of a transfer")
+    mean_gap: Annotated[float, Time] | None = Field(
+        default=None, description='of "web": mean time between the arrivals of one source, s'
+    )
+    on: TimeDistribution | None = Field(default=None, description="length of an on time, s")
+    off: TimeDistribution | None = Field(default=None, description="length of an off time, s")
+    file: StrictStr | None = Field(default=None, description="a CSV file of starts and sizes")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        field = "kind"
+        if isinstance(value, str):
+            field, value = "", {"kind": value}
+        if not isinstance(value, dict):
+            raise FieldError("", value, "the name of a kind of traffic or a table with kind")
+        kind = value.get("kind", "bulk")
+        if kind not in TRAFFIC_KINDS:
+            given = kind if isinstance(kind, str) else ""
+            raise FieldError(field, kind, did_you_mean(given, TRAFFIC_KINDS))
+        return value
+
+    @model_validator(mode="after")
+    def _keys_fit_the_kind(self) -> Traffic:
+        required, example = _FORMS[self.kind]
+        if self.kind == "on-off" and (self.rate is not None or self.on is not None):
+            required, example = _OPEN_ON_OFF
+        given = {key: getattr(self, key) for key in type(self).model_fields if key != "kind"}
+        given = {key: value for key, value in given.items() if value is not None}
+        for key in required:
+            if key not in given:
+                accepted = f"a table, like {example}"
+                raise (
+                    FieldError(key, MISSING, accepted)
+                    if given
+                    else FieldError("", self.kind, accepted)
+                )
+        optional = {"packet_size"} if self.kind == "poisson" else set()
+        for key, value in given.items():
+            if key not in {*required, *optional}:
+                shown = "a distribution" if isinstance(value, Table) else value
+                raise FieldError(key, shown, f"no {key} here: {self.kind} traffic is {example}")
+        if self.kind == "transfer" and self.size is not None and self.size.value is None:
+            raise FieldError("size", self.size.distribution, Size.accepted())
+        return self
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether it sends whatever the network does."""
+        return self.rate is not None
+
+    def core(self) -> dict[str, Any]:
+        """As the core reads it; of a trace, its file is read elsewhere."""
+        if self.kind == "transfer" and self.size is not None:
+            return {"kind": "transfer", "size_bytes": round(self.size.value or 0.0)}
+        kind = "bursts" if self.kind == "on-off" and not self.is_open_loop else self.kind
+        lowered: dict[str, Any] = {"kind": kind}
+        if self.rate is not None:
+            lowered["rate_bit_per_s"] = round(self.rate)
+        if self.kind == "poisson":
+            lowered["packet_size"] = self.packet_size or "constant"
+        if self.mean_gap is not None:
+            lowered["mean_gap_ns"] = self.mean_gap * 1e9
+        if self.size is not None:
+            lowered["size"] = self.size.core(1.0)
+        if self.on is not None:
+            lowered["on_ns"] = self.on.core(1e9)
+        if self.off is not None:
+            lowered["off_ns"] = self.off.core(1e9)
+        return lowered
