@@ -1,7 +1,8 @@
 """Puts the parameter tables of the core into the documentation while it is built.
 
-A page holds the line ``<!-- algorithms: disciplines -->`` or ``<!-- algorithms: senders -->``;
-what stands there in the end is asked of the very core that runs, so it cannot be out of date.
+A page holds the line ``<!-- algorithms: disciplines -->``, ``<!-- algorithms: senders -->`` or
+``<!-- option sets -->``; what stands there in the end is asked of the very core that runs, so it
+cannot be out of date.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Algorithm, Parameter
 
 _PLACE = re.compile(r"^<!-- algorithms: (\w+) -->$", re.MULTILINE)
+_OPTION_SETS = "<!-- option sets -->"
 _LISTS = {"disciplines": disciplines, "senders": senders}
 
 
@@ -30,6 +32,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def _fill_in(_app: Sphinx, _page: str, source: list[str]) -> None:
     source[0] = _PLACE.sub(lambda place: "\n".join(_sections(_LISTS[place[1]]())), source[0])
+    if _OPTION_SETS in source[0]:
+        source[0] = source[0].replace(_OPTION_SETS, "\n".join(_option_sets(senders().values())))
 
 
 def _sections(algorithms: Mapping[str, Algorithm]) -> Iterator[str]:
@@ -46,6 +50,23 @@ def _sections(algorithms: Mapping[str, Algorithm]) -> Iterator[str]:
             yield from ("No parameters.", "")
         for lower, upper in algorithm.ordered:
             yield from (f"`{lower}` must be below `{upper}`.", "")
+
+
+def _option_sets(algorithms: Iterable[Algorithm]) -> Iterator[str]:
+    """What each named set of defaults replaces, over all senders."""
+    rows: dict[str, Parameter] = {}
+    sets: dict[str, dict[str, str]] = {}
+    for algorithm in algorithms:
+        for name, values in algorithm.option_sets.items():
+            chosen = sets.setdefault(name, {})
+            for key, value in values.items():
+                rows.setdefault(key, algorithm.parameters[key])
+                chosen[key] = algorithm.parameters[key].readable(value)
+    yield "| parameter | " + " | ".join(f"`{name}`" for name in sets) + " |"
+    yield "| --- |" + " --- |" * len(sets)
+    for key, row in rows.items():
+        cells = [chosen.get(key, row.readable(row.default)) for chosen in sets.values()]
+        yield f"| `{key}` | " + " | ".join(cells) + " |"
 
 
 def _shared_parameters(algorithms: Iterable[Algorithm]) -> list[Parameter]:

@@ -234,7 +234,7 @@ def test_help_is_quick():
         (["compare", "varying-load", "--seeds", "0"], "--seeds"),
         (["compare", "varying-load", "--threads", "0"], "--threads"),
         (["disciplines", "redd"], 'did you mean "red"'),
-        (["senders", "tahoe"], '"reno"'),
+        (["senders", "vegas"], '"reno"'),
         (["dance"], "dance"),
         (["--dance"], "--dance"),
     ],

@@ -121,6 +121,13 @@ def test_every_discipline_has_its_test_vectors(discipline):
     json.loads(vectors.read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("references", ["reference", "reference/senders"])
+def test_the_vectors_are_what_the_references_give(references):
+    command = [sys.executable, ROOT / "tests" / "vectors" / references, "--check"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+
+
 def test_no_vectors_are_left_of_a_discipline_that_is_gone():
     known = {entry["name"] for entry in json.loads(_core.disciplines())}
     known |= {entry["name"] for entry in json.loads(_core.senders())}

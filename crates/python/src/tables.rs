@@ -1,23 +1,47 @@
 //! The parameter tables as JSON.
 
+use std::collections::BTreeMap;
+
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use vermilion_parameters::{Algorithm, Description};
+use serde::Serialize;
+use vermilion_parameters::{Algorithm, Description, Value};
+use vermilion_tcp::option_sets;
 use vermilion_tcp::registry::Profile;
 
-fn describe<'a>(algorithms: impl Iterator<Item = &'a Algorithm>) -> PyResult<String> {
-    let descriptions: Vec<Description> = algorithms.map(Description::from).collect();
-    serde_json::to_string(&descriptions).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+/// An algorithm and its named sets of defaults.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    description: Description,
+    option_sets: BTreeMap<&'static str, BTreeMap<&'static str, Value>>,
+}
+
+fn json(rows: &[Row]) -> PyResult<String> {
+    serde_json::to_string(rows).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+fn describe(
+    algorithm: &Algorithm,
+    option_sets: BTreeMap<&'static str, BTreeMap<&'static str, Value>>,
+) -> Row {
+    Row { description: Description::from(algorithm), option_sets }
 }
 
 /// Every queue discipline, as JSON.
 #[pyfunction]
 pub fn disciplines() -> PyResult<String> {
-    describe(vermilion_aqm::registry::ALGORITHMS.iter())
+    let algorithms = vermilion_aqm::registry::ALGORITHMS.iter();
+    json(&algorithms.map(|algorithm| describe(algorithm, BTreeMap::new())).collect::<Vec<_>>())
 }
 
 /// Every sender, as JSON.
 #[pyfunction]
 pub fn senders() -> PyResult<String> {
-    describe(Profile::algorithms())
+    let rows = Profile::algorithms().map(|algorithm| {
+        let sets = option_sets::NAMES.iter();
+        let sets = sets.map(|&name| (name, option_sets::in_set(algorithm, name).collect()));
+        describe(algorithm, sets.collect())
+    });
+    json(&rows.collect::<Vec<_>>())
 }

@@ -46,6 +46,7 @@ const LINUX: &[(&str, Preset)] = &[
     ("timer_tick", Number(1e-3)),
     ("timestamps", Switch(true)),
     ("byte_counting", Switch(true)),
+    ("catch_up", Switch(false)),
     ("ecn_capable_retransmissions", Switch(false)),
     ("ecn_fallback", Switch(true)),
     ("linear_handshake_timeouts", Number(4.0)),

@@ -1,5 +1,5 @@
 //! The rate sampler and BBR answer each event as a reference does that follows the draft's wording and
-//! shares no code with them (`tests/vectors/senders/reference/bbr.py`).
+//! shares no code with them (`tests/vectors/reference/senders/bbr.py`).
 
 use std::collections::BTreeMap;
 

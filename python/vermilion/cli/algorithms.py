@@ -76,6 +76,10 @@ def _print_one(algorithm: Algorithm) -> None:
     screen.print(table)
     for lower, upper in algorithm.ordered:
         screen.print(f"{lower} must be below {upper}.", markup=False)
+    for name, values in algorithm.option_sets.items():
+        if values:
+            rows = (f"{key} {algorithm.parameters[key].readable(values[key])}" for key in values)
+            screen.print(f"option_set {name}: {', '.join(rows)}", markup=False, highlight=False)
 
 
 def _accepted(parameter: Parameter) -> str:

@@ -150,6 +150,8 @@ class Algorithm:
         source: citation.
         parameters: its table, by name.
         ordered: pairs of parameters of which the first must be below the second.
+        option_sets: named sets of defaults, which the parameter ``option_set`` chooses from;
+            for each, the defaults that it replaces.
     """
 
     name: str
@@ -158,6 +160,7 @@ class Algorithm:
     source: str
     parameters: Mapping[str, Parameter]
     ordered: tuple[tuple[str, str], ...]
+    option_sets: Mapping[str, Mapping[str, ParameterValue]]
 
     def parse(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
         """The values given, each in its table's unit; what is not given stays away.
@@ -183,8 +186,10 @@ class Algorithm:
 
     def complete(self, values: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
         """Every parameter: the values given, and the defaults of the others."""
+        chosen = self.option_sets.get(str(values.get("option_set")), {})
         return {
-            name: values.get(name, parameter.default) for name, parameter in self.parameters.items()
+            name: values.get(name, chosen.get(name, parameter.default))
+            for name, parameter in self.parameters.items()
         }
 
     def check_order(self, values: Mapping[str, ParameterValue]) -> None:
@@ -265,6 +270,7 @@ def _algorithm(row: Mapping[str, Any]) -> Algorithm:
         source=row["source"],
         parameters={entry["name"]: _parameter(entry) for entry in row["parameters"]},
         ordered=tuple((lower, upper) for lower, upper in row["ordered"]),
+        option_sets=row["option_sets"],
     )
 
 

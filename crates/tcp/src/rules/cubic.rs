@@ -11,6 +11,8 @@
 //!    round trip ahead, has put the window above it. Linux does not take them back either.
 //! 2. The window stops growing at the receiver's cap. Time goes on meanwhile, and while a sender
 //!    has nothing to send (the RFC stops it, section 5.8).
+//!    As an option it grows by whole segments, and the Reno-friendly window never catches up, as in
+//!    Linux.
 //! 3. Spurious losses are not undone (section 4.9): no path of this simulator makes them.
 //! 4. What is multiplied by 0.7 is the window, or what is outstanding, as the parameter
 //!    `loss_window` says; the RFC has the latter and allows the former. The window before the
@@ -29,6 +31,11 @@ pub struct CubicOptions {
     pub decrease: f64,
     /// Whether a flow whose window was reduced below its last plateau makes room for others.
     pub fast_convergence: bool,
+    /// Whether the window Reno would have grows by a whole segment in each round trip once it is back
+    /// where the last reduction found it.
+    pub catches_up: bool,
+    /// Whether the window grows by whole segments, as [`Additive`](super::Additive) does.
+    pub by_segments: bool,
 }
 
 /// A stage of congestion avoidance.
@@ -54,13 +61,15 @@ pub struct Cubic {
     stage: Option<Stage>,
     /// Slow start has just been left: the stage begins on its plateau.
     flat: bool,
+    /// Growth that does not make a whole segment yet.
+    credit: f64,
 }
 
 impl Cubic {
     /// A rule for a connection that begins, with HyStart++ or the standard slow start.
     #[must_use]
     pub fn new(options: CubicOptions, hystart: Option<HyStart>) -> Self {
-        Self { options, hystart, plateau: 0.0, prior: 0.0, stage: None, flat: true }
+        Self { options, hystart, plateau: 0.0, prior: 0.0, stage: None, flat: true, credit: 0.0 }
     }
 
     /// Slow start: what is left of the segments counted when it is over.
@@ -111,8 +120,11 @@ impl Cubic {
         let (here, target) = (cubic(time), cubic(time + ahead));
         let decrease = self.options.decrease;
         // With this slope a window of factor beta is on average that of Reno, factor 1/2.
-        let slope =
-            if stage.reno >= self.prior { 1.0 } else { 3.0 * (1.0 - decrease) / (1.0 + decrease) };
+        let slope = if self.options.catches_up && stage.reno >= self.prior {
+            1.0
+        } else {
+            3.0 * (1.0 - decrease) / (1.0 + decrease)
+        };
         stage.reno += slope * newly / current;
         self.stage = Some(stage);
         let grown = if here < stage.reno {
@@ -121,7 +133,14 @@ impl Cubic {
             let target = target.clamp(current, 1.5 * current);
             (current + (target - current) * counted / current).min(target)
         };
-        window.congestion = grown.min(window.cap);
+        if self.options.by_segments {
+            self.credit += grown - current;
+            let whole = f64::from(self.credit as u32);
+            self.credit -= whole;
+            window.congestion = (current + whole).min(window.cap);
+        } else {
+            window.congestion = grown.min(window.cap);
+        }
     }
 }
 
@@ -148,6 +167,7 @@ impl WindowRule for Cubic {
         };
         self.prior = current;
         self.stage = None;
+        self.credit = 0.0;
         self.flat = sign == Congestion::Timeout;
         if let Some(hystart) = &mut self.hystart {
             hystart.end();
@@ -162,7 +182,13 @@ mod tests {
     use super::*;
     use crate::rule::tests::{acknowledged, window};
 
-    const RFC: CubicOptions = CubicOptions { scaling: 0.4, decrease: 0.7, fast_convergence: true };
+    const RFC: CubicOptions = CubicOptions {
+        scaling: 0.4,
+        decrease: 0.7,
+        fast_convergence: true,
+        catches_up: true,
+        by_segments: false,
+    };
     const SECOND: u64 = 1_000_000_000;
 
     fn reduced_from(plateau: f64) -> (Cubic, Window) {

@@ -8,7 +8,7 @@ use crate::registry::Named;
 use crate::rules::{Cubic, CubicOptions, HyStart};
 use crate::table::{Defaults, PLAIN, RULED_COUNT, join, ruled};
 
-const OWN: [Parameter; 4] = [
+const OWN: [Parameter; 5] = [
     Parameter::number("cubic_scaling", "1", Some(0.4), 0.0, 1e3)
         .above_minimum()
         .described("steepness of the cubic function, segments per cubic second", "RFC 9438: C"),
@@ -17,6 +17,10 @@ const OWN: [Parameter; 4] = [
     Parameter::switch("fast_convergence", true).described(
         "a flow whose window is reduced before it is back where it was makes room for others",
         "RFC 9438, section 4.7",
+    ),
+    Parameter::switch("catch_up", true).described(
+        "the Reno-friendly window grows by a segment per round trip once it is back where it was",
+        "RFC 9438, section 4.3; Linux has false",
     ),
     Parameter::switch("hystart", true).described(
         "the first slow start ends when round trips lengthen; needs timestamps",
@@ -31,7 +35,7 @@ pub static CUBIC: Named = Named {
         title: "CUBIC",
         summary: "The window follows a cubic function of the time since the last loss",
         source: "RFC 9438, with HyStart++ (RFC 9406)",
-        parameters: &join::<RULED_COUNT, 4, { RULED_COUNT + 4 }>(
+        parameters: &join::<RULED_COUNT, 5, { RULED_COUNT + 5 }>(
             ruled(Defaults { timestamps: true, ..PLAIN }),
             OWN,
         ),
@@ -43,6 +47,8 @@ pub static CUBIC: Named = Named {
             scaling: settings.number("cubic_scaling"),
             decrease: settings.number("decrease_factor"),
             fast_convergence: settings.switch("fast_convergence"),
+            catches_up: settings.switch("catch_up"),
+            by_segments: settings.switch("byte_counting"),
         };
         let paced = settings.switch("pacing");
         Cubic::new(options, settings.switch("hystart").then(|| HyStart::new(paced))).into()

@@ -6,12 +6,13 @@ With `--check` nothing is written; the exit code is 1 if a file is not what the 
 import sys
 from pathlib import Path
 
+import bbr_network
 import cubic
 import dctcp
 import prague
 import rem
 
-SENDERS = {"cubic": cubic, "dctcp": dctcp, "prague": prague, "rem": rem}
+SENDERS = {"cubic": cubic, "dctcp": dctcp, "prague": prague, "rem": rem, "bbr": bbr_network}
 FOLDER = Path(__file__).resolve().parent.parent.parent / "senders"
 
 

@@ -80,6 +80,7 @@ class Cubic:
         "cubic_scaling": 0.4,
         "decrease_factor": 0.7,
         "fast_convergence": True,
+        "catch_up": True,
         "hystart": True,
     }
 
@@ -87,6 +88,7 @@ class Cubic:
         self.c = Decimal(str(parameters["cubic_scaling"]))
         self.beta = Decimal(str(parameters["decrease_factor"]))
         self.fast_convergence = parameters["fast_convergence"]
+        self.catch_up = parameters["catch_up"]
         self.hystart = HyStart() if parameters["hystart"] else None
         self.w_max: Decimal | None = None
         self.cwnd_prior: Decimal | None = None
@@ -132,7 +134,7 @@ class Cubic:
         t = Decimal(event.now_ns - self.t_epoch) / GIGA
         rtt = Decimal(event.smoothed_ns or 0) / GIGA
         alpha = 3 * (1 - self.beta) / (1 + self.beta)
-        if not below(self.w_est, self.cwnd_prior):
+        if self.catch_up and not below(self.w_est, self.cwnd_prior):
             alpha = ONE
         self.w_est += alpha * acked / cwnd
         if below(self.c * (t - self.k) ** 3 + self.w_max, self.w_est):
