@@ -1,4 +1,4 @@
-//! Bottleneck packets per CPU second of one core, building included, with the standard metrics on.
+//! Packets sent by links per CPU second of one core, building included, with the standard metrics on.
 //!
 //! Time is the thread's CPU time, so that other work on the machine disturbs less; still compare
 //! by ratios within one run.
@@ -100,19 +100,54 @@ fn varying_load() -> Scenario {
     ))
 }
 
-/// 10 s at 1 Gbit/s, `count` flows, RTT 40 ms, RED.
-fn gigabit(count: u32) -> Scenario {
+/// A link of 1 Gbit/s with RED; thresholds grow with the number of flows, so that each has some room.
+fn gigabit_link(name: &str, flows: u32) -> String {
+    let min_threshold = flows.clamp(500, 20_000);
+    format!(
+        r#"{{"name": "{name}", "rate_bit_per_s": 1000000000, "delay_ns": 1000000,
+            "queue": {{"discipline": "red", "parameters": {{"limit": {},
+                "min_threshold": {min_threshold}, "max_threshold": {}, "max_probability": 0.1,
+                "weight": 0.00002}}}}}}"#,
+        10 * min_threshold,
+        3 * min_threshold,
+    )
+}
+
+/// Flows over `path` that start in the first second, RTT 40 ms.
+fn gigabit_flows(name: &str, count: u32, path: &str, sender: &str) -> String {
+    format!(
+        r#"{{"name": "{name}", "count": {count}, "path": [{path}], "rtt_ns": 40000000,
+            "sender": {{"congestion_control": "{sender}"}}, "start_ns": [0, {SECOND}]}}"#
+    )
+}
+
+fn gigabit_scenario(seconds: u64, links: &[String], flows: &[String]) -> Scenario {
     scenario(&format!(
         r#"{{"duration_ns": {}, "warm_up_ns": {SECOND}, "settle_ns": {SECOND},
-            "links": [{{"name": "bottleneck", "rate_bit_per_s": 1000000000, "delay_ns": 10000000,
-                "queue": {{"discipline": "red", "parameters": {{"limit": 5000,
-                    "min_threshold": 500, "max_threshold": 1500, "max_probability": 0.1,
-                    "weight": 0.00002}}}}}}],
-            "flows": [{{"name": "all", "count": {count}, "path": ["bottleneck"],
-                "rtt_ns": 40000000, "sender": {{"congestion_control": "newreno"}},
-                "start_ns": [0, {SECOND}]}}]}}"#,
-        10 * SECOND
+            "links": [{}], "flows": [{}]}}"#,
+        seconds * SECOND,
+        links.join(", "),
+        flows.join(", "),
     ))
+}
+
+/// `count` flows over one link of 1 Gbit/s for so many seconds.
+fn gigabit(count: u32, sender: &str, seconds: u64) -> Scenario {
+    let flows = gigabit_flows("all", count, r#""bottleneck""#, sender);
+    gigabit_scenario(seconds, &[gigabit_link("bottleneck", count)], &[flows])
+}
+
+/// Ten links in a row: half of 1000 flows cross all of them, the others one each.
+fn parking_lot() -> Scenario {
+    let links: Vec<String> = (0..10).map(|hop| gigabit_link(&format!("hop{hop}"), 100)).collect();
+    let whole: Vec<String> = (0..10).map(|hop| format!(r#""hop{hop}""#)).collect();
+    let mut flows = vec![gigabit_flows("through", 500, &whole.join(", "), "sack")];
+    flows.extend(
+        (0..10).map(|hop| {
+            gigabit_flows(&format!("cross{hop}"), 50, &format!(r#""hop{hop}""#), "sack")
+        }),
+    );
+    gigabit_scenario(5, &links, &flows)
 }
 
 fn run(scenario: &Scenario) -> u64 {
@@ -124,11 +159,19 @@ fn run(scenario: &Scenario) -> u64 {
 fn main() {
     let mut criterion = Criterion::default().with_measurement(CpuTime).configure_from_args();
     let mut group = criterion.benchmark_group("bottleneck");
-    group.sample_size(10).warm_up_time(Duration::from_secs(1));
+    group.sample_size(10).warm_up_time(Duration::from_millis(300));
+    group.measurement_time(Duration::from_secs(2));
     for (name, scenario) in [
-        ("a: 10 Mbit/s, 16 to 64 flows, 80 s", varying_load()),
-        ("b: 1 Gbit/s, 1000 flows, 10 s", gigabit(1000)),
-        ("c: 1 Gbit/s, 100 flows, 10 s", gigabit(100)),
+        ("a: 10 Mbit/s, 16 to 64 NewReno flows, 80 s", varying_load()),
+        ("b: 1 Gbit/s, 1000 NewReno flows", gigabit(1000, "newreno", 10)),
+        ("c: 1 Gbit/s, 100 NewReno flows", gigabit(100, "newreno", 10)),
+        ("d: 1 Gbit/s, 1000 SACK flows", gigabit(1000, "sack", 10)),
+        ("e: 1 Gbit/s, 100 SACK flows", gigabit(100, "sack", 10)),
+        ("f: 10 links in a row, 1000 SACK flows", parking_lot()),
+        ("g: 1 Gbit/s, 10 SACK flows", gigabit(10, "sack", 10)),
+        ("h: 1 Gbit/s, 10000 SACK flows", gigabit(10_000, "sack", 10)),
+        ("i: 1 Gbit/s, 100 CUBIC flows", gigabit(100, "cubic", 10)),
+        ("j: 1 Gbit/s, 100 BBR flows", gigabit(100, "bbr", 5)),
     ] {
         group.throughput(Throughput::Elements(run(&scenario)));
         group.bench_function(name, |bencher| bencher.iter(|| run(black_box(&scenario))));

@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use vermilion_aqm::{AnyDiscipline, Arrival, Link, Verdict};
 use vermilion_parameters::{ParameterError, Values};
 
+use crate::calendar::NEVER;
 use crate::delay_line::DelayLine;
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
-use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
 use crate::transmitter::Transmitter;
@@ -115,17 +115,19 @@ impl LinkState {
         })
     }
 
-    /// Offers a packet at `now`, to leave on delay line `line`. When its transmission ends, or
-    /// `None` if it is dropped or will be lost on the wire. A mark is set on the packet.
+    /// Offers a packet of `size` bytes at `now`, to leave on delay line `line`: when its transmission
+    /// ends, [`NEVER`] if it is dropped or will be lost on the wire, and whether it is marked.
+    ///
+    /// The packet itself is not needed here; handing it over would force it into memory, from
+    /// where reading it back at once is slow.
     #[inline]
-    pub fn offer(&mut self, now: u64, packet: &mut Packet, line: u32) -> Option<u64> {
+    pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool, line: u32) -> (u64, bool) {
         self.catch_up(now);
-        let size = packet.size;
         let free_at = self.transmitter.free_at();
         let arrival = Arrival {
             now,
             size,
-            ecn_capable: packet.ecn_capable(),
+            ecn_capable,
             queue_packets: self.queue_packets,
             queue_bytes: self.queue_bytes,
             empty_since: self.empty_since,
@@ -138,10 +140,8 @@ impl LinkState {
             self.average = self.discipline.average_queue();
         }
         self.window.count(verdict);
-        match verdict {
-            Verdict::Drop(_) => return None,
-            Verdict::Mark => packet.mark(),
-            Verdict::Accept => {}
+        if let Verdict::Drop(_) = verdict {
+            return (NEVER, false);
         }
         let lost = self.wire.loses();
         let line = if lost { LOST } else { line };
@@ -154,7 +154,7 @@ impl LinkState {
             self.queue_packets += 1;
             self.queue_bytes += u64::from(size);
         }
-        if line == LOST { None } else { Some(end) }
+        (if line == LOST { NEVER } else { end }, verdict == Verdict::Mark)
     }
 
     /// Propagation delay in nanoseconds.

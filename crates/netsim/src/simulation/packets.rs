@@ -5,6 +5,7 @@ use vermilion_tcp::{KeptAcknowledgement, Segment};
 use super::turns::wait_for_turn;
 use super::{FIRST_LINE, Simulation};
 use crate::any_link::AnyLink;
+use crate::calendar::NEVER;
 use crate::delay_line::End;
 use crate::flow::Source;
 use crate::packet::Packet;
@@ -138,9 +139,8 @@ impl Simulation {
             } else {
                 group.packet_size
             };
-            let mut packet = Packet::data(number, size, &segment);
             if let Some(access) = &group.access
-                && !self.access.pass(now, packet, access)
+                && !self.access.pass(now, Packet::data(number, size, &segment), access)
             {
                 in_flight += 1;
                 continue;
@@ -148,20 +148,27 @@ impl Simulation {
             let link = match link {
                 AnyLink::AtArrival(link) => link,
                 AnyLink::AtDeparture(link) => {
+                    let mut packet = Packet::data(number, size, &segment);
                     packet.hop = 1;
                     in_flight += 1;
                     wait_for_turn(link, now, packet, hop.line, &mut self.lines, &mut self.calendar);
                     continue;
                 }
             };
-            if let Some(sent) = link.offer(now, &mut packet, hop.line) {
-                packet.hop = 1;
-                in_flight += 1;
-                let line = &mut self.lines[hop.line as usize];
-                let time = sent + link.delay() + line.extra_delay;
-                if line.push(packet, time) {
-                    self.calendar.set(FIRST_LINE + hop.line as usize, time);
-                }
+            let (sent, marked) = link.offer(now, size, segment.ecn_capable, hop.line);
+            if sent == NEVER {
+                continue;
+            }
+            in_flight += 1;
+            let mut packet = Packet::data(number, size, &segment);
+            packet.hop = 1;
+            if marked {
+                packet.mark();
+            }
+            let line = &mut self.lines[hop.line as usize];
+            let time = sent + link.delay() + line.extra_delay;
+            if line.push(packet, time) {
+                self.calendar.set(FIRST_LINE + hop.line as usize, time);
             }
         }
         let waits_for_access = group.access.is_some();
@@ -194,8 +201,12 @@ impl Simulation {
                 return;
             }
         };
-        if let Some(sent) = link.offer(self.now, &mut packet, hop.line) {
+        let (sent, marked) = link.offer(self.now, packet.size, packet.ecn_capable(), hop.line);
+        if sent != NEVER {
             packet.hop += 1;
+            if marked {
+                packet.mark();
+            }
             let time = sent + link.delay() + self.lines[hop.line as usize].extra_delay;
             self.push(hop.line, packet, time);
         } else {

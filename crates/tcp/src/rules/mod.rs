@@ -19,19 +19,20 @@ pub use rem::{Rem, RemOptions};
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;
 
-/// Makes the enum of all rules from one line each. Dispatch is a jump, not a pointer.
+/// Makes the enum of all rules from one line each. Dispatch is a jump, not a pointer. What a rule
+/// keeps is boxed, so that a flow whose rule keeps little is small: many flows are.
 macro_rules! rules {
-    ($($(#[$meta:meta])* $rule:ident),* $(,)?) => {
+    ($($(#[$meta:meta])* $rule:ident($kept:ty)),* $(,)?) => {
         /// One of the window rules.
         #[derive(Clone, Debug)]
         pub enum AnyRule {
-            $($(#[$meta])* $rule($rule)),*
+            $($(#[$meta])* $rule($kept)),*
         }
 
         $(
             impl From<$rule> for AnyRule {
                 fn from(rule: $rule) -> Self {
-                    Self::$rule(rule)
+                    Self::$rule(rule.into())
                 }
             }
         )*
@@ -63,15 +64,15 @@ macro_rules! rules {
 
 rules! {
     /// Additive increase, multiplicative decrease.
-    Additive,
+    Additive(Additive),
     /// A cubic function of time.
-    Cubic,
+    Cubic(Box<Cubic>),
     /// In proportion to the fraction of marks.
-    Dctcp,
+    Dctcp(Box<Dctcp>),
     /// The same, for the Internet.
-    Prague,
+    Prague(Box<Prague>),
     /// A rate for the path's price.
-    Rem,
+    Rem(Box<Rem>),
     /// BBR version 3.
-    Bbr,
+    Bbr(Bbr),
 }
