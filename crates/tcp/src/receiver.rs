@@ -164,7 +164,10 @@ impl Receiver {
     /// before, as they are by now.
     fn report(&mut self, latest: u32) {
         self.has_gap = !self.beyond_gap.is_empty();
-        if !self.selective || !self.has_gap {
+        if !self.selective {
+            return;
+        }
+        if !self.has_gap {
             self.reported = SackBlocks::default();
             return;
         }
@@ -196,11 +199,16 @@ impl Receiver {
             }
             return;
         }
-        if let Some(last) = self.beyond_gap.back_mut()
-            && last.1 == sequence
-        {
-            last.1 += 1;
-            return;
+        match self.beyond_gap.back_mut() {
+            Some(last) if last.1 == sequence => {
+                last.1 += 1;
+                return;
+            }
+            Some(last) if last.1 > sequence => {}
+            _ => {
+                self.beyond_gap.push_back((sequence, sequence + 1));
+                return;
+            }
         }
         // The first block that ends at or behind the segment.
         let index = self.beyond_gap.partition_point(|block| block.1 < sequence);

@@ -143,9 +143,11 @@ pub struct Sender {
     partial_seen: bool,
     announce_reduction: bool,
     open: bool,
-    /// Nothing is missing, and nobody wants to know when segments were sent: a sender that reads
-    /// selective acknowledgements need not look at its scoreboard.
-    pristine: bool,
+    /// There is no scoreboard to look at: the recovery has none, or nothing is missing and nobody
+    /// wants to know when segments were sent.
+    in_order: bool,
+    /// Whether there are timers besides the retransmission timer.
+    other_timers: bool,
     /// A second mark at a window of one segment backs the timer off.
     marked_at_one: bool,
     /// Marked segments that the receiver has counted.
@@ -193,7 +195,8 @@ impl Sender {
             partial_seen: false,
             announce_reduction: false,
             open: !handshake,
-            pristine: false,
+            in_order: !options.recovery.is_selective(),
+            other_timers: options.switches.pacing || options.recovery == Recovery::Rack,
             marked_at_one: false,
             marked: 0,
             timed: None,
@@ -236,11 +239,14 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> u64 {
-        let retransmission = match &self.selective {
-            Some(selective) if !self.pristine => self.deadline.min(selective.deadline()),
-            _ => self.deadline,
-        };
-        if self.release > 0 { retransmission.min(self.release) } else { retransmission }
+        if self.other_timers { self.earliest_deadline() } else { self.deadline }
+    }
+
+    #[inline(never)]
+    fn earliest_deadline(&self) -> u64 {
+        let selective = self.selective.as_ref().map_or(u64::MAX, |it| it.deadline());
+        let release = if self.release > 0 { self.release } else { u64::MAX };
+        self.deadline.min(selective).min(release)
     }
 
     /// Timeouts and retransmissions so far.
@@ -278,7 +284,7 @@ impl Sender {
         }
         let sequence = if let Some(sequence) = self.repair.take() {
             Some(sequence)
-        } else if self.pristine || self.selective.is_none() {
+        } else if self.in_order {
             self.choose_in_order()
         } else if self.recovery == Recovery::Sack1 {
             self.choose_by_pipe()
@@ -293,7 +299,7 @@ impl Sender {
     pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         self.last_round_trip = None;
         let marked = self.take_marks(answer);
-        if self.selective.is_none() || (self.pristine && answer.blocks.is_empty()) {
+        if self.in_order && answer.blocks.is_empty() {
             self.acknowledge_in_order(now, answer, marked);
         } else if self.recovery == Recovery::Sack1 {
             self.acknowledge_by_pipe(now, answer, marked);
@@ -336,7 +342,7 @@ impl Sender {
         self.repair = None;
         self.release = 0;
         self.allowance = u32::MAX;
-        self.pristine = false;
+        self.in_order = self.selective.is_none();
         let go_back = !matches!(self.recovery, Recovery::Sack | Recovery::Rack);
         if go_back {
             self.next = self.unacknowledged;
@@ -429,7 +435,7 @@ impl Sender {
         if self.deadline == u64::MAX {
             self.deadline = self.round_trip.expiry(now);
         }
-        if !self.pristine
+        if !self.in_order
             && let Some(selective) = &mut self.selective
         {
             selective.note_sent(now, sequence, self.next - self.unacknowledged);

@@ -131,6 +131,7 @@ impl Simulation {
         }
         let link = &mut self.links[hop.link as usize];
         let mut in_flight = flow.in_flight - gone;
+        let mut took_turns = false;
         while let Some(segment) = sender.next_segment(now) {
             let size = if segment.sequence == 0 {
                 group.acknowledgement_size
@@ -151,6 +152,7 @@ impl Simulation {
                     let mut packet = Packet::data(number, size, &segment);
                     packet.hop = 1;
                     in_flight += 1;
+                    took_turns = true;
                     wait_for_turn(link, now, packet, hop.line, &mut self.lines, &mut self.calendar);
                     continue;
                 }
@@ -176,7 +178,9 @@ impl Simulation {
         let finished = sender.finished();
         flow.in_flight = in_flight;
         self.arm(2 * number, deadline);
-        self.forget_dropped(hop.link as usize);
+        if took_turns {
+            self.forget_dropped(hop.link as usize);
+        }
         if waits_for_access {
             self.calendar.set(self.access_source(), self.access.next_time());
         }

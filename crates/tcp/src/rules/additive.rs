@@ -28,6 +28,18 @@ impl Additive {
         Self { by_segments: settings.switch("byte_counting"), credit: 0.0 }
     }
 
+    /// The window grows for `counted` segments, or for one acknowledgement.
+    #[inline]
+    pub fn grow_by(&mut self, counted: f64, window: &mut Window) {
+        if self.by_segments {
+            self.grow_by_segments(counted, window);
+        } else if window.in_slow_start() {
+            window.congestion += 1.0;
+        } else {
+            window.congestion += 1.0 / window.congestion;
+        }
+    }
+
     fn grow_by_segments(&mut self, counted: f64, window: &mut Window) {
         self.credit += window.slow_start(counted);
         if self.credit >= window.congestion && !window.in_slow_start() {
@@ -40,13 +52,7 @@ impl Additive {
 impl WindowRule for Additive {
     #[inline]
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
-        if self.by_segments {
-            self.grow_by_segments(event.counted, window);
-        } else if window.in_slow_start() {
-            window.congestion += 1.0;
-        } else {
-            window.congestion += 1.0 / window.congestion;
-        }
+        self.grow_by(event.counted, window);
     }
 
     fn reduced(&mut self, _now: u64, _sign: Congestion, base: f64, _window: &Window) -> f64 {

@@ -263,7 +263,7 @@ impl Sender {
         let outstanding = self.next - first;
         let idle = self.next >= self.available;
         let Some(selective) = &mut self.selective else { return };
-        if self.pristine {
+        if self.in_order {
             selective.board.acknowledge(first);
         }
         if idle {
@@ -302,11 +302,11 @@ impl Sender {
         }
         self.set_window(now, delivered, newly, marked, lost);
         self.plan_probe(now);
-        self.pristine = self.is_pristine();
+        self.in_order = self.nothing_is_missing();
         self.allowance = u32::MAX;
     }
 
-    fn is_pristine(&self) -> bool {
+    fn nothing_is_missing(&self) -> bool {
         !self.in_recovery
             && self.selective.as_ref().is_some_and(|selective| {
                 selective.board.is_clean()
