@@ -17,27 +17,27 @@ use crate::scenario;
 /// still are instants.
 pub const FAR: u64 = 1 << 62;
 
-/// What sends a link's packets, one after the other.
+/// What sends a link's packets, one after the other. Nearly all links have one rate: that it is
+/// another kind is asked once for each packet, and when it will be free not at all.
 #[derive(Clone, Debug)]
-pub enum Transmitter {
-    /// At one rate.
-    Constant(ConstantRate),
-    /// At rates that follow a schedule.
-    Scheduled(Box<Varying<ScheduledRate>>),
-    /// At the opportunities of a recorded trace.
-    Traced(Box<Varying<TracedLink>>),
+pub struct Transmitter {
+    /// The rate, which is what disciplines are told, and when everything will have been sent.
+    constant: ConstantRate,
+    varying: Option<Box<Varying>>,
 }
 
-/// A transmitter whose rate varies, and the one rate that disciplines are told.
+/// A transmitter whose rate varies.
 #[derive(Clone, Debug)]
-pub struct Varying<T> {
-    nominal_rate: u64,
-    sender: T,
+enum Varying {
+    /// At rates that follow a schedule.
+    Scheduled(ScheduledRate),
+    /// At the opportunities of a recorded trace.
+    Traced(TracedLink),
 }
 
 /// Transmission at one rate; times are exact in the long run.
 #[derive(Clone, Debug)]
-pub struct ConstantRate {
+struct ConstantRate {
     rate: u64,
     size: u32,
     whole: u64,
@@ -47,134 +47,99 @@ pub struct ConstantRate {
 }
 
 impl Transmitter {
-    /// An idle transmitter of `rate` bits per second.
-    pub fn new(rate: u64) -> Self {
-        Self::Constant(ConstantRate::new(rate))
-    }
-
     /// The idle transmitter of a link whose description has been checked.
     pub fn of(link: &scenario::Link) -> Self {
-        let nominal_rate = link.rate_bit_per_s;
-        match (&link.rate_schedule, &link.trace) {
-            (Some(schedule), _) => {
-                let sender = ScheduledRate::new(schedule);
-                Self::Scheduled(Box::new(Varying { nominal_rate, sender }))
-            }
-            (None, Some(trace)) => {
-                let sender = TracedLink::new(trace);
-                Self::Traced(Box::new(Varying { nominal_rate, sender }))
-            }
-            (None, None) => Self::new(nominal_rate),
-        }
+        let varying = match (&link.rate_schedule, &link.trace) {
+            (Some(schedule), _) => Some(Varying::Scheduled(ScheduledRate::new(schedule))),
+            (None, Some(trace)) => Some(Varying::Traced(TracedLink::new(trace))),
+            (None, None) => None,
+        };
+        let constant = ConstantRate::new(link.rate_bit_per_s);
+        Self { constant, varying: varying.map(Box::new) }
     }
 
     /// When a packet that arrived at `arrival` may begin, once all before it have been given to
     /// [`Transmitter::transmit`].
     #[inline]
     pub fn begin(&mut self, arrival: u64) -> u64 {
-        match self {
-            Self::Constant(constant) => constant.free_at.max(arrival),
-            varying => varying.begin_varying(arrival),
+        if let Some(varying) = &mut self.varying
+            && let Varying::Traced(link) = &mut **varying
+        {
+            return link.begin(arrival);
         }
+        self.constant.free_at.max(arrival)
     }
 
     /// Sends `size` bytes from `begin` on, which [`Transmitter::begin`] told: when they are sent.
     #[inline]
     pub fn transmit(&mut self, begin: u64, size: u32) -> u64 {
-        match self {
-            Self::Constant(constant) => constant.transmit(begin, size),
-            varying => varying.transmit_varying(begin, size),
+        match &mut self.varying {
+            None => self.constant.transmit(begin, size),
+            Some(varying) => {
+                self.constant.free_at = varying.transmit(begin, size);
+                self.constant.free_at
+            }
         }
     }
 
     /// When the last packet given to it will have been sent.
     #[inline]
     pub fn free_at(&self) -> u64 {
-        match self {
-            Self::Constant(constant) => constant.free_at,
-            varying => varying.varying_free_at(),
-        }
-    }
-
-    // Out of the way of links of one rate, which are nearly all.
-
-    #[inline(never)]
-    fn begin_varying(&mut self, arrival: u64) -> u64 {
-        match self {
-            Self::Constant(constant) => constant.free_at.max(arrival),
-            Self::Scheduled(varying) => varying.sender.free_at.max(arrival),
-            Self::Traced(varying) => varying.sender.begin(arrival),
-        }
-    }
-
-    #[inline(never)]
-    fn transmit_varying(&mut self, begin: u64, size: u32) -> u64 {
-        match self {
-            Self::Constant(constant) => constant.transmit(begin, size),
-            Self::Scheduled(varying) => varying.sender.transmit(begin, size),
-            Self::Traced(varying) => varying.sender.transmit(size),
-        }
-    }
-
-    #[inline(never)]
-    fn varying_free_at(&self) -> u64 {
-        match self {
-            Self::Constant(constant) => constant.free_at,
-            Self::Scheduled(varying) => varying.sender.free_at,
-            Self::Traced(varying) => varying.sender.free_at,
-        }
+        self.constant.free_at
     }
 
     /// Bits per second, as disciplines are told it.
     pub fn rate(&self) -> u64 {
-        match self {
-            Self::Constant(constant) => constant.rate,
-            Self::Scheduled(varying) => varying.nominal_rate,
-            Self::Traced(varying) => varying.nominal_rate,
-        }
+        self.constant.rate
     }
 
     /// Bits that remain to be sent at `now` of a packet whose transmission has begun and ends at
     /// `end`; `given_after` bytes have been given to the transmitter after it.
     pub fn bits_ahead(&self, now: u64, end: u64, given_after: u64) -> f64 {
-        match self {
-            Self::Constant(constant) => {
-                end.saturating_sub(now) as f64 * (constant.rate as f64 / 1e9)
-            }
-            Self::Scheduled(varying) if end > now => {
+        match self.varying.as_deref() {
+            None => end.saturating_sub(now) as f64 * (self.constant.rate as f64 / 1e9),
+            Some(_) if end <= now => 0.0,
+            Some(Varying::Scheduled(sender)) => {
                 let given_after = u128::from(given_after) * 8_000_000_000;
-                let sent = varying.sender.done().saturating_sub(given_after);
-                sent.saturating_sub(varying.sender.work_until(now)) as f64 / 1e9
+                let sent = sender.done().saturating_sub(given_after);
+                sent.saturating_sub(sender.work_until(now)) as f64 / 1e9
             }
-            Self::Traced(varying) if end > now => {
-                let sent = varying.sender.position().saturating_sub(given_after);
-                sent.saturating_sub(varying.sender.bytes_until(now)) as f64 * 8.0
+            Some(Varying::Traced(sender)) => {
+                let sent = sender.position().saturating_sub(given_after);
+                sent.saturating_sub(sender.bytes_until(now)) as f64 * 8.0
             }
-            Self::Scheduled(_) | Self::Traced(_) => 0.0,
         }
     }
 
     /// Bits that could be sent from `begin` to `end`.
     pub fn capacity(&self, begin: u64, end: u64) -> f64 {
-        match self {
-            Self::Constant(constant) => (end - begin) as f64 * (constant.rate as f64 / 1e9),
-            Self::Scheduled(varying) => {
-                let work = |time| varying.sender.work_until(time);
-                (work(end) - work(begin)) as f64 / 1e9
+        match self.varying.as_deref() {
+            None => (end - begin) as f64 * (self.constant.rate as f64 / 1e9),
+            Some(Varying::Scheduled(sender)) => {
+                (sender.work_until(end) - sender.work_until(begin)) as f64 / 1e9
             }
-            Self::Traced(varying) => {
-                let bytes = |time| varying.sender.bytes_until(time);
-                (bytes(end) - bytes(begin)) as f64 * 8.0
+            Some(Varying::Traced(sender)) => {
+                (sender.bytes_until(end) - sender.bytes_until(begin)) as f64 * 8.0
             }
         }
     }
 
-    /// A transmitter of another, constant rate that takes this one's place while a packet is being sent
-    /// which will now have been sent at `free_at`.
+    /// Another, constant rate takes this one's place while a packet is being sent which will now
+    /// have been sent at `free_at`.
     pub fn replace(&mut self, rate: u64, free_at: u64) {
-        let mut constant = ConstantRate::new(rate);
-        constant.free_at = free_at;
-        *self = Self::Constant(constant);
+        self.constant = ConstantRate::new(rate);
+        self.constant.free_at = free_at;
+        self.varying = None;
+    }
+}
+
+impl Varying {
+    #[inline(never)]
+    fn transmit(&mut self, begin: u64, size: u32) -> u64 {
+        match self {
+            Self::Scheduled(sender) => sender.transmit(begin, size),
+            Self::Traced(sender) => sender.transmit(size),
+        }
     }
 }
 
