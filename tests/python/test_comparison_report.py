@@ -96,7 +96,7 @@ def test_a_discipline_may_have_parameters_of_its_own():
 @pytest.mark.parametrize(
     ("discipline", "words"),
     [
-        ("rde", 'did you mean "red"'),
+        ("redd", 'did you mean "red"'),
         ("red:wieght=0.1", 'did you mean "weight"'),
         ("red:weight=5", r"links\.bottleneck\.queue\.weight: 5 is not accepted"),
         ("red:weight", "path=value"),
