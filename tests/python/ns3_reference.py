@@ -1,0 +1,161 @@
+"""ns-3.37's scenarios and outcomes (``tests/reference/ns3.json``), in our language.
+
+ns-3's means are over five seeds. Its queue discipline stands before a device queue that holds one
+packet besides the one in transmission, and neither sees nor counts it: here RED's thresholds and
+limit are one packet higher, and one packet is taken from the mean queue. Packets are two bytes
+longer on ns-3's wire, so that its full link reads 0.998.
+
+With 64 flows ns-2 and ns-3 disagree for a cause that nobody has found: how far they are apart
+widens the tolerance there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ns2_reference import CASES as NS2_CASES
+from ns2_reference import return_transmission_ms, truth
+from reference_comparison import (
+    Comparison,
+    Deviation,
+    Known,
+    Sample,
+    Where,
+    compare_with,
+    reference,
+)
+
+LINK = "bottleneck"
+DEVICE_QUEUE = 1
+
+NEWRENO, GENTLE, LINUX_RENO = (
+    f"S1 {label}"
+    for label in (
+        "TcpNewReno SACK gentle=0 wait=1",
+        "TcpNewReno SACK gentle=1 wait=1",
+        "TcpLinuxReno SACK gentle=0 wait=1",
+    )
+)
+CASES = {f"{case['scenario']} {case['label']}": case for case in reference("ns3")["cases"]}
+
+FEW, MANY = (5, 20), (25, 80)
+
+HALF_THE_PIPE = (
+    "ns-3 halves what RFC 6675 calls the pipe, after taking from it what has been reported and "
+    "what is lost: of a window of five segments with one lost, a half of one segment instead "
+    "of two and a half. Ours halve the window (or, as RFC 5681 says, what is outstanding). "
+    "With ns-3's reading built in for a trial, these numbers came within 2.2 %"
+)
+
+CREDIT_KEPT = (
+    "ns-3's TcpLinuxReno does not forget, when it halves, the acknowledgements already counted "
+    "towards the next segment, and lets the acknowledgement that ends a recovery count for all "
+    "the segments that it covers: with windows of four segments every recovery ends about a "
+    "segment higher than Linux's and ours"
+)
+
+NOT_FOUND = (
+    "the phase in which ns-2 and ns-3 disagree as well; here ours is further from ns-3 than "
+    "they are from each other. Not explained; ours without proportional rate reduction came "
+    "within the tolerance"
+)
+
+DEVIATIONS: list[Deviation] = [
+    *(
+        Deviation(Where(case, LINK, FEW, metric), low, high, HALF_THE_PIPE)
+        for case in (NEWRENO, GENTLE)
+        for metric, low, high in (("mean queue", 1.05, 1.08), ("drop rate", 1.08, 1.16))
+    ),
+    Deviation(Where(GENTLE, LINK, MANY, "drop rate"), 1.06, 1.14, NOT_FOUND),
+    Deviation(Where(LINUX_RENO, LINK, FEW, "mean queue"), 0.82, 0.89, CREDIT_KEPT),
+    Deviation(Where(LINUX_RENO, LINK, FEW, "drop rate"), 0.70, 0.82, CREDIT_KEPT),
+    Deviation(Where(LINUX_RENO, LINK, MANY, "mean queue"), 1.05, 1.12, NOT_FOUND),
+]
+
+
+def sender_table(parameters: dict[str, Any]) -> str:
+    """The sender of a case: RFC 6675 with proportional rate reduction, a clock of 1 ms."""
+    by_segments = truth(value=parameters["tcp"] == "TcpLinuxReno")
+    return (
+        '{ congestion_control = "sack", window_cap = "10000 packets", timestamps = true, '
+        'clock_tick = "1 ms", proportional_rate_reduction = true, '
+        f"byte_counting = {by_segments} }}"
+    )
+
+
+def scenario_text(case: dict[str, Any]) -> str:
+    """The scenario of a case, in our language."""
+    parameters = case["params"]
+    text = f"""
+        title = "ns-3"
+        duration = "{parameters["dur"]} s"
+        warm_up = "{case["phases"][0]["t0"]} s"
+        [links.{LINK}]
+        rate = "{parameters["bw"]} bit/s"
+        delay = "{parameters["dbot"]} ms"
+        [links.{LINK}.queue]
+        discipline = "ns2-red"
+        limit = "{parameters["buf"] + DEVICE_QUEUE} packets"
+        min_threshold = "{parameters["minth"] + DEVICE_QUEUE} packets"
+        max_threshold = "{parameters["maxth"] + DEVICE_QUEUE} packets"
+        max_probability = {1 / parameters["lint"]}
+        weight = {parameters["wq"]}
+        gentle = {truth(value=parameters["gentle"])}
+        wait = true
+        mean_packet_size = "1000 bytes"
+    """
+    for number, group in enumerate(parameters["flows"].split(",")):
+        count, start, jitter, rtt = (float(field) for field in group.split(":"))
+        text += f"""
+            [flows.group{number}]
+            count = {int(count)}
+            path = ["{LINK}"]
+            rtt = "{rtt + return_transmission_ms(parameters):.6f} ms"
+            access_rate = "100 Mbit/s"
+            sender = {sender_table(parameters)}
+            packet_size = "1000 bytes"
+            start = "{start} s .. {start + jitter} s"
+        """
+    return text
+
+
+def spread(case: dict[str, Any], span: tuple[float, float], key: str) -> float:
+    """How far ns-3 is from ns-2's Sack1 over the same queue; 0 where they do agree."""
+    if span != MANY:
+        return 0.0
+    rival = NS2_CASES[f"S1 Sack1 gentle={case['params']['gentle']} wait=1"]
+    means: list[float] = [
+        next(phase[key][0] for phase in each["phases"] if (phase["t0"], phase["t1"]) == span)
+        for each in (case, rival)
+    ]
+    return abs(means[0] - means[1])
+
+
+def known(name: str) -> list[Known]:
+    """What ns-3 found in a case."""
+    case = CASES[name]
+    runs = len(case["seeds"])
+    found = []
+    for phase in case["phases"]:
+        span = (phase["t0"], phase["t1"])
+
+        def add(metric: str, key: str, measure: Any, phase: Any = phase, span: Any = span) -> None:
+            where = Where(name, LINK, span, metric)
+            allowance = spread(case, span, key)
+            found.append(Known(where, Sample.of(phase[key], runs), measure, allowance))
+
+        add("utilisation", "utilization", lambda window: window["utilization"])
+        add(
+            "mean queue",
+            "mean_queue_pkts",
+            lambda window: window["queue_packets"]["mean"] - DEVICE_QUEUE,
+        )
+        add("drop rate", "drop_rate", lambda window: window["drop_rate"])
+    return found
+
+
+@cache
+def compare(case: str) -> list[Comparison]:
+    """Every metric in every phase of a case."""
+    return compare_with(scenario_text(CASES[case]), known(case))
