@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import tomllib
 from copy import deepcopy
 from numbers import Real
@@ -27,7 +28,8 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
     """Applies texts "path=value" to a document, in order.
 
     A value is read as TOML if it is TOML, and taken as a text otherwise, so that
-    ``links.bottleneck.rate=8 Mbit/s`` needs no quotes within the shell's.
+    ``links.bottleneck.rate=8 Mbit/s`` needs no quotes within the shell's. A ``*`` in the name of a
+    link or of a group of flows stands for any letters: ``flows.*.count=4`` sets all groups.
 
     Raises:
         FieldError: no "=", or a path that leads nowhere.
@@ -39,7 +41,8 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
             accepted = "path=value, like links.bottleneck.rate='8 Mbit/s'"
             raise FieldError("--set", override, accepted)
         try:
-            set_value(document, path, _value(text))
+            for one in _paths_meant(document, path):
+                set_value(document, one, _value(text))
         except FieldError as error:
             raise FieldError("--set", error.value, error.accepted) from None
 
@@ -55,6 +58,21 @@ def with_values(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
     except FieldError as error:
         raise error.at(scenario.origin) from None
     return scenario_from_document(document, scenario.origin)
+
+
+def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
+    """The path itself, or those that its name with ``*`` stands for."""
+    table, _, rest = path.partition(".")
+    pattern, dot, below = rest.partition(".")
+    if "*" not in pattern or [table] not in _NAMED_TABLES:
+        return [path]
+    here = document.get(table)
+    names = [str(name) for name in here] if isinstance(here, dict) else []
+    # Only "*" is special here: names have no other letters that fnmatch knows.
+    meant = fnmatch.filter(names, pattern)
+    if not meant:
+        raise _leads_nowhere(path, [table], pattern, names)
+    return [f"{table}.{name}{dot}{below}" for name in meant]
 
 
 def set_value(document: dict[str, Any], path: str, value: object) -> None:
