@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "getting-started.md")
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "docs" / "getting-started.md",
+    ROOT / "docs" / "scenario-library.md",
+)
 
 _BLOCK = re.compile(
     r"^```console\n\$ (?P<command>vermilion .*)\n(?P<output>[^$`]+?)```$", re.MULTILINE

@@ -167,12 +167,13 @@ def test_algorithms_are_listed_and_shown_with_their_tables(vermilion, kind):
 def test_the_shipped_scenarios_are_listed(vermilion):
     code, out, _ = vermilion("scenarios")
     assert code == 0
-    assert "varying-load" in out
-    assert "varying-round-trip-time" in out
-    assert {row["name"] for row in strict(vermilion("scenarios", "--json=-")[1])} == {
-        "varying-load",
-        "varying-round-trip-time",
+    rows = strict(vermilion("scenarios", "--json=-")[1])
+    assert {"varying-load", "rfc7928-unresponsive", "tcpeval-access-link"} <= {
+        row["name"] for row in rows
     }
+    for row in rows:
+        line = next(line for line in out.splitlines() if line.startswith(f"{row['name']} "))
+        assert line.split(maxsplit=1)[1].rstrip() == row["description"]
 
 
 def test_the_package_can_be_run_as_a_module():

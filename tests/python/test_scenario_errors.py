@@ -327,7 +327,9 @@ def test_a_directory_is_not_a_scenario(tmp_path):
         load_scenario(tmp_path)
 
 
-def test_a_missing_file_lists_the_shipped_scenarios():
+def test_a_missing_file_tells_where_the_shipped_scenarios_are_listed():
+    with pytest.raises(ScenarioError, match="vermilion scenarios lists them"):
+        load_scenario("nowhere.toml")
     with pytest.raises(ScenarioError, match=r'no such file.*did you mean "varying-load"\?'):
         load_scenario("varying-lode")
 

@@ -40,6 +40,19 @@ def test_a_sender_written_as_one_word_takes_parameters():
     assert scenario.get("flows.early.sender.ecn") is True
 
 
+def test_a_star_stands_for_any_letters_of_a_name():
+    scenario = overridden("flows.*.rtt=50 ms", "flows.l*.count=8", "links.*.rate=5 Mbit/s")
+    assert [group.count for group in scenario.flows.values()] == [16, 8]
+    assert {group["rtt"] for group in scenario.document["flows"].values()} == {"50 ms"}
+    assert scenario.links["bottleneck"].rate == 5e6
+    with pytest.raises(ScenarioError, match='in flows: one of "early", "late"'):
+        overridden("flows.x*.count=2")
+    # Elsewhere, and below the name, it is a letter like any other.
+    for path in ("flows.late.*=2", "*.late.count=2", "changes.*.rate=1 Mbit/s"):
+        with pytest.raises(ScenarioError):
+            overridden(path)
+
+
 def test_the_last_of_several_overrides_counts():
     assert overridden("duration=40 s", "duration=50 s").duration == 50.0
 

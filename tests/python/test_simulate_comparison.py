@@ -55,6 +55,18 @@ def test_what_cannot_be_computed_is_absent(outcome):
     assert set(metric) == {"mean", "replications"}
 
 
+def test_a_flow_that_is_alone_is_not_set_against_itself():
+    scenario = load_scenario("rfc7928-unresponsive-beside-tcp", ["duration=20 s"])
+    several = scenario.with_values({"flows.udp.count": 2})
+    tables = {table.title: table for table in compare({"2": several}, [1, 2]).tables()}
+    shown = {
+        group: [label for label, _ in tables[f"flows {group}"].sections[0].rows]
+        for group in ("friendly", "udp")
+    }
+    assert shown["friendly"] == ["goodput (Mbit/s)"]
+    assert shown["udp"] == ["goodput (Mbit/s)", "  of the slowest", "Jain's fairness index"]
+
+
 def test_different_phases_are_not_compared():
     early = load_scenario("varying-load", SHORT)
     late = early.with_values({"flows.late.start": (5.0, 5.5)})

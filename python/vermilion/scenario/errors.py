@@ -148,9 +148,13 @@ def _toml_text(value: object) -> str:
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """What exists, and which of it is the likeliest: ``one of "rate", "delay"``."""
     names = list(known)
-    close = get_close_matches(given[:LONGEST_FIELD], names, n=1, cutoff=0.6)
-    hint = f' (did you mean "{close[0]}"?)' if close else ""
-    return f"{one_of(names)}{hint}"
+    return f"{one_of(names)}{likeliest(given, names)}"
+
+
+def likeliest(given: str, known: Iterable[str]) -> str:
+    """Which of what exists is meant, if anything is near: `` (did you mean "rate"?)``."""
+    close = get_close_matches(given[:LONGEST_FIELD], list(known), n=1, cutoff=0.6)
+    return f' (did you mean "{close[0]}"?)' if close else ""
 
 
 def one_of(names: Iterable[str]) -> str:

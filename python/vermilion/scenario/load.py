@@ -16,7 +16,7 @@ from vermilion.scenario.errors import (
     ScenarioError,
     did_you_mean,
     from_core,
-    one_of,
+    likeliest,
 )
 from vermilion.scenario.library import scenario_names, scenario_text
 from vermilion.scenario.lowering import core_json
@@ -99,13 +99,12 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
 
 def _read(origin: str) -> str:
     """The text of a file; every way in which that fails has its own words."""
-    accepted = f"a TOML file or a shipped scenario, {one_of(scenario_names())}"
+    accepted = "a TOML file or a shipped scenario (vermilion scenarios lists them)"
     try:
         with Path(origin).open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except FileNotFoundError:
-        shipped = did_you_mean(origin, scenario_names())
-        accepted = f"a TOML file or a shipped scenario, {shipped}"
+        accepted += likeliest(origin, scenario_names())
         raise ScenarioError("", "no such file", accepted, origin) from None
     except IsADirectoryError:
         raise ScenarioError("", "is a directory", accepted, origin) from None

@@ -51,6 +51,8 @@ FLOW_ROWS: Final = (
     Row("completion p95", "completion_time_s.p95", 1.0, 3),
 )
 
+_AMONG_FLOWS: Final = {"goodput_bit_per_s.min", "jain_index"}
+
 
 def tables(comparison: Comparison) -> list[Table]:
     """A table for each link and each group of flows."""
@@ -70,12 +72,19 @@ def tables(comparison: Comparison) -> list[Table]:
             comparison,
             f"flows {group}",
             group,
-            FLOW_ROWS,
+            _flow_rows(comparison, group),
             (comparison.flows_interval, comparison.flows_difference),
         )
         for group in comparison.groups
     ]
     return [*links, *flows]
+
+
+def _flow_rows(comparison: Comparison, group: str) -> Sequence[Row]:
+    """Without those that compare a group's flows, where it never has more than one."""
+    scenarios = comparison.scenarios
+    alone = bool(scenarios) and all(each.flows[group].count == 1 for each in scenarios)
+    return [row for row in FLOW_ROWS if not (alone and row.metric in _AMONG_FLOWS)]
 
 
 def remark(comparison: Comparison) -> str:
