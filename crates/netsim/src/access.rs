@@ -99,6 +99,12 @@ impl AccessLinks {
         false
     }
 
+    /// Every packet that waits.
+    #[cfg(test)]
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.links.iter().flat_map(|link| &link.waiting)
+    }
+
     /// Takes the packet out that is due first.
     pub fn pop(&mut self) -> Option<Packet> {
         let mut first = self.heap.peek_mut()?;

@@ -274,6 +274,12 @@ impl DepartureLink {
         self.waiting.iter().map(|packet| u128::from(now - packet.arrived)).sum()
     }
 
+    /// Every packet that waits.
+    #[cfg(test)]
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.waiting.iter().map(|waiting| &waiting.packet)
+    }
+
     /// Packets and bytes waiting.
     pub fn queue(&self) -> (u32, u64) {
         (self.waiting.len() as u32, self.queue_bytes)

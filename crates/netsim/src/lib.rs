@@ -7,6 +7,10 @@
 //! Nothing here reads files, prints, or asks for the time of day. The same scenario and seed give
 //! bit-identical results on any number of threads.
 
+// Tests of private parts use the tools of the tests of public ones.
+#[cfg(test)]
+extern crate self as vermilion_netsim;
+
 mod access;
 mod acknowledgement_pool;
 mod any_link;

@@ -11,6 +11,8 @@
 //! The engine can be run to the end, or advanced step by step while somebody watches and changes
 //! parameters, as the on-line controller does.
 
+#[cfg(test)]
+mod books;
 mod packets;
 mod schedule;
 mod summary;
@@ -299,11 +301,19 @@ fn check_changes(scenario: &Scenario, links: &[AnyLink]) -> Result<(), Parameter
     let mut changes: Vec<_> = scenario.changes.iter().enumerate().collect();
     changes.sort_by_key(|(_, change)| change.at_ns);
     for (index, change) in changes {
-        let Some(values) = &change.queue else { continue };
         let link = scenario.link_index(&change.link).expect("changes were checked");
-        links[link]
-            .set_parameters(0, values)
-            .map_err(|error| error.under(&format!("changes.{index}.queue")))?;
+        // What is automatic follows from the rate and the delay in force, and must fit what is not.
+        if let Some(rate) = change.rate_bit_per_s {
+            links[link].set_rate(0, rate, &mut []);
+        }
+        if let Some(delay) = change.delay_ns {
+            links[link].set_delay(0, delay);
+        }
+        if let Some(values) = &change.queue {
+            links[link]
+                .set_parameters(0, values)
+                .map_err(|error| error.under(&format!("changes.{index}.queue")))?;
+        }
     }
     Ok(())
 }

@@ -10,8 +10,7 @@ mod open_loop;
 use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use limits::limit;
 use open_loop::open_loop;
-use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_tcp::registry::Profile;
 
@@ -143,75 +142,4 @@ fn a_change_of_rate_retimes_what_waits() {
             .sum();
     let measured = total.sojourn_ms.unwrap().mean * 100.0;
     assert!((measured - waits).abs() < 1e-3, "{measured} against {waits}");
-}
-
-fn any_discipline() -> impl Strategy<Value = Value> {
-    let names: Vec<&str> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
-    (prop::sample::select(names), 1_u32..200)
-        .prop_map(|(name, packets)| json!({"discipline": name, "parameters": {"limit": limit(name, packets)}}))
-}
-
-fn any_sender() -> impl Strategy<Value = &'static str> {
-    let names: Vec<&str> = Profile::algorithms().map(|algorithm| algorithm.name).collect();
-    prop::sample::select(names)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 60,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn any_network_keeps_the_laws(
-        queues in prop::collection::vec((any_discipline(), 1_u64..200_000_000, 0_u64..20), 1..4),
-        groups in prop::collection::vec(
-            (1_u32..20, 0_usize..8, any_sender(), any::<bool>(), any::<bool>(), 1_u32..3000, 0_u64..2000),
-            1..4,
-        ),
-        changes in prop::collection::vec((0_u64..2000, 1_u64..50_000_000), 0..3),
-        seed in any::<u64>(),
-    ) {
-        let links: Vec<Value> = queues
-            .iter()
-            .enumerate()
-            .map(|(index, (queue, rate, delay))| json!({
-                "name": index.to_string(),
-                "rate_bit_per_s": rate,
-                "delay_ns": delay * MILLISECOND,
-                "queue": queue,
-            }))
-            .collect();
-        let count = links.len();
-        let flows: Vec<Value> = groups
-            .iter()
-            .enumerate()
-            .map(|(index, &(flows, shape, sender, ecn, delayed, size, start))| {
-                let path: Vec<String> = (0..=shape % count).map(|link| link.to_string()).collect();
-                let back: Vec<String> =
-                    if shape > 4 { vec![(count - 1).to_string()] } else { Vec::new() };
-                json!({
-                    "name": index.to_string(),
-                    "count": flows,
-                    "path": path,
-                    "return_path": back,
-                    "rtt_ns": 100 * MILLISECOND,
-                    "sender": {
-                        "congestion_control": sender,
-                        "parameters": {"ecn": ecn, "delayed_acknowledgements": delayed},
-                    },
-                    "packet_size_bytes": size,
-                    "start_ns": [start * MILLISECOND, (start + 100) * MILLISECOND],
-                    "stop_ns": if delayed { json!([(start + 500) * MILLISECOND, (start + 900) * MILLISECOND]) } else { Value::Null },
-                })
-            })
-            .collect();
-        let mut network = scenario(3.0, &links, &flows);
-        network["changes"] = changes
-            .iter()
-            .map(|(at, rate)| json!({"at_ns": at * MILLISECOND, "link": "0", "rate_bit_per_s": rate}))
-            .collect();
-        simulate(&network, seed);
-    }
 }

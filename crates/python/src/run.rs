@@ -34,7 +34,7 @@ pub fn run<'py>(
     let scenario = Scenario { distributions, ..convert::scenario(scenario)? };
     let mut simulation = Simulation::new(scenario, seed).map_err(refused)?;
     advance(python, &mut simulation, u64::MAX)?;
-    let results = simulation.results(true);
+    let results = simulation.conclude(true);
     convert::outcome(python, &results, &simulation)
 }
 

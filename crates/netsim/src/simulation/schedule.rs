@@ -27,7 +27,8 @@ impl Simulation {
         }
         flow.began = Some(self.now);
         if flow.awaited < u32::MAX {
-            self.transfers[flow.group as usize].counts.begun += 1;
+            let books = self.groups[flow.group as usize].number as usize;
+            self.transfers[books].counts.begun += 1;
         }
         match &mut flow.source {
             Source::Window(connection) => {

@@ -12,15 +12,19 @@ use crate::transfer_books::TransferMetrics;
 
 impl Simulation {
     /// What has been measured up to now. `each`: with every single flow.
-    pub fn results(&mut self, each: bool) -> Results {
-        let mut so_far = self.clone();
-        so_far.on_boundary();
-        so_far.summarise(each)
+    pub fn results(&self, each: bool) -> Results {
+        self.clone().conclude(each)
     }
 
     /// As [`Simulation::results`], at the end of a run.
     #[must_use]
     pub fn into_results(mut self, each: bool) -> Results {
+        self.conclude(each)
+    }
+
+    /// As [`Simulation::results`], without the copy that lets a run go on: it is over now.
+    pub fn conclude(&mut self, each: bool) -> Results {
+        // What happens at the very instant of a boundary, but after it, belongs to the next span.
         if self.snapshots.last().is_none_or(|last| last.time < self.now) {
             self.on_boundary();
         }

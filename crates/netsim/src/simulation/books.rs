@@ -1,0 +1,187 @@
+//! Whatever the network, its books balance: random networks with everything that a scenario can
+//! say, and what must be true of each of them at any time.
+
+#[path = "../../tests/common/mod.rs"]
+#[allow(dead_code, reason = "tools for many tests, of which these need few")]
+mod common;
+#[path = "../../tests/common/any_network.rs"]
+mod networks;
+
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use self::common::assert_conservation;
+use self::networks::any_network;
+use super::{Cancelled, Simulation};
+use crate::any_link::AnyLink;
+use crate::flow::Origin;
+use crate::packet::Packet;
+
+/// Looks at the request to stop in a run, so many events apart, before it is left alone.
+const MOST_LOOKS: usize = 20;
+
+impl Simulation {
+    fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let waiting = self.links.iter().flat_map(|link| match link {
+            AnyLink::AtArrival(_) => None,
+            AnyLink::AtDeparture(link) => Some(link.packets()),
+        });
+        let lines = self.lines.iter().flat_map(crate::delay_line::DelayLine::packets);
+        lines.chain(waiting.flatten()).chain(self.access.packets())
+    }
+
+    /// Every flow knows how many of its packets the network holds, and every acknowledgement that
+    /// is kept is on its way.
+    fn assert_census(&self) {
+        let mut held = vec![0; self.flows.len()];
+        for packet in self.packets() {
+            held[packet.flow as usize] += 1;
+        }
+        for (number, (flow, held)) in self.flows.iter().zip(held).enumerate() {
+            assert_eq!(flow.in_flight, held, "flow {number} at {} ns", self.now);
+            assert!(flow.origin != Origin::Vacant || held == 0, "flow {number}");
+        }
+        let acknowledgements = self.packets().filter(|packet| packet.is_acknowledgement());
+        assert_eq!(self.answers.on_their_way(), acknowledgements.count());
+    }
+
+    /// No link has sent more bits than its rate allows; for the end of a run.
+    fn assert_capacity(&self) {
+        for (index, link) in self.scenario.links.iter().enumerate() {
+            let changed = self.scenario.changes.iter().filter_map(|change| change.rate_bit_per_s);
+            let steps = link.rate_schedule.iter().flat_map(|schedule| schedule.steps.iter());
+            let rates = steps.map(|step| step.1).chain(changed).chain([link.rate_bit_per_s]);
+            // Transmissions are whole nanoseconds, and begin anew at each change of rate.
+            let roundings = 2.0 * (self.scenario.changes.len() as f64 + 1.0);
+            let spare = roundings * 1e-9 * rates.max().expect("there is one") as f64;
+            let phases = self.phase_windows.iter().map(|phase| &phase[index]);
+            for window in phases.chain([&self.totals[index]]) {
+                let most = window.capacity * (1.0 + 1e-12) + spare;
+                assert!(window.bits >= -spare, "{} bits at link {index}", window.bits);
+                assert!(window.bits <= most, "{} > {most} bits at link {index}", window.bits);
+            }
+        }
+    }
+
+    /// Packets that came to a queue or left one so far.
+    fn deeds(&mut self) -> u64 {
+        let now = self.now;
+        let ledgers = self.links.iter_mut().map(|link| link.ledger(now));
+        ledgers.map(|ledger| ledger.arrivals + ledger.forwarded + ledger.drops).sum()
+    }
+
+    /// Runs to `until` or for so many looks: whether the end was reached.
+    fn advance_a_while(&mut self, until: u64) -> bool {
+        let now = AtomicBool::new(true);
+        for _ in 0..MOST_LOOKS {
+            let before = self.now;
+            match self.advance(until, &now) {
+                Ok(()) => return true,
+                Err(Cancelled) => {
+                    // Entries among the timers that were overtaken may come up at one instant.
+                    let busy = self.deeds() > self.events / 50;
+                    assert!(self.now > before || busy, "time stands still at {} ns", self.now);
+                }
+            }
+        }
+        false
+    }
+}
+
+/// The network obeys its laws, and the same again however often somebody looks.
+fn assert_books(network: &Value, seed: u64) {
+    let build = || Simulation::new(common::parse(network), seed);
+    let Ok(mut whole) = build() else { return };
+    let cancel = AtomicBool::new(false);
+    let until = if whole.advance_a_while(u64::MAX) { u64::MAX } else { whole.now };
+    whole.advance(until, &cancel).expect("nobody cancels");
+    let end = whole.now;
+    whole.assert_census();
+    let results = whole.conclude(true);
+    assert_conservation(&results);
+    whole.assert_capacity();
+
+    let mut stepped = build().expect("it was accepted before");
+    stepped.watch_round_trips();
+    for step in 1..=8 {
+        stepped.advance(end / 8 * step, &cancel).expect("nobody cancels");
+        stepped.assert_census();
+        assert_conservation(&stepped.results(false));
+    }
+    stepped.advance(until, &cancel).expect("nobody cancels");
+    let measured = |results| serde_json::to_string(&results).expect("results are JSON");
+    let (looked_at, left_alone) = (measured(stepped.results(true)), measured(results));
+    assert!(looked_at == left_alone, "results depend on how often somebody looks");
+}
+
+/// The network in which the mistakes below once showed.
+fn small_network(flows: &Value, changes: &Value) -> Value {
+    json!({
+        "duration_ns": 100_000_000, "warm_up_ns": 0, "settle_ns": 0,
+        "links": [{"name": "link", "rate_bit_per_s": 50_000, "delay_ns": 1_000_000,
+            "queue": {"discipline": "ns2-red", "parameters": {"max_threshold": 5.9}}}],
+        "flows": [flows],
+        "changes": changes,
+    })
+}
+
+fn three_flows(round_trip: &Value, start: u64, traffic: &Value) -> Value {
+    json!({"name": "flows", "count": 3, "path": ["link"], "rtt_ns": round_trip,
+        "sender": {"congestion_control": "tahoe"}, "start_ns": [start, start], "traffic": traffic})
+}
+
+#[test]
+fn transfers_of_one_group_with_several_round_trips_are_counted_in_its_own_books() {
+    // They were counted by the number of what flows of one round trip share: out of bounds.
+    let transfer = json!({"kind": "transfer", "size_bytes": 1000});
+    let round_trips = json!([2_000_000, 3_000_000, 4_000_000]);
+    let network = small_network(&three_flows(&round_trips, 0, &transfer), &json!([]));
+    assert_books(&network, 1);
+    let mut simulation = Simulation::new(common::parse(&network), 1).unwrap();
+    simulation.run(&AtomicBool::new(false)).unwrap();
+    let results = simulation.conclude(false);
+    assert_eq!(results.flows["flows"].total.transfers.as_ref().unwrap().transfers_begun, 3);
+}
+
+#[test]
+fn what_happens_at_the_last_instant_is_in_no_span() {
+    // Flows that start at the end offer packets after the last span was closed.
+    let flows = three_flows(&json!(1_000_000), 100_000_000, &json!({"kind": "bulk"}));
+    assert_books(&small_network(&flows, &json!([])), 1);
+}
+
+#[test]
+fn a_change_of_a_queue_is_checked_against_the_rate_that_will_then_be_in_force() {
+    // The automatic min_threshold grows with the rate, beyond the max_threshold that was given.
+    let flows = three_flows(&json!(1_000_000), 0, &json!({"kind": "bulk"}));
+    let change = json!({"at_ns": 50_000_000, "link": "link", "rate_bit_per_s": 254_000_000,
+        "queue": {"limit": 7}});
+    let network = small_network(&flows, &json!([change]));
+    let refused = Simulation::new(common::parse(&network), 1).expect_err("thresholds do not fit");
+    assert_eq!(refused.field, "changes.0.queue.max_threshold");
+}
+
+/// A few seconds' worth, unless the environment asks for more.
+fn cases() -> u32 {
+    let wanted = std::env::var("PROPTEST_CASES").ok();
+    wanted.and_then(|number| number.parse().ok()).unwrap_or(60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: cases(),
+        failure_persistence: None,
+        max_shrink_iters: 600,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_network_keeps_the_laws_and_its_books(
+            network in any_network().prop_map(|network| network.to_string()),
+            seed in any::<u64>(),
+        ) {
+        assert_books(&serde_json::from_str(&network).expect("it is JSON"), seed);
+    }
+}
