@@ -1,5 +1,6 @@
 //! Open-loop traffic: packets that are sent whatever happens to them.
 
+use crate::calendar::NEVER;
 use crate::random::{Purpose, Stream};
 use crate::scenario::{FlowGroup, PacketSize, Traffic};
 use crate::variate::Variate;
@@ -14,8 +15,10 @@ pub struct OpenLoop {
     exponential_size: bool,
     on_off: Option<OnOff>,
     stream: Stream,
-    /// Time of the next packet in nanoseconds, with its fraction.
-    next: f64,
+    /// Time of the next packet in whole nanoseconds; the fraction apart from them, because days of
+    /// nanoseconds leave a floating-point number too few digits for the gaps of the fastest flows.
+    next: u64,
+    fraction: f64,
     /// Until when it sends.
     pub stop: u64,
     /// Bytes that reached the end.
@@ -57,7 +60,8 @@ impl OpenLoop {
             exponential_size: group.traffic == exponential,
             on_off,
             stream: Stream::new(seed, Purpose::Traffic, index),
-            next: f64::INFINITY,
+            next: NEVER,
+            fraction: 0.0,
             stop: u64::MAX,
             delivered_bytes: 0,
             delivered_packets: 0,
@@ -66,20 +70,20 @@ impl OpenLoop {
 
     /// The flow begins at `now`.
     pub fn start(&mut self, now: u64) {
-        self.next = now as f64;
+        self.next = now;
         if self.poisson {
-            self.next += self.stream.exponential(self.mean_gap);
+            let gap = self.stream.exponential(self.mean_gap);
+            self.wait(gap);
         }
         if let Some(on_off) = &mut self.on_off {
             on_off.left = on_off.on.draw(&mut self.stream);
         }
     }
 
-    /// When the next packet leaves, in nanoseconds; `u64::MAX` for never.
+    /// When the next packet leaves, in nanoseconds; [`NEVER`] for never.
     #[inline]
     pub fn next_time(&self) -> u64 {
-        let next = self.next as u64;
-        if next < self.stop { next } else { u64::MAX }
+        if self.next < self.stop { self.next } else { NEVER }
     }
 
     /// Size of the packet that leaves now, in bytes; sets the time of the one after.
@@ -90,12 +94,22 @@ impl OpenLoop {
         } else {
             self.mean_size
         };
-        self.next += match &mut self.on_off {
+        let gap = match &mut self.on_off {
             Some(on_off) => on_off.gap(self.mean_gap, &mut self.stream),
             None if self.poisson => self.stream.exponential(self.mean_gap),
             None => self.mean_gap,
         };
+        self.wait(gap);
         size
+    }
+
+    /// The next packet leaves `gap` nanoseconds later.
+    #[inline]
+    fn wait(&mut self, gap: f64) {
+        let gap = self.fraction + gap;
+        let whole = gap as u64;
+        self.next = self.next.saturating_add(whole);
+        self.fraction = gap - whole as f64;
     }
 }
 
@@ -110,5 +124,27 @@ impl OnOff {
         }
         self.left -= needed;
         time + needed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_flow_keeps_its_rate_after_days() {
+        // A byte at 10 Tbit/s every 0.8 ps. At 10^15 ns neighbouring floating-point numbers are 125 ps
+        // apart, and time once stood still.
+        let text = r#"{"name": "fast", "count": 1, "path": ["link"], "rtt_ns": 0,
+            "packet_size_bytes": 1, "start_ns": [0, 0],
+            "traffic": {"kind": "constant-rate", "rate_bit_per_s": 1e13}}"#;
+        let group = serde_json::from_str(text).unwrap();
+        let mut source = OpenLoop::new(&group, 1, 0).unwrap();
+        let begin = 1_000_000_000_000_000;
+        source.start(begin);
+        for _ in 0..125_000 {
+            source.send();
+        }
+        assert!((99..=100).contains(&(source.next_time() - begin)), "{}", source.next_time());
     }
 }
