@@ -7,6 +7,7 @@ use serde::Deserialize;
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::loss::LossModel;
+use crate::phases::Phases;
 use crate::round_trip::RoundTrips;
 use crate::transmitter::{DeliveryTrace, RateSchedule};
 pub use traffic::{LARGEST_TRANSFER, MOST_AT_ONCE, MOST_TRANSFERS, PacketSize, Traffic};
@@ -19,6 +20,13 @@ pub const HIGHEST_RATE: u64 = 10_000_000_000_000;
 pub const LONGEST_DELAY: u64 = 3_600_000_000_000;
 /// Most flows in all groups together.
 pub const MOST_FLOWS: u64 = 1_000_000;
+/// Most links.
+pub const MOST_LINKS: u64 = 10_000;
+/// Most numbers that are kept at the ends of all phases together: one for each flow, and
+/// [`LINK_MEASURES`] for each link.
+pub const MOST_MEASURES: u64 = 20_000_000;
+/// What a link's queue weighs among them: its histograms are much larger than a flow's tally.
+pub const LINK_MEASURES: u64 = 50;
 /// Most points of a probe's time series.
 pub const MOST_PROBES: u64 = 10_000_000;
 
@@ -188,6 +196,7 @@ impl Scenario {
         if self.links.is_empty() {
             return Err(ParameterError::new("links", "nothing", "at least one link"));
         }
+        within("links", self.links.len() as u64, 1, MOST_LINKS, "links")?;
         for (index, link) in self.links.iter().enumerate() {
             link.check().map_err(|error| error.under(&format!("links.{}", link.name)))?;
             if self.link_index(&link.name) != Some(index) {
@@ -207,7 +216,24 @@ impl Scenario {
         for (index, change) in self.changes.iter().enumerate() {
             self.check_change(change).map_err(|error| error.under(&format!("changes.{index}")))?;
         }
-        Ok(())
+        self.check_phases(flows)
+    }
+
+    /// Refuses more phases than can be kept and reported, each with every flow and every link.
+    fn check_phases(&self, flows: u64) -> Result<(), ParameterError> {
+        let each = flows + LINK_MEASURES * self.links.len() as u64;
+        let most = (MOST_MEASURES / each).max(1);
+        let phases = Phases::of(self).phases.len() as u64;
+        if phases <= most {
+            return Ok(());
+        }
+        let accepted = format!(
+            "at most {most} phases with {flows} flows and {} links; starts, stops and changes begin \
+             phases, the steps of a rate_schedule do not",
+            self.links.len()
+        );
+        let field = if self.changes.is_empty() { "flows" } else { "changes" };
+        Err(ParameterError::new(field, format!("{phases} phases"), accepted))
     }
 
     fn check_group(&self, group: &FlowGroup) -> Result<(), ParameterError> {

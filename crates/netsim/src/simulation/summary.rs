@@ -8,6 +8,7 @@ use crate::phases::Span;
 use crate::results::{
     GroupMetrics, LedgerResults, LinkMetrics, LinkResults, Quantiles, Results, Spans,
 };
+use crate::scenario::FlowGroup;
 use crate::transfer_books::TransferMetrics;
 
 impl Simulation {
@@ -93,7 +94,8 @@ impl Simulation {
     }
 
     fn at(&self, time: u64) -> Option<&Snapshot> {
-        self.snapshots.iter().find(|snapshot| snapshot.time == time)
+        let index = self.snapshots.partition_point(|snapshot| snapshot.time < time);
+        self.snapshots.get(index).filter(|snapshot| snapshot.time == time)
     }
 
     /// Metrics of a group over `span`, which is the measured part of `phase` or, without one, of
@@ -118,10 +120,13 @@ impl Simulation {
         }
         let mut tallies = Vec::new();
         if let Some((begin, end)) = ends() {
-            for (number, flow) in self.flows[..self.named_flows].iter().enumerate() {
+            let count = |group: &FlowGroup| group.count as usize;
+            let before = self.scenario.flows[..group].iter().map(count).sum();
+            let flows = self.flows.iter().enumerate().skip(before);
+            for (number, flow) in flows.take(count(&self.scenario.flows[group])) {
                 let began = flow.began.is_some_and(|time| time < span.end);
                 let over = flow.ended.is_some_and(|time| time <= span.begin);
-                if self.groups[flow.group as usize].number as usize == group && began && !over {
+                if began && !over {
                     let completion = flow
                         .completed
                         .filter(|&(time, _)| span.begin < time && time <= span.end)
