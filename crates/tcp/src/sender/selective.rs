@@ -26,8 +26,9 @@ pub struct Selective {
     pub(super) pipe: i64,
     /// Sendings of outstanding segments; kept only for those who ask for them.
     sent: SentSegments,
-    rate: Option<DeliveryRate>,
-    rack: Option<Rack>,
+    // In boxes of their own: most flows of a large run have neither.
+    rate: Option<Box<DeliveryRate>>,
+    rack: Option<Box<Rack>>,
     reduction: Option<ProportionalReduction>,
     proportional: bool,
     /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
@@ -49,9 +50,9 @@ impl Selective {
             board,
             pipe: 0,
             sent: SentSegments::default(),
-            rate: options.rule.governs_window().then(DeliveryRate::default),
+            rate: options.rule.governs_window().then(Box::default),
             rack: (options.recovery == Recovery::Rack)
-                .then(|| Rack::new(options.switches.tail_loss_probe)),
+                .then(|| Box::new(Rack::new(options.switches.tail_loss_probe))),
             reduction: None,
             proportional: options.switches.proportional_rate_reduction,
             after_timeout: false,
@@ -65,7 +66,7 @@ impl Selective {
     /// When something besides the retransmission timer is due, in nanoseconds.
     #[inline]
     pub(super) fn deadline(&self) -> u64 {
-        self.rack.as_ref().map_or(u64::MAX, Rack::deadline)
+        self.rack.as_ref().map_or(u64::MAX, |rack| rack.deadline())
     }
 
     pub(super) fn is_repairing_timeout(&self) -> bool {
@@ -176,7 +177,7 @@ impl Selective {
 }
 
 /// Segment `sequence` is lost, says the scoreboard: the rate sampler wants to know.
-fn note_lost(rate: &mut Option<DeliveryRate>, sent: &SentSegments, sequence: u32) {
+fn note_lost(rate: &mut Option<Box<DeliveryRate>>, sent: &SentSegments, sequence: u32) {
     if let Some(rate) = rate
         && let Some(sent) = sent.get(sequence)
     {
