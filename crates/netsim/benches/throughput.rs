@@ -114,7 +114,7 @@ fn gigabit_link(name: &str, flows: u32) -> String {
 }
 
 /// Flows over `path` that start in the first second, RTT 40 ms.
-fn gigabit_flows(name: &str, count: u32, path: &str, sender: &str) -> String {
+fn flows_of(name: &str, count: u32, path: &str, sender: &str) -> String {
     format!(
         r#"{{"name": "{name}", "count": {count}, "path": [{path}], "rtt_ns": 40000000,
             "sender": {{"congestion_control": "{sender}"}}, "start_ns": [0, {SECOND}]}}"#
@@ -133,19 +133,38 @@ fn gigabit_scenario(seconds: u64, links: &[String], flows: &[String]) -> Scenari
 
 /// `count` flows over one link of 1 Gbit/s for so many seconds.
 fn gigabit(count: u32, sender: &str, seconds: u64) -> Scenario {
-    let flows = gigabit_flows("all", count, r#""bottleneck""#, sender);
+    let flows = flows_of("all", count, r#""bottleneck""#, sender);
     gigabit_scenario(seconds, &[gigabit_link("bottleneck", count)], &[flows])
+}
+
+/// `count` SACK flows that share a link of 1 Mbit/s for each of them: the same life for every flow,
+/// however many there are. About two million packets.
+fn equal_shares(count: u32) -> Scenario {
+    let pipe = count * 5; // packets that 40 ms hold
+    let seconds = (16_000 / u64::from(count)).max(2);
+    scenario(&format!(
+        r#"{{"duration_ns": {}, "warm_up_ns": {SECOND}, "settle_ns": {SECOND},
+            "links": [{{"name": "bottleneck", "rate_bit_per_s": {}, "delay_ns": 1000000,
+                "queue": {{"discipline": "red", "parameters": {{"limit": {},
+                    "min_threshold": {}, "max_threshold": {}, "max_probability": 0.1,
+                    "weight": 0.002}}}}}}],
+            "flows": [{}]}}"#,
+        seconds * SECOND,
+        u64::from(count) * 1_000_000,
+        5 * pipe,
+        pipe / 2,
+        3 * pipe / 2,
+        flows_of("all", count, r#""bottleneck""#, "sack"),
+    ))
 }
 
 /// Ten links in a row: half of 1000 flows cross all of them, the others one each.
 fn parking_lot() -> Scenario {
     let links: Vec<String> = (0..10).map(|hop| gigabit_link(&format!("hop{hop}"), 100)).collect();
     let whole: Vec<String> = (0..10).map(|hop| format!(r#""hop{hop}""#)).collect();
-    let mut flows = vec![gigabit_flows("through", 500, &whole.join(", "), "sack")];
+    let mut flows = vec![flows_of("through", 500, &whole.join(", "), "sack")];
     flows.extend(
-        (0..10).map(|hop| {
-            gigabit_flows(&format!("cross{hop}"), 50, &format!(r#""hop{hop}""#), "sack")
-        }),
+        (0..10).map(|hop| flows_of(&format!("cross{hop}"), 50, &format!(r#""hop{hop}""#), "sack")),
     );
     gigabit_scenario(5, &links, &flows)
 }
@@ -168,10 +187,11 @@ fn main() {
         ("d: 1 Gbit/s, 1000 SACK flows", gigabit(1000, "sack", 10)),
         ("e: 1 Gbit/s, 100 SACK flows", gigabit(100, "sack", 10)),
         ("f: 10 links in a row, 1000 SACK flows", parking_lot()),
-        ("g: 1 Gbit/s, 10 SACK flows", gigabit(10, "sack", 10)),
-        ("h: 1 Gbit/s, 10000 SACK flows", gigabit(10_000, "sack", 10)),
-        ("i: 1 Gbit/s, 100 CUBIC flows", gigabit(100, "cubic", 10)),
-        ("j: 1 Gbit/s, 100 BBR flows", gigabit(100, "bbr", 5)),
+        ("g: 10 SACK flows, 1 Mbit/s each", equal_shares(10)),
+        ("h: 1000 SACK flows, 1 Mbit/s each", equal_shares(1000)),
+        ("i: 10000 SACK flows, 1 Mbit/s each", equal_shares(10_000)),
+        ("j: 1 Gbit/s, 100 CUBIC flows", gigabit(100, "cubic", 10)),
+        ("k: 1 Gbit/s, 100 BBR flows", gigabit(100, "bbr", 5)),
     ] {
         group.throughput(Throughput::Elements(run(&scenario)));
         group.bench_function(name, |bencher| bencher.iter(|| run(black_box(&scenario))));
