@@ -6,6 +6,8 @@ constants, loads), not copied from the scenarios.
 """
 
 import re
+import shlex
+from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 import vermilion
 from vermilion.scenario import load_scenario, scenario_names
 from vermilion.scenario.library import scenario_summaries, scenario_text
+from vermilion.simulate.variants import make_variants
 
 ROOT = Path(__file__).parents[2]
 EVALUATED = [name for name in scenario_names() if name.startswith(("rfc7928-", "tcpeval-"))]
@@ -95,6 +98,25 @@ def test_a_head_names_its_section_and_where_it_departs(name):
     assert re.search(r"section \d+(\.\d+)*:", head)
     assert "What to look at:" in head
     assert re.search("Departs:|is ours|are ours", head)
+
+
+def commands(name):
+    """The indented lines of a head: commands, or parts of one."""
+    head = scenario_text(name).partition("\n\n")[0].replace("\\\n#", "")
+    return [shlex.split(line) for line in re.findall(r"^#     (.*)$", head, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("name", [name for name in EVALUATED if commands(name)])
+def test_what_a_head_proposes_can_be_done(name):
+    for words in commands(name):
+        if words[0] == "vermilion":
+            assert words[1] in {"run", "compare"}
+            assert words[2] == name
+        settings = [value for key, value in pairwise(words) if key == "--set"]
+        assert settings
+        variants, _ = make_variants(name, (), settings)
+        for scenario in variants.values():
+            assert scenario.notes == []
 
 
 @pytest.mark.parametrize("name", scenario_names())
