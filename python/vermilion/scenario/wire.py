@@ -182,6 +182,8 @@ def _opportunities(path: Path, modified_ns: int, size: int) -> tuple[int, ...]:
     import numpy as np
 
     del modified_ns
+    if not path.is_file():  # a device may have no end
+        raise FieldError("", str(path), "a file, and no directory or device")
     if size > LARGEST_TRACE_BYTES:
         raise FieldError("", str(path), "a file of at most 64 MiB")
     lines = path.read_bytes().splitlines()
