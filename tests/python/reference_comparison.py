@@ -115,7 +115,8 @@ class Deviation:
     why: str
 
     def __str__(self) -> str:
-        return f"{self.where.case}, {self.where.span[0]:g} s, {self.where.metric}"
+        case, _, (begin, end), metric = self.where
+        return f"{case}, {begin:g} .. {end:g} s, {metric}"
 
 
 @cache

@@ -149,6 +149,34 @@ def test_packets_lose_less_than_the_fluid_at_the_same_window():
     assert losses_in_windows(40) < 1.75
 
 
+def test_reds_average_approaches_a_constant_queue_by_its_weight_at_each_arrival():
+    # The link stands still: 50 packets wait, and 100 more a second find them. After n arrivals
+    # (1 - w)^n of the distance is left.
+    scenario = vermilion.parse_scenario("""
+        duration = "22 s"
+        [links.link]
+        rate_schedule = [["0 s", "8 Mbit/s"], ["1 s", "0 bit/s"]]
+        delay = "10 ms"
+        [links.link.queue]
+        discipline = "red"
+        limit = "50 packets"
+        min_threshold = "100 packets"
+        max_threshold = "200 packets"
+        weight = 0.002
+        [flows.flow]
+        path = ["link"]
+        rtt = "100 ms"
+        traffic = { kind = "constant-rate", rate = "800 kbit/s" }
+        start = "1.003 s"
+    """)
+    series = vermilion.run(scenario, probe_interval_s=1.0).series("link")
+    early, late = (
+        50 - series["average_queue_packets"][list(series["time_s"]).index(time)]
+        for time in (5.0, 20.0)
+    )
+    assert late / early == pytest.approx((1 - 0.002) ** 1500, rel=1e-6)
+
+
 # --- stability of RED ----------------------------------------------------------------------
 
 
