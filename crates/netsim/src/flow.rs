@@ -5,6 +5,28 @@ use vermilion_tcp::{Receiver, Sender};
 
 use crate::traffic::{MOST_SEGMENTS, OpenLoop, Transfers};
 
+/// Timers that each flow has. Pacing has one of its own: it is armed for every segment, and the
+/// retransmission timer, which is far later, stays where it is meanwhile.
+pub const TIMERS_OF_A_FLOW: usize = 3;
+/// The sender's: retransmission, or the next packet or transfer of what has no sender.
+pub const SENDER: u32 = 0;
+/// The receiver's: delayed acknowledgements.
+pub const RECEIVER: u32 = 1;
+/// The sender's pacing.
+pub const PACING: u32 = 2;
+
+/// The number of timer `end` of flow `number`.
+#[inline]
+pub fn timer_of(number: u32, end: u32) -> u32 {
+    TIMERS_OF_A_FLOW as u32 * number + end
+}
+
+/// The flow whose timer this is, and which one of its timers.
+#[inline]
+pub fn flow_of(timer: u32) -> (u32, u32) {
+    (timer / TIMERS_OF_A_FLOW as u32, timer % TIMERS_OF_A_FLOW as u32)
+}
+
 /// What drives a flow.
 #[derive(Clone, Debug)]
 #[expect(
@@ -122,14 +144,20 @@ impl Flow {
         self.began.is_some() && self.ended.is_none() && !is_source
     }
 
-    /// When the timer of its sender (`end` 0) or receiver (1) is due, in nanoseconds.
+    /// When timer `end` is due, in nanoseconds.
     #[inline]
     pub fn deadline(&self, end: u32) -> u64 {
         match &self.source {
             Source::OpenLoop(source) => source.next_time(),
             Source::Transfers(source) => source.next_time(),
-            Source::Window(connection) if end == 0 => connection.sender.deadline(),
-            Source::Window(connection) => connection.receiver.deadline(),
+            Source::Window(connection) => match end {
+                SENDER => connection.sender.deadline(),
+                RECEIVER => connection.receiver.deadline(),
+                _ => match connection.sender.release() {
+                    0 => u64::MAX,
+                    release => release,
+                },
+            },
         }
     }
 

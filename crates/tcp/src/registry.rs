@@ -93,6 +93,8 @@ impl Profile {
                 switches: Switches {
                     loss_window: if settings.is("loss_window", "flight-size") {
                         LossWindow::FlightSize
+                    } else if settings.is("loss_window", "pipe") {
+                        LossWindow::Pipe
                     } else {
                         LossWindow::CongestionWindow
                     },

@@ -34,6 +34,8 @@ pub enum LossWindow {
     CongestionWindow,
     /// What is outstanding (RFC 5681, equation 4).
     FlightSize,
+    /// What is outstanding and neither reported nor lost (RFC 6675's pipe, as ns-3 has it).
+    Pipe,
 }
 
 /// How marks are told to the sender and answered.
@@ -146,8 +148,6 @@ pub struct Sender {
     /// There is no scoreboard to look at: the recovery has none, or nothing is missing and nobody
     /// wants to know when segments were sent.
     in_order: bool,
-    /// Whether there are timers besides the retransmission timer.
-    other_timers: bool,
     /// A second mark at a window of one segment backs the timer off.
     marked_at_one: bool,
     /// Marked segments that the receiver has counted.
@@ -196,7 +196,6 @@ impl Sender {
             announce_reduction: false,
             open: !handshake,
             in_order: !options.recovery.is_selective(),
-            other_timers: options.switches.pacing || options.recovery == Recovery::Rack,
             marked_at_one: false,
             marked: 0,
             timed: None,
@@ -239,14 +238,19 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> u64 {
-        if self.other_timers { self.earliest_deadline() } else { self.deadline }
+        if self.recovery == Recovery::Rack { self.earliest_deadline() } else { self.deadline }
     }
 
     #[inline(never)]
     fn earliest_deadline(&self) -> u64 {
-        let selective = self.selective.as_ref().map_or(u64::MAX, |it| it.deadline());
-        let release = if self.release > 0 { self.release } else { u64::MAX };
-        self.deadline.min(selective).min(release)
+        self.deadline.min(self.selective.as_ref().map_or(u64::MAX, |it| it.deadline()))
+    }
+
+    /// When the next segment may leave that only pacing holds, in nanoseconds; 0 if none is held.
+    #[inline]
+    #[must_use]
+    pub fn release(&self) -> u64 {
+        self.release
     }
 
     /// Timeouts and retransmissions so far.
@@ -315,6 +319,10 @@ impl Sender {
             self.on_other_timer(now);
             return;
         }
+        if self.open && self.highest == self.unacknowledged {
+            self.resume_after_marks(now);
+            return;
+        }
         self.counters.timeouts += 1;
         self.inflation = 0;
         self.duplicates = 0;
@@ -376,9 +384,12 @@ impl Sender {
         let base = self.loss_window();
         let reduced = self.reduce_threshold(now, sign, base);
         if !self.rule.governs_window() {
-            // Who counts in segments has whole windows.
             self.window.congestion = if self.switches.byte_counting {
+                // Who counts in segments has whole windows.
                 self.window.slow_start_threshold
+            } else if sign == Congestion::Mark {
+                // Below one segment nothing is sent until the timer expires.
+                reduced
             } else {
                 reduced.max(1.0)
             };
@@ -392,6 +403,12 @@ impl Sender {
                 (self.window.congestion + f64::from(self.inflation)).min(self.window.cap)
             }
             LossWindow::FlightSize => f64::from(self.highest - self.unacknowledged),
+            LossWindow::Pipe => match &self.selective {
+                Some(selective) if !self.in_order => {
+                    f64::from(selective.board.in_network(self.next - self.unacknowledged))
+                }
+                _ => f64::from(self.highest - self.unacknowledged),
+            },
         }
     }
 

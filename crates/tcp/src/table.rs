@@ -67,7 +67,7 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             "every acknowledgement of new data times a round trip, not only one in each",
             "RFC 7323",
         ),
-        Parameter::choice("loss_window", "congestion-window", &["congestion-window", "flight-size"])
+        Parameter::choice("loss_window", "congestion-window", &["congestion-window", "flight-size", "pipe"])
             .described(
                 "what is reduced when a loss is noticed: the window, or what is really outstanding",
                 "ns-2.35; RFC 5681 has the flight size",

@@ -22,7 +22,8 @@ fn marks_slow_a_flow_as_losses_do_and_nothing_is_sent_again() {
 fn marking_everything_leaves_a_window_of_one_or_two_segments() {
     let (rate, sender) = marked(1.0);
     assert!(rate <= 20.0, "at most two segments in each round trip of 0.1 s: {rate}");
-    assert!(rate > 0.5, "the flow must stay alive: {rate}");
+    // One segment for each expiry of the timer, which backs off to a minute.
+    assert!(rate > 1.0 / 60.0, "the flow must stay alive: {rate}");
     assert!(sender.window() <= 2.0);
 }
 

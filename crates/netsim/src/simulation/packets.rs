@@ -7,7 +7,7 @@ use super::{FIRST_LINE, Simulation};
 use crate::any_link::AnyLink;
 use crate::calendar::NEVER;
 use crate::delay_line::End;
-use crate::flow::Source;
+use crate::flow::{PACING, RECEIVER, SENDER, Source, flow_of, timer_of};
 use crate::packet::Packet;
 
 impl Simulation {
@@ -74,7 +74,7 @@ impl Simulation {
         if connection.receiver.next_expected() >= flow.awaited {
             self.on_complete(number);
         }
-        self.arm(2 * number + 1, deadline);
+        self.arm(timer_of(number, RECEIVER), deadline);
         if let Some(answer) = answer {
             self.send_acknowledgement(number, answer);
         }
@@ -175,9 +175,12 @@ impl Simulation {
         }
         let waits_for_access = group.access.is_some();
         let deadline = sender.deadline();
-        let finished = sender.finished();
+        let (finished, release) = (sender.finished(), sender.release());
         flow.in_flight = in_flight;
-        self.arm(2 * number, deadline);
+        self.arm(timer_of(number, SENDER), deadline);
+        if release > 0 {
+            self.arm(timer_of(number, PACING), release);
+        }
         if took_turns {
             self.forget_dropped(hop.link as usize);
         }
@@ -260,14 +263,16 @@ impl Simulation {
         }
     }
 
-    /// The first entry among the timers comes up: even numbers are senders', odd ones receivers'.
+    /// The first entry among the timers comes up.
     pub(super) fn on_timer(&mut self) {
         let (now, flows) = (self.now, &self.flows);
-        let expired =
-            self.timers.expire(now, |timer| flows[timer as usize / 2].deadline(timer % 2));
+        let expired = self.timers.expire(now, |timer| {
+            let (number, end) = flow_of(timer);
+            flows[number as usize].deadline(end)
+        });
         self.calendar.set(self.timers_source(), self.timers.next_time());
         let Some(timer) = expired else { return };
-        let number = timer / 2;
+        let (number, end) = flow_of(timer);
         match &mut self.flows[number as usize].source {
             Source::OpenLoop(source) => {
                 let size = source.send();
@@ -283,7 +288,8 @@ impl Simulation {
                 self.arm(timer, next);
                 self.begin_transfer(number, &transfer);
             }
-            Source::Window(connection) if timer.is_multiple_of(2) => {
+            Source::Window(_) if end == PACING => self.send(number),
+            Source::Window(connection) if end == SENDER => {
                 connection.sender.on_timer(now);
                 self.send(number);
             }

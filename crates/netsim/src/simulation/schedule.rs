@@ -3,7 +3,7 @@
 use super::{CONTROL, FIRST_LINE, Simulation};
 use crate::calendar::NEVER;
 use crate::control::Control;
-use crate::flow::Source;
+use crate::flow::{SENDER, Source, timer_of};
 use crate::phases::Span;
 
 impl Simulation {
@@ -38,12 +38,12 @@ impl Simulation {
             Source::OpenLoop(source) => {
                 source.start(self.now);
                 let next = source.next_time();
-                self.arm(2 * number, next);
+                self.arm(timer_of(number, SENDER), next);
             }
             Source::Transfers(source) => {
                 source.start(self.now);
                 let next = source.next_time();
-                self.arm(2 * number, next);
+                self.arm(timer_of(number, SENDER), next);
             }
         }
     }

@@ -17,7 +17,7 @@
 //! sees those of one path.
 
 use super::Simulation;
-use crate::flow::{Connection, Flow, Origin, Source};
+use crate::flow::{Connection, Flow, Origin, SENDER, Source, TIMERS_OF_A_FLOW, timer_of};
 use crate::scenario::MOST_AT_ONCE;
 use crate::traffic::{Transfer, segments_of};
 use crate::transfer_books::TransferCounts;
@@ -57,7 +57,7 @@ impl Simulation {
             return None;
         }
         self.flows.push(flow);
-        self.timers.grow(2 * self.flows.len());
+        self.timers.grow(TIMERS_OF_A_FLOW * self.flows.len());
         self.access.grow(self.flows.len());
         Some(place as u32)
     }
@@ -117,7 +117,7 @@ impl Simulation {
         if let Source::Transfers(source) = &mut self.flows[number as usize].source {
             source.transfer_over(now);
             let next = source.next_time();
-            self.arm(2 * number, next);
+            self.arm(timer_of(number, SENDER), next);
         }
     }
 

@@ -49,4 +49,17 @@ impl Sender {
             self.spread_reduction(old);
         }
     }
+
+    /// RFC 3168, section 6.1.2: a mark at a window of one segment silences the sender until the
+    /// timer expires. Nothing is outstanding and nothing was lost, so that this is no timeout: one
+    /// segment may be sent, neither threshold nor timer change.
+    pub(super) fn resume_after_marks(&mut self, now: u64) {
+        self.window.congestion = self.window.congestion.max(1.0);
+        self.recover = self.highest;
+        self.last_reduction = Reduction::Timeout;
+        self.announce_reduction = self.switches.ecn == Ecn::Classic;
+        self.timed = None;
+        self.deadline = self.round_trip.expiry(now);
+        self.allowance = u32::MAX;
+    }
 }

@@ -18,11 +18,8 @@ use crate::sent::SentSegments;
 /// Longest delay of an acknowledgement that a probe allows for, in nanoseconds.
 const LONGEST_ACKNOWLEDGEMENT_DELAY: u64 = 200_000_000;
 
-/// Least time before a probe, in nanoseconds.
-const SHORTEST_PROBE_TIME: u64 = 10_000_000;
-
-/// Ticks that are added where timers move in ticks (Linux: TCP_TIMEOUT_MIN).
-const SPARE_TICKS: u64 = 2;
+/// What is added to both waits, in nanoseconds (Linux since 6.7: TCP_TIMEOUT_MIN_US).
+const SPARE_TIME: u64 = 2_000_000;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -116,7 +113,7 @@ impl Rack {
                 }
                 let due = time + self.round_trip + window;
                 if due > now {
-                    self.reordering_deadline = clock.after(now, due - now, SPARE_TICKS);
+                    self.reordering_deadline = clock.after(now, due - now + SPARE_TIME, 0);
                     break;
                 }
                 board.mark_lost(sequence);
@@ -151,7 +148,7 @@ impl Rack {
         let due = if outstanding == 1 {
             clock.after(now, 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY, 0)
         } else {
-            clock.after(now, (2 * smoothed).max(SHORTEST_PROBE_TIME), SPARE_TICKS)
+            clock.after(now, 2 * smoothed + SPARE_TIME, 0)
         };
         if due < retransmission {
             self.probe_deadline = due;

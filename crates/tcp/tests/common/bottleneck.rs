@@ -78,6 +78,7 @@ pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u6
                 segments[index].front().map_or(u64::MAX, |(time, _)| *time),
                 answers[index].front().map_or(u64::MAX, |(time, _)| *time),
                 if started[index] { sender.deadline() } else { u64::MAX },
+                if sender.release() > 0 { sender.release() } else { u64::MAX },
                 receiver.deadline(),
             ];
             for (kind, time) in times.into_iter().enumerate() {
@@ -114,7 +115,7 @@ pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u6
                 sender.on_acknowledgement(now, &answers[index].pop_front().unwrap().1.get());
                 None
             }
-            3 => {
+            3 | 4 => {
                 sender.on_timer(now);
                 None
             }

@@ -39,7 +39,9 @@ pub fn carry(
         }
         let arrival = segments.front().map_or(u64::MAX, |(time, _)| *time);
         let answer = answers.front().map_or(u64::MAX, |(time, _)| *time);
-        now = arrival.min(answer).min(sender.deadline()).min(receiver.deadline());
+        let release = if sender.release() > 0 { sender.release() } else { u64::MAX };
+        let timer = sender.deadline().min(release);
+        now = arrival.min(answer).min(timer).min(receiver.deadline());
         let sent = if now == arrival {
             let (_, segment) = segments.pop_front().unwrap();
             receiver.on_segment(now, &segment)
