@@ -24,6 +24,7 @@ mod sack1;
 mod selective;
 
 use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, Recovery, RoundTripEstimator, Segment, TimerRules, Window};
 use selective::Selective;
 
@@ -232,6 +233,15 @@ impl Sender {
     #[must_use]
     pub fn finished(&self) -> bool {
         self.unacknowledged >= self.available
+    }
+
+    /// Gives back the memory of what only a connection needs that still has something to send. For one
+    /// that has [finished](Self::finished); what is counted stays.
+    pub fn retire(&mut self) {
+        self.selective = None;
+        self.in_order = true;
+        self.rule = Additive::default().into();
+        self.release = 0;
     }
 
     /// When [`Sender::on_timer`] wants to be called; `u64::MAX` for never.

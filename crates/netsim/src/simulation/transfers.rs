@@ -83,6 +83,9 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let first_time = flow.ended.is_none();
         flow.ended.get_or_insert(self.now);
+        if first_time && let Source::Window(connection) = &mut flow.source {
+            connection.sender.retire();
+        }
         let Origin::Source(source) = flow.origin else { return };
         let group = &self.groups[flow.group as usize];
         let books = &mut self.transfers[group.number as usize];
