@@ -57,14 +57,17 @@ LOCKED_OUT_LONGER = (
     "within 5 %"
 )
 
-OVERFLOWS = (
-    "the queue swings between empty and overflowing, and loses packets only where it "
-    "overflows, in bursts: 3.1 standard errors between the means, and the kernel's over three "
-    "seeds. Not explained; utilisation, queue and marks agree"
+WITHOUT_ECN = (
+    "nothing overflows, there or here: what is dropped belongs to flows that lost their SYN in "
+    "the first second and so go without ECN, about 250 packets each here. The kernel's 2184 "
+    "drops would be those of 8 or 9 such flows of 32; ours are 3 to 9, 6 on average. Marks, "
+    "queue and utilisation agree; 3.1 standard errors between the means"
 )
 
 DEVIATIONS: list[Deviation] = [
-    Deviation(Where("L5d: 32 reno, ECN, p 0.25", "r0", (10, 60), "drop rate"), 0.5, 0.8, OVERFLOWS),
+    Deviation(
+        Where("L5d: 32 reno, ECN, p 0.25", "r0", (10, 60), "drop rate"), 0.5, 0.8, WITHOUT_ECN
+    ),
     Deviation(
         Where("L6: 16 cubic, RED", "r0", (10, 60), "drop rate"), 1.03, 1.08, WHOLE_ACKNOWLEDGEMENTS
     ),
