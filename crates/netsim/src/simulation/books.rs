@@ -76,12 +76,13 @@ impl Simulation {
     fn advance_a_while(&mut self, until: u64) -> bool {
         let now = AtomicBool::new(true);
         for _ in 0..MOST_LOOKS {
-            let (before, done) = (self.now, self.deeds());
+            let (before, done, held) = (self.now, self.deeds(), self.packets().count());
             match self.advance(until, &now) {
                 Ok(()) => return true,
                 Err(Cancelled) => {
-                    // A backlog may drain in one instant, over a link that has become very fast.
-                    let busy = self.deeds() > done;
+                    // Many packets may pass or arrive at one instant: over a link that has become
+                    // very fast, or at an opportunity of a trace that has room for them.
+                    let busy = self.deeds() > done || self.packets().count() != held;
                     assert!(self.now > before || busy, "time stands still at {} ns", self.now);
                 }
             }
@@ -161,6 +162,25 @@ fn a_change_of_a_queue_is_checked_against_the_rate_that_will_then_be_in_force() 
     let network = small_network(&flows, &json!([change]));
     let refused = Simulation::new(common::parse(&network), 1).expect_err("thresholds do not fit");
     assert_eq!(refused.field, "changes.0.queue.max_threshold");
+}
+
+#[test]
+fn an_opportunity_that_delivers_thousands_of_packets_at_once_is_no_standstill() {
+    let mut network = small_network(
+        &three_flows(
+            &json!(2_000_000),
+            0,
+            &json!({"kind": "web", "mean_gap_ns": 100_000.0,
+            "size": {"distribution": "constant", "value": 60_000.0}}),
+        ),
+        &json!([]),
+    );
+    network["duration_ns"] = json!(1_000_000_000);
+    network["flows"][0]["packet_size_bytes"] = json!(1);
+    network["links"][0]["queue"] = json!({"discipline": "drop-tail",
+        "parameters": {"limit": 100_000}});
+    network["links"][0]["trace"] = json!({"bytes": 40_000, "opportunities_ns": [1, 350_000_000]});
+    assert_books(&network, 1);
 }
 
 /// A few seconds' worth, unless the environment asks for more.
