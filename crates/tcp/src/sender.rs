@@ -227,6 +227,9 @@ impl Sender {
     /// No new data from now on; what is outstanding is still repaired.
     pub fn stop(&mut self) {
         self.available = self.highest;
+        if self.finished() {
+            self.deadline = u64::MAX; // a mark may have silenced it with nothing outstanding
+        }
     }
 
     /// Whether everything there was to send has been acknowledged.
@@ -422,7 +425,7 @@ impl Sender {
         }
     }
 
-    /// A round trip of `time` nanoseconds that began at `sent` has been timed.
+    /// A round trip from `sent` to `now` has been timed.
     #[inline]
     fn note_round_trip(&mut self, sent: u64, now: u64) {
         self.round_trip.sample(sent, now);

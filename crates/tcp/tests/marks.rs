@@ -33,3 +33,27 @@ fn a_flow_that_is_not_ecn_capable_is_never_marked() {
     let with = transfer("newreno", &[("ecn", false)], path, 1).0;
     assert_near(with, 387.3, 0.2);
 }
+
+#[test]
+fn a_flow_that_stops_while_marks_silence_it_is_over_and_wants_nothing() {
+    let values = vermilion_parameters::Values::from([
+        ("ecn".to_owned(), vermilion_parameters::Value::Switch(true)),
+        ("handshake".to_owned(), vermilion_parameters::Value::Switch(false)),
+        ("initial_window".to_owned(), vermilion_parameters::Value::Number(1.0)),
+    ]);
+    let profile = vermilion_tcp::registry::Profile::from_values("newreno", &values).unwrap();
+    let (mut sender, _) = profile.ends(0);
+    sender.start();
+    assert!(sender.next_segment(0).is_some());
+    let marked = vermilion_tcp::Acknowledgement {
+        next_expected: 2,
+        congestion_echo: true,
+        ..Default::default()
+    };
+    sender.on_acknowledgement(SECOND, &marked);
+    assert_eq!(sender.next_segment(SECOND), None, "half a segment may not be sent");
+    assert!(sender.deadline() < u64::MAX, "the timer will let it go on");
+    sender.stop();
+    assert!(sender.finished());
+    assert_eq!(sender.deadline(), u64::MAX);
+}
