@@ -102,6 +102,9 @@ def test_series_are_csv_with_documented_columns(vermilion, tmp_path):
         "average_queue_packets",
         "drop_probability",
         "throughput_bit_per_s",
+        "arrivals",
+        "drops",
+        "marks",
     ]
     assert len(rows) == 17
     assert float(rows[-1]["time_s"]) == 8.0

@@ -89,10 +89,21 @@ def test_probing_changes_nothing_but_adds_series(scenario):
         "average_queue_packets",
         "drop_probability",
         "throughput_bit_per_s",
+        "arrivals",
+        "drops",
+        "marks",
     }
     assert {len(values) for values in series.values()} == {81}
     assert series["time_s"][-1] == pytest.approx(8.0)
     assert series["queue_packets"].max() <= 100
+
+
+def test_what_arrives_in_a_series_is_sent_dropped_or_still_waits(scenario):
+    result = run(scenario, 5, 0.1)
+    series = result.series("bottleneck")
+    gone = result.data["packets_forwarded"] + series["drops"].sum()
+    assert series["drops"].sum() > 0
+    assert series["arrivals"].sum() == gone + series["queue_packets"][-1]
 
 
 def test_what_does_not_exist_is_named(scenario):

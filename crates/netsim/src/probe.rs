@@ -1,6 +1,7 @@
 //! Time series read at a chosen interval.
 
 use crate::any_link::AnyLink;
+use crate::link::Ledger;
 
 /// The readings of one link. All columns have one length; what a discipline does not have is NaN.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +18,13 @@ pub struct Series {
     pub drop_probability: Vec<f64>,
     /// Rate forwarded since the last reading, in bits per second.
     pub throughput_bit_per_s: Vec<f64>,
-    last_bytes: u64,
+    /// Packets that arrived since the last reading.
+    pub arrivals: Vec<f64>,
+    /// Of these and of those that waited, packets dropped since the last reading.
+    pub drops: Vec<f64>,
+    /// Packets marked since the last reading.
+    pub marks: Vec<f64>,
+    last: Ledger,
 }
 
 impl Series {
@@ -28,13 +35,16 @@ impl Series {
         let average = discipline.average_queue().unwrap_or(f64::NAN);
         let probability = discipline.drop_probability().unwrap_or(f64::NAN);
         let (packets, bytes) = link.queue();
-        let sent = ledger.forwarded_bytes - self.last_bytes;
-        self.last_bytes = ledger.forwarded_bytes;
+        let last = std::mem::replace(&mut self.last, ledger);
+        let sent = ledger.forwarded_bytes - last.forwarded_bytes;
         self.time_s.push(now as f64 / 1e9);
         self.queue_packets.push(f64::from(packets));
         self.queue_bytes.push(bytes as f64);
         self.average_queue_packets.push(average);
         self.drop_probability.push(probability);
         self.throughput_bit_per_s.push(sent as f64 * 8e9 / interval as f64);
+        self.arrivals.push((ledger.arrivals - last.arrivals) as f64);
+        self.drops.push((ledger.drops - last.drops) as f64);
+        self.marks.push((ledger.marks - last.marks) as f64);
     }
 }

@@ -53,6 +53,9 @@ fn arrays<'py>(python: Python<'py>, series: &Series) -> PyResult<Bound<'py, PyDi
         ("average_queue_packets", &series.average_queue_packets),
         ("drop_probability", &series.drop_probability),
         ("throughput_bit_per_s", &series.throughput_bit_per_s),
+        ("arrivals", &series.arrivals),
+        ("drops", &series.drops),
+        ("marks", &series.marks),
     ] {
         columns.set_item(name, PyArray1::from_slice(python, column))?;
     }

@@ -39,7 +39,8 @@ def run(
             help="Write the time series of every link: as CSV, or as Parquet if the name ends in "
             ".parquet (needs pyarrow). One row for each link and point, with link, time_s, "
             "queue_packets, queue_bytes, average_queue_packets and drop_probability (empty where "
-            'the discipline has none), throughput_bit_per_s. "-" is standard output, as CSV.',
+            'the discipline has none), throughput_bit_per_s, arrivals, drops and marks. "-" is '
+            "standard output, as CSV.",
             show_default=False,
         ),
     ] = None,

@@ -107,7 +107,8 @@ class Result:
         """One link's time series: arrays of one length, a point at each probe interval.
 
         ``time_s``, ``queue_packets``, ``queue_bytes``, ``average_queue_packets`` and
-        ``drop_probability`` (NaN where the discipline has none), ``throughput_bit_per_s``.
+        ``drop_probability`` (NaN where the discipline has none), ``throughput_bit_per_s``,
+        ``arrivals``, ``drops``, ``marks``.
 
         Raises:
             KeyError: there is no such link, or the run had no ``probe_interval_s``.

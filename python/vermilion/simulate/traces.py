@@ -48,6 +48,9 @@ SERIES_COLUMNS: Final = (
         "drop_probability", "1", "the probability it would drop or mark with, where it has one"
     ),
     SeriesColumn("throughput_bit_per_s", "bit/s", "bits sent since the point before, per second"),
+    SeriesColumn("arrivals", "packets", "packets that arrived since the point before"),
+    SeriesColumn("drops", "packets", "packets dropped since the point before"),
+    SeriesColumn("marks", "packets", "packets marked since the point before"),
 )
 """The columns, in order."""
 
