@@ -81,7 +81,7 @@ lock: ## resolve the dependencies anew into requirements/ (needs uv)
 		--constraint requirements/runtime.txt --output-file requirements/development.txt
 
 clean: ## remove everything that was built, .venv included
-	rm -rf $(VENV) target docs/_build report $(CORE) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target docs/_build docs/disciplines report $(CORE) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find python tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the environment -------------------------------------------------------------------

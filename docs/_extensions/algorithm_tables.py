@@ -1,8 +1,7 @@
 """Puts the parameter tables of the core into the documentation while it is built.
 
-A page holds the line ``<!-- algorithms: disciplines -->``, ``<!-- algorithms: senders -->`` or
-``<!-- option sets -->``; what stands there in the end is asked of the very core that runs, so it
-cannot be out of date.
+A page holds the line ``<!-- algorithms: senders -->`` or ``<!-- option sets -->``; what stands
+there in the end is asked of the very core that runs, so it cannot be out of date.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from vermilion.scenario import disciplines, format_quantity, senders
+from vermilion.scenario import format_quantity, senders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"^<!-- algorithms: (\w+) -->$", re.MULTILINE)
 _OPTION_SETS = "<!-- option sets -->"
-_LISTS = {"disciplines": disciplines, "senders": senders}
+_LISTS = {"senders": senders}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -39,13 +38,13 @@ def _fill_in(_app: Sphinx, _page: str, source: list[str]) -> None:
 def _sections(algorithms: Mapping[str, Algorithm]) -> Iterator[str]:
     shared = _shared_parameters(algorithms.values())
     if shared:
-        yield from ("## Parameters of all of them", "", *_table(shared), "")
+        yield from ("## Parameters of all of them", "", *parameter_table(shared), "")
     for algorithm in algorithms.values():
         yield from (f"## `{algorithm.name}`: {algorithm.title}", "")
         yield from (f"{algorithm.summary}. Source: {algorithm.source}.", "")
         own = [row for row in algorithm.parameters.values() if row not in shared]
         if own:
-            yield from (*_table(own), "")
+            yield from (*parameter_table(own), "")
         elif not algorithm.parameters:
             yield from ("No parameters.", "")
         for lower, upper in algorithm.ordered:
@@ -77,7 +76,8 @@ def _shared_parameters(algorithms: Iterable[Algorithm]) -> list[Parameter]:
     return [row for row in tables[0] if all(row in table for table in tables[1:])]
 
 
-def _table(rows: Iterable[Parameter]) -> Iterator[str]:
+def parameter_table(rows: Iterable[Parameter]) -> Iterator[str]:
+    """The rows of a parameter table, for a page."""
     yield "| parameter | default | accepted | meaning |"
     yield "| --- | --- | --- | --- |"
     for row in rows:
