@@ -1,0 +1,64 @@
+//! What each queue discipline costs: CPU time for a packet of the whole simulation, against
+//! drop-tail's in the same run.
+//!
+//! 100 SACK flows share 1 Gbit/s for 5 s, RTT 40 ms, behind a buffer of a bandwidth-delay product;
+//! everything else a discipline has is at its default. The rounds alternate between the disciplines,
+//! so that what else happens on the machine meets all of them, and the least time of each counts.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use vermilion_aqm::registry::ALGORITHMS;
+use vermilion_netsim::{Scenario, Simulation};
+use vermilion_parameters::Algorithm;
+
+const ROUNDS: usize = 5;
+
+/// Packets of 1000 bytes that the link carries in a round trip.
+const BUFFER_PACKETS: u32 = 5000;
+
+fn scenario(algorithm: &Algorithm) -> Scenario {
+    let limit = algorithm.parameters.iter().find(|parameter| parameter.name == "limit");
+    let limit = match limit.map(|parameter| parameter.unit) {
+        Some("packets") => format!(r#""limit": {BUFFER_PACKETS}"#),
+        Some("bytes") => format!(r#""limit": {}"#, 1000 * BUFFER_PACKETS),
+        _ => String::new(),
+    };
+    let text = format!(
+        r#"{{"duration_ns": 5000000000, "warm_up_ns": 1000000000, "settle_ns": 1000000000,
+            "links": [{{"name": "bottleneck", "rate_bit_per_s": 1000000000, "delay_ns": 1000000,
+                "queue": {{"discipline": "{}", "parameters": {{{limit}}}}}}}],
+            "flows": [{{"name": "all", "count": 100, "path": ["bottleneck"], "rtt_ns": 40000000,
+                "sender": {{"congestion_control": "sack"}}, "start_ns": [0, 1000000000]}}]}}"#,
+        algorithm.name
+    );
+    serde_json::from_str(&text).expect("a benchmark's scenario is valid")
+}
+
+/// CPU time of one run and the packets it forwarded.
+fn run(scenario: &Scenario) -> (Duration, u64) {
+    let start = ThreadTime::now();
+    let mut simulation = Simulation::new(scenario.clone(), 1).expect("valid");
+    simulation.run(&AtomicBool::new(false)).expect("nobody cancels");
+    let packets = simulation.into_results(false).packets_forwarded;
+    (start.elapsed(), packets)
+}
+
+fn main() {
+    let scenarios: Vec<_> = ALGORITHMS.iter().map(scenario).collect();
+    let mut least = vec![(Duration::MAX, 0); scenarios.len()];
+    for _ in 0..ROUNDS {
+        for (scenario, least) in scenarios.iter().zip(&mut least) {
+            *least = run(scenario).min(*least);
+        }
+    }
+    let drop_tail = ALGORITHMS.iter().position(|it| it.name == "drop-tail").expect("registered");
+    let cost = |(time, packets): (Duration, u64)| time.as_secs_f64() * 1e9 / packets as f64;
+    println!("| discipline | packets | CPU ns per packet | against drop-tail |");
+    println!("|---|---|---|---|");
+    for (algorithm, outcome) in ALGORITHMS.iter().zip(&least) {
+        let (each, ratio) = (cost(*outcome), cost(*outcome) / cost(least[drop_tail]));
+        println!("| `{}` | {} | {each:.0} | {ratio:.2} |", algorithm.name, outcome.1);
+    }
+}
