@@ -14,7 +14,7 @@ import vermilion
 from html_page import Page
 from vermilion.cli import main
 from vermilion.report.comparison_figure import one_sigma_ellipse
-from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
+from vermilion.scenario import ScenarioError, disciplines, load_scenario, parse_scenario
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 
@@ -292,6 +292,40 @@ def test_a_queue_that_is_always_empty_is_drawn_on_a_linear_axis():
     assert left.get_xlim()[0] > 0 > left.get_xlim()[1]
     assert right.get_xlim()[0] < 0 < right.get_xlim()[1]
     assert left.lines[0].get_xdata().tolist() in ([0.0] * 3, [0.0] * 121)
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return vermilion.compare("varying-load", ["red", "all"], settings=SHORT, seeds=2)
+
+
+def test_all_means_every_discipline_once(everything):
+    assert everything.names[0] == "red"
+    assert sorted(everything.names) == sorted(disciplines())
+
+
+def test_many_variants_have_a_line_each_with_what_was_measured(everything):
+    rows = everything.figure().axes
+    assert len(rows) == 3 * 2
+    delay, goodput, dropped = rows[:3]
+    assert [label.get_text() for label in delay.get_yticklabels()] == list(everything.names)
+    for variant in range(len(everything.names)):
+        medians = [line for line in delay.lines if list(line.get_ydata()) == [variant]]
+        expected = everything.interval(variant, "bottleneck", 0, "sojourn_ms.p50").mean
+        assert [list(line.get_xdata()) for line in medians] == [[pytest.approx(expected)]]
+        rate = everything.interval(variant, "bottleneck", 0, "drop_rate").mean
+        (shown,) = [line for line in dropped.lines if list(line.get_ydata()) == [variant]]
+        assert list(shown.get_xdata()) == [pytest.approx(100 * rate)]
+    assert goodput.get_xlabel() == "goodput (Mbit/s)"
+
+
+def test_many_variants_stand_one_below_the_other_in_the_tables(everything, outcome):
+    many, few = everything.tables()[0], outcome.tables()[0]
+    assert [label for label, _ in many.sections[0].rows] == list(everything.names)
+    column = list(many.headings).index("queue p95")
+    assert many.headings == [label.strip() for label, _ in few.sections[0].rows]
+    turned_back = many.turned("-").sections[0].rows[column]
+    assert turned_back[1] == tuple(cells[column] for _, cells in many.sections[0].rows)
 
 
 def test_a_link_or_a_phase_that_is_not_there_is_named(outcome):

@@ -20,9 +20,9 @@ def compare(
         typer.Option(
             "--discipline",
             metavar="NAME",
-            help="A queue discipline to compare; repeat it for each. Parameters that the "
-            "scenario sets are carried over where the discipline has them too; parameters of its "
-            "own follow a colon: codel:target='10 ms',interval='50 ms'.",
+            help="A queue discipline to compare; repeat it for each, or say all. Parameters "
+            "that the scenario sets are carried over where the discipline has them too; "
+            "parameters of its own follow a colon: codel:target='10 ms',interval='50 ms'.",
             show_default=False,
         ),
     ] = None,

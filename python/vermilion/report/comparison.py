@@ -13,6 +13,7 @@ from zlib import crc32
 
 from vermilion.report import drawing
 from vermilion.report.comparison_figure import MOST_ROWS, comparison_figure
+from vermilion.report.many_variants_figure import FEWEST, many_variants_figure
 from vermilion.scenario.errors import ScenarioError, one_of
 from vermilion.simulate import comparison as simulated
 from vermilion.simulate.comparison import Comparison
@@ -49,6 +50,8 @@ class ComparisonReport(Comparison):
     def figure(self, link: str | None = None, phase: int | None = None) -> Figure:
         """The trade-off of delay and goodput, and the distribution of the queueing delay.
 
+        Eight variants or more have a line each instead: delay, goodput and drops.
+
         Args:
             link: the link; by default the one that the scenario's objective is of, or its first.
             phase: only this one, 0 being the whole run; by default all of them, one below the
@@ -58,7 +61,8 @@ class ComparisonReport(Comparison):
             ScenarioError: there is no such link or phase.
         """
         link = self._link(link)
-        return comparison_figure(self, link, self._rows(link, phase))
+        draw = comparison_figure if len(self.names) < FEWEST else many_variants_figure
+        return draw(self, link, self._rows(link, phase))
 
     def save_figure(
         self, path: str | os.PathLike[str], link: str | None = None, phase: int | None = None

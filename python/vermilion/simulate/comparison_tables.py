@@ -21,6 +21,10 @@ ABSENT: Final = "-"
 """Shown for what could not be computed."""
 
 
+MOST_ACROSS: Final = 6
+"""Variants that stand side by side; more stand one below the other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line: its label, the metric, the factor to the unit shown, and the decimals."""
@@ -113,7 +117,8 @@ def _table(
     sections = [
         _section(comparison, name, number, headings[number], rows, of) for number in numbers
     ]
-    return Table(title, comparison.names, [section for section in sections if section.rows])
+    table = Table(title, comparison.names, [section for section in sections if section.rows])
+    return table if len(comparison.names) <= MOST_ACROSS else table.turned(f"{ABSENT}  ")
 
 
 def _section(

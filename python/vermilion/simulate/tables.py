@@ -40,6 +40,20 @@ class Table:
     headings: Sequence[str]
     sections: Sequence[Section]
 
+    def turned(self, absent: str) -> Table:
+        """The table with lines and columns exchanged, ``absent`` where a section has no such line.
+
+        For more columns than a page is wide.
+        """
+        labels = list(dict.fromkeys(label for each in self.sections for label, _ in each.rows))
+        sections = []
+        for section in self.sections:
+            cells = dict(section.rows)
+            columns = [cells.get(label, [absent] * len(self.headings)) for label in labels]
+            lines = zip(self.headings, zip(*columns, strict=True), strict=True)
+            sections.append(Section(section.title, list(lines)))
+        return Table(self.title, [label.strip() for label in labels], sections)
+
     def __str__(self) -> str:
         """The table as lines of text."""
         lines = [("", *self.headings)]

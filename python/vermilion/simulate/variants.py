@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from copy import deepcopy
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario import Scenario, load_scenario, scenario_from_document
+from vermilion.scenario import disciplines as known_disciplines
 from vermilion.scenario.carry_over import with_discipline
 from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.overrides import apply_overrides
@@ -14,6 +15,9 @@ from vermilion.scenario.overrides import apply_overrides
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+ALL: Final = "all"
+"""In place of a discipline's name: every one there is."""
 
 
 def make_variants(
@@ -26,7 +30,7 @@ def make_variants(
         disciplines: the name of each, and after a colon parameters of its own if it is to have
             any: "codel" or "codel:target=10 ms,interval=50 ms". The scenario's own discipline
             keeps its parameters; others take over those that they share with it, and have
-            their defaults for the rest.
+            their defaults for the rest. "all" means every discipline there is.
         settings: texts "path=value". The same path given several times makes a variant of each
             of its values; a path given once is set in all variants.
 
@@ -48,7 +52,7 @@ def make_variants(
         changed = _with_settings(scenario, [*common, *choice])
         if not disciplines:
             variants[", ".join(choice) or "as written"] = changed
-        for discipline in disciplines:
+        for discipline in _named(disciplines):
             name, _, parameters = discipline.partition(":")
             variant, reports = with_discipline(changed, name)
             own = [text for text in parameters.split(",") if text.strip()]
@@ -85,6 +89,14 @@ def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str
         )
         for combination in product(*values.values())
     }
+
+
+def _named(choices: Iterable[str]) -> list[str]:
+    """Each discipline once, every one there is in place of "all"."""
+    named: dict[str, None] = {}
+    for choice in choices:
+        named.update(dict.fromkeys(known_disciplines() if choice == ALL else [choice]))
+    return list(named)
 
 
 def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> Scenario:
