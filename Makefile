@@ -73,12 +73,14 @@ bench: $(RUNTIME) ## measure the simulator's speed
 	cargo bench --locked
 
 # Needs uv (https://docs.astral.sh/uv/); nothing else here does.
-LOCK := uv pip compile pyproject.toml --universal --fork-strategy fewest --python-version 3.11 \
+LOCK := uv pip compile --universal --fork-strategy fewest --python-version 3.11 \
 	--generate-hashes --quiet --custom-compile-command "make lock"
 lock: ## resolve the dependencies anew into requirements/ (needs uv)
-	$(LOCK) --upgrade --group build --output-file requirements/runtime.txt
-	$(LOCK) --upgrade --group build --group test --group lint --group docs \
+	$(LOCK) --upgrade pyproject.toml --group build --output-file requirements/runtime.txt
+	$(LOCK) --upgrade pyproject.toml --group build --group test --group lint --group docs \
 		--constraint requirements/runtime.txt --output-file requirements/development.txt
+	$(LOCK) --upgrade --group pyproject.toml:benchmark \
+		--constraint requirements/runtime.txt --output-file requirements/benchmark.txt
 
 clean: ## remove everything that was built, .venv included
 	rm -rf $(VENV) target docs/_build docs/disciplines report $(CORE) .mypy_cache .pytest_cache .ruff_cache .hypothesis
