@@ -75,6 +75,8 @@ class Search(ABC):
     To write one, implement ``_propose``, ``_learn``, ``_memory`` and ``_remember`` (and
     ``settings`` if the constructor takes more), add its line to
     ``vermilion.search.registry``, and test it with ``vermilion.search.testing``.
+    :class:`vermilion.search.generations.Generations` has what searches have in common that go
+    from one batch of points to the next.
 
     Args:
         dimensions: coordinates of a point, at least 1.
@@ -151,6 +153,7 @@ class Search(ABC):
             self._best = _better(self._best, issue, known)
             if issue.start:
                 self._best_start = _better(self._best_start, issue, known)
+                self._learn_start(issue.point, known)
             elif self._learn(issue.point, known):
                 self._unlearned.clear()
         self._used += len(used)
@@ -251,6 +254,14 @@ class Search(ABC):
     @abstractmethod
     def _remember(self, memory: Mapping[str, Any]) -> None:
         """Takes back what ``_memory`` gave."""
+
+    def _learn_start(self, point: Point, value: float) -> None:  # noqa: B027 - most need not
+        """Uses the value of a start point; the best of them is known without."""
+
+    @property
+    def _starts_known(self) -> bool:
+        """Whether the values of all start points have been used."""
+        return self._used >= len(self._start_points)
 
     def _issue(self, issue: _Issue) -> None:
         self._waiting.setdefault(issue.point, deque()).append(issue)

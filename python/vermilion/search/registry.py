@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.search.cma_es import CmaEs
+from vermilion.search.differential_evolution import DifferentialEvolution
 from vermilion.search.random_search import RandomSearch
 from vermilion.search.recursive_random_search import RecursiveRandomSearch
+from vermilion.search.simulated_annealing import SimulatedAnnealing
+from vermilion.search.sobol import SobolSearch
+from vermilion.search.tree_parzen_estimator import TreeParzenEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +19,11 @@ if TYPE_CHECKING:
 
 _SEARCHES: Final[tuple[type[Search], ...]] = (
     RecursiveRandomSearch,
+    CmaEs,
+    TreeParzenEstimator,
+    DifferentialEvolution,
+    SimulatedAnnealing,
+    SobolSearch,
     RandomSearch,
 )
 

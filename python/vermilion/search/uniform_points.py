@@ -31,7 +31,7 @@ class UniformPoints:
 
     def __init__(self, dimensions: int, seed: int) -> None:
         self.dimensions = dimensions
-        self._generator = _named_generator(seed)
+        self._generator = named_generator(STREAM, seed)
         self._first = 0
         self._drawn: deque[Point] = deque()
 
@@ -79,8 +79,20 @@ class UniformPoints:
         self._drawn = deque(tuple(point) for point in state["drawn"])
 
 
-def _named_generator(seed: int) -> np.random.Generator:
-    """PCG64 seeded by the seed and the stream's name, so that two purposes never share numbers."""
+def named_generator(stream: str, *numbers: int) -> np.random.Generator:
+    """PCG64 seeded by numbers and a stream's name, so that two purposes never share numbers.
+
+    Args:
+        stream: its name and version.
+        numbers: the search's seed, and where in the search this is, from 0 up.
+    """
     import numpy as np
 
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *STREAM.encode()])))
+    return np.random.Generator(
+        np.random.PCG64(np.random.SeedSequence([*numbers, *stream.encode()]))
+    )
+
+
+def named_seed(stream: str, *numbers: int) -> int:
+    """32 bits for generators of others that take no more, from the same names and numbers."""
+    return int(named_generator(stream, *numbers).integers(2**32))

@@ -1,0 +1,160 @@
+"""CMA-ES: a normal distribution that moves, grows, shrinks and turns towards better points.
+
+The covariance matrix adaptation evolution strategy (N. Hansen, "The CMA evolution strategy: a
+tutorial", arXiv:1604.00772), by the package ``cmaes`` (M. Nomura and M. Shibata,
+arXiv:2402.01373). It uses the order of a generation's values and not the values, so neither
+their scale nor failed points (which come last) matter to it.
+
+State: what was told since the present descent began. A descent is rebuilt by telling a fresh
+instance all of it again, so that nothing but numbers has to be stored; the random numbers of a
+generation depend on the seed, the descent and the generation alone.
+
+Where the tutorial leaves a choice:
+
+- The first descent begins at the best start point, or in the middle of the box if there is none;
+  the distribution's first standard deviation is ``first_step`` of each range.
+- A point outside the box is drawn again, up to a hundred times, and then moved to the bound.
+- A descent ends when all points of a generation lie within a box of side ``stop_side``, where
+  differences no longer mean anything to a queue, or for one of the package's own reasons. Then
+  another begins around a uniform point, with twice the population (A. Auger and N. Hansen,
+  "A restart CMA evolution strategy with increasing population size", CEC 2005).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from vermilion.search.generations import Generations, Told, side, told_from_json, told_to_json
+from vermilion.search.uniform_points import named_generator, named_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cmaes import CMA
+
+    from vermilion.search.uniform_points import Point
+
+_STREAM: Final = "vermilion.search.cma-es.1"
+_CENTRE_STREAM: Final = "vermilion.search.cma-es.centres.1"
+_LARGEST: Final = 1e300
+"""Stands for infinity, of which the package would take differences."""
+
+
+class CmaEs(Generations):
+    """The covariance matrix adaptation evolution strategy, with restarts.
+
+    Args:
+        dimensions: see :class:`Search`.
+        seed: see :class:`Search`.
+        start_points: see :class:`Search`.
+        first_step: standard deviation at the beginning of a descent, as a fraction of the range.
+        stop_side: of the box within which a generation lies when a descent ends.
+        population: points in a generation of the first descent; by default the tutorial's
+            4 + 3 ln(dimensions), rounded down.
+    """
+
+    name: ClassVar[str] = "cma-es"
+    summary: ClassVar[str] = "a normal distribution that adapts to the landscape (Hansen)"
+
+    def __init__(
+        self,
+        dimensions: int,
+        *,
+        seed: int = 1,
+        start_points: Iterable[Point] = (),
+        first_step: float = 0.3,
+        stop_side: float = 0.001,
+        population: int | None = None,
+    ) -> None:
+        super().__init__(dimensions, seed=seed, start_points=start_points)
+        for setting, value in (("first_step", first_step), ("stop_side", stop_side)):
+            if not 0.0 < value < 1.0:
+                message = f"{setting}: {value} is not accepted; expected a number between 0 and 1"
+                raise ValueError(message)
+        if population is not None and population < _LEAST_POPULATION:
+            message = (
+                f"population: {population} is not accepted; expected at least {_LEAST_POPULATION}"
+            )
+            raise ValueError(message)
+        self._settings = {
+            "first_step": first_step,
+            "stop_side": stop_side,
+            "population": population,
+        }
+        self.first_step = first_step
+        self.stop_side = stop_side
+        self.first_population = population or 4 + math.floor(3.0 * math.log(dimensions))
+        self._descent = 0
+        # The completed generations of the present descent, and what has been told all of them.
+        self._history: list[Told] = []
+        self._strategy: CMA | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The constructor's further arguments, by name."""
+        return dict(self._settings)
+
+    def _size(self) -> int:
+        return self.first_population << self._descent
+
+    def _member(self, index: int) -> Point:
+        strategy = self._up_to_date()
+        if index == 0:
+            generation = len(self._history) // self._size()
+            strategy.reseed_rng(named_seed(_STREAM, self.seed, self._descent, generation))
+        return tuple(strategy.ask().tolist())
+
+    def _close(self, told: Sequence[Told]) -> None:
+        strategy = self._up_to_date()
+        _tell(strategy, told)
+        self._history.extend(told)
+        if side(told) < self.stop_side or strategy.should_stop():
+            self._descent += 1
+            self._history = []
+            self._strategy = None
+
+    def _up_to_date(self) -> CMA:
+        """The package's strategy, which knows the history."""
+        if self._strategy is None:
+            import numpy as np
+            from cmaes import CMA
+
+            size = self._size()
+            self._strategy = CMA(
+                mean=np.array(self._first_mean()),
+                sigma=self.first_step,
+                bounds=np.array([[0.0, 1.0]] * self.dimensions),
+                population_size=size,
+            )
+            for first in range(0, len(self._history), size):
+                _tell(self._strategy, self._history[first : first + size])
+        return self._strategy
+
+    def _first_mean(self) -> Point:
+        if self._descent > 0:
+            uniform = named_generator(_CENTRE_STREAM, self.seed, self._descent)
+            return tuple(uniform.random(self.dimensions).tolist())
+        if self._best_start is not None and self._best_start.value < math.inf:
+            return self._best_start.point
+        return (0.5,) * self.dimensions
+
+    def _generations_memory(self) -> dict[str, Any]:
+        return {"descent": self._descent, "history": told_to_json(self._history)}
+
+    def _remember_generations(self, memory: Mapping[str, Any], proposed: int) -> None:
+        self._descent = memory["descent"]
+        self._history = told_from_json(memory["history"])
+        self._strategy = None
+        for index in range(proposed):
+            self._member(index)
+
+
+_LEAST_POPULATION: Final = 4
+
+
+def _tell(strategy: CMA, told: Iterable[Told]) -> None:
+    import numpy as np
+
+    strategy.tell(
+        [(np.array(point), min(max(value, -_LARGEST), _LARGEST)) for point, value in told]
+    )
