@@ -3,8 +3,8 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
-    AdaptiveRed, Arrival, Codel, Coin, Departure, Discipline, DropTail, Link, LinuxRed, Ns2Red,
-    Pie, Red, Rem, SelfConfiguringRed, Verdict,
+    AdaptiveRed, Arrival, Avq, Blue, Cobalt, Codel, Coin, Departure, Discipline, DropTail, Link,
+    LinuxRed, Ns2Red, Pi, Pie, Red, Rem, SelfConfiguringRed, Step, Verdict,
 };
 
 macro_rules! registry {
@@ -93,8 +93,13 @@ registry! {
     AdaptiveRed,
     LinuxRed,
     Rem,
+    Pi,
+    Blue,
+    Avq,
     Codel,
+    Cobalt,
     Pie,
+    Step,
 }
 
 impl AnyDiscipline {

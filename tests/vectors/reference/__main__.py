@@ -7,14 +7,19 @@ import sys
 from pathlib import Path
 
 import adaptive_red
+import avq
+import blue
+import cobalt
 import codel
 import drop_tail
 import linux_red
 import ns2_red_cases
+import pi
 import pie
 import red
 import rem
 import self_configuring_red
+import step
 
 DISCIPLINES = (
     drop_tail,
@@ -24,8 +29,13 @@ DISCIPLINES = (
     adaptive_red,
     linux_red,
     rem,
+    pi,
+    blue,
+    avq,
     codel,
+    cobalt,
     pie,
+    step,
 )
 FOLDER = Path(__file__).resolve().parent.parent
 

@@ -105,10 +105,15 @@ def leave(
     return Step(departure, tuple(coins), Expected(word, reason or None, figures), times)
 
 
-def without_figures(steps: Sequence[Step]) -> list[Step]:
+def without_figures(steps: Sequence[Step | Settings]) -> list[Step | Settings]:
     """The same steps, each stating that the discipline has no average and no probability."""
     none: dict[str, Figure] = {"average_queue_packets": None, "drop_probability": None}
-    return [replace(s, expected=replace(s.expected, figures=none)) for s in steps]
+    return [
+        stage
+        if isinstance(stage, Settings)
+        else replace(stage, expected=replace(stage.expected, figures=none))
+        for stage in steps
+    ]
 
 
 class NotWatchingError(TypeError):

@@ -1,0 +1,175 @@
+//! Adaptive virtual queue: marks what a slightly slower link would have dropped.
+//!
+//! Source: S. Kunniyur, R. Srikant, "Analysis and Design of an Adaptive Virtual Queue (AVQ) Algorithm
+//! for Active Queue Management", SIGCOMM 2001, as the authors' code in ns-2.35 runs it (`queue/vq.cc`,
+//! facts, not code).
+//!
+//! State: the backlog of a virtual queue, and its capacity. Update, at each arrival: the virtual queue
+//! has drained at the virtual capacity and takes the packet if it has room; the virtual capacity moves
+//! by damping x (target_utilization x capacity x time since the last arrival - the packet), held
+//! between 0 and the capacity. Control law: a packet that the virtual queue has no room for is dropped
+//! or marked.
+//!
+//! While packets come at target_utilization x capacity the virtual capacity stands still; while more
+//! come it falls, until the virtual queue overflows and enough is marked.
+//!
+//! Departures from ns-2.35:
+//! 1. An ECN-capable packet is marked (there: with `markpkts_`), any other dropped, and a drop leaves
+//!    the virtual capacity alone, for only packets that are taken count as load. There, one switch
+//!    chooses for all packets, and with marking nothing else is dropped. The paper marks.
+//! 2. The buffer and the virtual buffer hold packets, of the mean size in byte mode, but the limit of
+//!    the buffer itself stays in packets.
+//! 3. A change of the link's rate moves the virtual capacity in proportion; there it is fixed.
+//! 4. No choice of the packet at the head instead of the arriving one (`drop_front_`, `markfront_`).
+
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+
+use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Avq {
+    limit: u32,
+    target_utilization: f64,
+    damping: f64,
+    /// Units that the virtual queue holds.
+    virtual_limit: f64,
+    mean_packet_size: f64,
+    byte_mode: bool,
+    ecn: bool,
+    /// Units that the link sends in a second. Units are bytes or (packet mode) packets.
+    capacity: f64,
+
+    /// Part of the capacity that the virtual queue has.
+    virtual_share: f64,
+    /// Units in the virtual queue.
+    backlog: f64,
+    /// When the virtual queue was last drained, and when its capacity was last moved, in nanoseconds;
+    /// `None` before the first packet.
+    drained: Option<u64>,
+    moved: u64,
+}
+
+impl Discipline for Avq {
+    const ALGORITHM: Algorithm = Algorithm {
+        name: "avq",
+        title: "Adaptive virtual queue",
+        summary: "Marks what overflows a virtual queue whose capacity adapts to a utilisation",
+        source: "Kunniyur and Srikant, SIGCOMM 2001; ns-2.35, queue/vq.cc",
+        parameters: &[
+            Parameter::number("limit", "packets", Some(100.0), 1.0, 1e9)
+                .whole()
+                .described("packets the buffer holds", "ns-2.35 has 50"),
+            Parameter::number("target_utilization", "1", Some(0.98), 0.0, 1.0)
+                .above_minimum()
+                .searched(0.8, 1.0, Scale::Linear)
+                .described("utilisation of the link to aim at", "the paper's gamma; ns-2.35"),
+            Parameter::number("damping", "1", Some(0.15), 0.0, 1e3)
+                .searched(0.01, 2.0, Scale::Log)
+                .described(
+                    "how fast the virtual capacity moves, per second; stable only below a bound \
+                     that falls with round trips",
+                    "the paper's alpha; ns-2.35",
+                ),
+            Parameter::number("initial_capacity", "1", Some(0.8), 0.0, 1.0)
+                .described("virtual capacity at the start, of the link's", "ns-2.35: ecnlim"),
+            Parameter::number("virtual_buffer", "1", Some(1.0), 0.0, 1e3)
+                .searched(0.1, 1.0, Scale::Linear)
+                .described("size of the virtual buffer, of the real one", "ns-2.35: buflim"),
+            Parameter::number("mean_packet_size", "bytes", Some(1000.0), 1.0, 65535.0)
+                .described("packet size behind the capacity and byte mode", "ns-2.35"),
+            Parameter::switch("byte_mode", true).described(
+                "the virtual queue counts bytes, not packets",
+                "ns-2.35: queue_in_bytes",
+            ),
+            Parameter::switch("ecn", true).described(
+                "ECN-capable packets are marked, not dropped",
+                "ns-2.35: markpkts, false",
+            ),
+        ],
+        ordered: &[],
+    };
+
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+        let mean_packet_size = settings.number("mean_packet_size");
+        let byte_mode = settings.switch("byte_mode");
+        let unit = if byte_mode { mean_packet_size } else { 1.0 };
+        let mut avq = Self {
+            limit: settings.number("limit") as u32,
+            target_utilization: settings.number("target_utilization"),
+            damping: settings.number("damping"),
+            virtual_limit: settings.number("virtual_buffer") * settings.number("limit") * unit,
+            mean_packet_size,
+            byte_mode,
+            ecn: settings.switch("ecn"),
+            capacity: 0.0,
+            virtual_share: settings.number("initial_capacity"),
+            backlog: 0.0,
+            drained: None,
+            moved: 0,
+        };
+        avq.link_changed(link);
+        Ok(avq)
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        let fresh = Self::new(settings, link)?;
+        let begun = self.drained.is_some();
+        let conversion = match (self.byte_mode, fresh.byte_mode) {
+            (true, false) => 1.0 / self.mean_packet_size,
+            (false, true) => fresh.mean_packet_size,
+            _ => 1.0,
+        };
+        *self = Self {
+            virtual_share: if begun { self.virtual_share } else { fresh.virtual_share },
+            backlog: self.backlog * conversion,
+            drained: self.drained,
+            moved: self.moved,
+            ..fresh
+        };
+        Ok(())
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        let unit = if self.byte_mode { 1.0 } else { self.mean_packet_size };
+        self.capacity = link.packets_per_second(unit);
+    }
+
+    #[inline(never)]
+    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
+        let now = arrival.now;
+        let packet = if self.byte_mode { f64::from(arrival.size) } else { 1.0 };
+        match self.drained {
+            Some(drained) => {
+                let sent = self.virtual_share * self.capacity * seconds(now - drained);
+                self.backlog = (self.backlog - sent).max(0.0);
+            }
+            None => self.moved = now,
+        }
+        self.drained = Some(now);
+        let room = self.backlog + packet <= self.virtual_limit;
+        let marked = !room && self.ecn && arrival.ecn_capable;
+        if room {
+            self.backlog += packet;
+        }
+        if room || marked {
+            let due = self.target_utilization * self.capacity * seconds(now - self.moved);
+            let share = self.virtual_share + self.damping * (due - packet) / self.capacity;
+            self.virtual_share = share.clamp(0.0, 1.0);
+            self.moved = now;
+        }
+        if arrival.queue_packets >= self.limit {
+            Verdict::Drop(DropReason::Overflow)
+        } else if room {
+            Verdict::Accept
+        } else if marked {
+            Verdict::Mark
+        } else {
+            Verdict::Drop(DropReason::Forced)
+        }
+    }
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
