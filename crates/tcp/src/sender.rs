@@ -138,6 +138,7 @@ pub struct Sender {
     repair: Option<u32>,
     /// New segments that may still be sent for the event at hand.
     allowance: u32,
+    /// From the start on what the options say; kept small before and after.
     rule: AnyRule,
     recovery: Recovery,
     switches: Switches,
@@ -163,6 +164,7 @@ pub struct Sender {
     last_round_trip: Option<u64>,
     initial_window: f64,
     counters: Counters,
+    /// What a sender that reads selective acknowledgements keeps besides, while it is under way.
     selective: Option<Box<Selective>>,
 }
 
@@ -188,7 +190,7 @@ impl Sender {
             recover: 0,
             repair: None,
             allowance: 0,
-            rule: options.rule.clone(),
+            rule: Additive::default().into(),
             recovery: options.recovery,
             switches: options.switches,
             last_reduction: Reduction::None,
@@ -206,16 +208,17 @@ impl Sender {
             last_round_trip: None,
             initial_window: options.initial_window,
             counters: Counters::default(),
-            selective: options
-                .recovery
-                .is_selective()
-                .then(|| Box::new(Selective::new(options, first))),
+            selective: None,
         }
     }
 
-    /// The connection begins: segments may be asked for.
-    pub fn start(&mut self) {
+    /// The connection begins: segments may be asked for. `options` are those it was made with. What only
+    /// a connection under way needs is made here: many flows of a large run wait for theirs.
+    pub fn start(&mut self, options: &SenderOptions) {
         self.allowance = u32::MAX;
+        self.rule = options.rule.clone();
+        let selective = options.recovery.is_selective();
+        self.selective = selective.then(|| Box::new(Selective::new(options, self.unacknowledged)));
     }
 
     /// There are `segments` data segments to send in all; to be called before the start.

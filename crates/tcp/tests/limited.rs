@@ -7,7 +7,7 @@ fn sender(segments: u32) -> Sender {
     let profile = Profile::from_values("newreno", &[].into()).expect("the defaults are accepted");
     let mut sender = Sender::new(&profile.sender, 0);
     sender.limit_to(segments);
-    sender.start();
+    sender.start(&profile.sender);
     sender
 }
 

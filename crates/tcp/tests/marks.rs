@@ -43,7 +43,7 @@ fn a_flow_that_stops_while_marks_silence_it_is_over_and_wants_nothing() {
     ]);
     let profile = vermilion_tcp::registry::Profile::from_values("newreno", &values).unwrap();
     let (mut sender, _) = profile.ends(0);
-    sender.start();
+    sender.start(&profile.sender);
     assert!(sender.next_segment(0).is_some());
     let marked = vermilion_tcp::Acknowledgement {
         next_expected: 2,

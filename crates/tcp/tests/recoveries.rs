@@ -27,8 +27,9 @@ fn play(name: &str, recovery: Option<&str>, steps: &[Step<'_>]) -> f64 {
         ("initial_window".to_owned(), Value::Number(8.0)),
     ]);
     values.extend(recovery.map(|it| ("recovery".to_owned(), Value::Choice(it.to_owned()))));
-    let (mut sender, _) = Profile::from_values(name, &values).unwrap().ends(0);
-    sender.start();
+    let profile = Profile::from_values(name, &values).unwrap();
+    let (mut sender, _) = profile.ends(0);
+    sender.start(&profile.sender);
     assert_eq!(sent(&mut sender), [1, 2, 3, 4, 5, 6, 7, 8]);
     let opening: [Step<'_>; 2] = [(2, &[], &[9, 10]), (3, &[], &[11, 12])];
     for (number, &(next_expected, blocks, expected)) in opening.iter().chain(steps).enumerate() {
@@ -175,8 +176,9 @@ fn after_a_timeout_a_scoreboard_sends_only_what_has_not_arrived() {
         ("handshake".to_owned(), Value::Switch(false)),
         ("initial_window".to_owned(), Value::Number(4.0)),
     ]);
-    let (mut sender, _) = Profile::from_values("sack", &values).unwrap().ends(0);
-    sender.start();
+    let profile = Profile::from_values("sack", &values).unwrap();
+    let (mut sender, _) = profile.ends(0);
+    sender.start(&profile.sender);
     assert_eq!(sent(&mut sender), [1, 2, 3, 4]);
     let report = |next_expected, blocks: &'static [(u32, u32)]| Acknowledgement {
         next_expected,

@@ -32,7 +32,8 @@ impl Simulation {
         }
         match &mut flow.source {
             Source::Window(connection) => {
-                connection.sender.start();
+                let profile = self.groups[flow.group as usize].profile.as_ref();
+                connection.sender.start(&profile.expect("connections have a sender").sender);
                 self.send(number);
             }
             Source::OpenLoop(source) => {
@@ -56,6 +57,7 @@ impl Simulation {
                 connection.sender.stop();
                 if connection.sender.finished() {
                     flow.ended.get_or_insert(now);
+                    connection.sender.retire();
                 }
             }
             Source::OpenLoop(source) => {

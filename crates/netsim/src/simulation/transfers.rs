@@ -30,7 +30,7 @@ impl Simulation {
         let profile = self.groups[group as usize].profile.as_ref();
         let profile = profile.expect("sources of transfers were checked to have a sender");
         let mut connection = Connection::new(profile, transfer.clock_phase);
-        connection.sender.start();
+        connection.sender.start(&profile.sender);
         let mut flow = Flow::new(Source::Window(connection), group);
         let books = self.books_of(group);
         flow.limit_to(segments_of(transfer.bytes, &self.scenario.flows[books]));

@@ -58,10 +58,12 @@ pub struct Moment {
 pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u64) -> Vec<Moment> {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut coin = || generator.next_u64() as f64 / u64::MAX as f64;
-    let mut ends: Vec<(Sender, Receiver)> = flows
+    let profiles: Vec<Profile> = flows
         .iter()
-        .map(|flow| Profile::from_values(flow.sender, &flow.parameters).unwrap().ends(0))
+        .map(|flow| Profile::from_values(flow.sender, &flow.parameters).unwrap())
         .collect();
+    let mut ends: Vec<(Sender, Receiver)> =
+        profiles.iter().map(|profile| profile.ends(0)).collect();
     let mut started = vec![false; flows.len()];
     let mut segments: Vec<VecDeque<(u64, Segment)>> = vec![VecDeque::new(); flows.len()];
     let mut answers: Vec<VecDeque<(u64, KeptAcknowledgement)>> = vec![VecDeque::new(); flows.len()];
@@ -104,7 +106,7 @@ pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u6
         let answer = match kind {
             0 => {
                 started[index] = true;
-                sender.start();
+                sender.start(&profiles[index].sender);
                 None
             }
             1 => {

@@ -28,7 +28,7 @@ pub fn carry(
     let (mut sender, mut receiver) = profile.ends(0);
     let mut segments: VecDeque<(u64, Segment)> = VecDeque::new();
     let mut answers: VecDeque<(u64, KeptAcknowledgement)> = VecDeque::new();
-    sender.start();
+    sender.start(&profile.sender);
     let mut now = 0;
     while now < duration {
         while let Some(mut segment) = sender.next_segment(now) {
