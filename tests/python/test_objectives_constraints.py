@@ -44,8 +44,7 @@ def result(*phases, **total):
 def test_what_a_constraint_says(text, metric, at_least, bound, of_reference):
     constraint = Constraint.parse(text, scenario=load_scenario("varying-load"))
     assert constraint.text == text.strip()
-    assert constraint.link == "bottleneck"
-    assert constraint.metric == metric
+    assert str(constraint.path) == f"links.bottleneck.{metric}"
     assert constraint.at_least == at_least
     assert constraint.bound == pytest.approx(bound)
     assert constraint.of_reference == of_reference

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from vermilion.objectives import Constraint
+from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.tuning.comparison import compare
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.verdict import judge, mean_violation
@@ -101,7 +102,9 @@ def decide(best, incumbent, best_used=None, incumbent_used=None, required=0.0):
         evaluation(*([] if use is None else [[[value] for value in use]]), objectives=objectives)
         for use, objectives in zip(used, (best, incumbent), strict=True)
     ]
-    return compare("queue-deviation", constraints, *sides, required_improvement=required)
+    return compare(
+        QueueDeviation("bottleneck", 30.0), constraints, *sides, required_improvement=required
+    )
 
 
 def test_a_significant_improvement_is_accepted():

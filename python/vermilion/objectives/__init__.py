@@ -6,35 +6,45 @@
 
 from __future__ import annotations
 
-from vermilion.objectives.constraint import METRICS, Constraint
+from vermilion.objectives.constraint import Constraint
 from vermilion.objectives.feasible_first import feasible_first
 from vermilion.objectives.interface import (
+    FlowsObjective,
+    LinkObjective,
     NotMeasuredError,
     Objective,
     WindowObjective,
-    evaluate,
-    link_windows,
 )
+from vermilion.objectives.metrics import FLOW_METRICS, METRICS, MetricPath, metric_of
 from vermilion.objectives.registry import (
     DEFAULT_CONSTRAINT,
     OBJECTIVES,
     constraints_of,
     objective_from_table,
+    objective_from_text,
     objective_of,
 )
+from vermilion.objectives.windows import flow_windows, link_windows, weighted_mean
 
 __all__ = [
     "DEFAULT_CONSTRAINT",
+    "FLOW_METRICS",
     "METRICS",
     "OBJECTIVES",
     "Constraint",
+    "FlowsObjective",
+    "LinkObjective",
+    "MetricPath",
     "NotMeasuredError",
     "Objective",
     "WindowObjective",
     "constraints_of",
-    "evaluate",
     "feasible_first",
+    "flow_windows",
     "link_windows",
+    "metric_of",
     "objective_from_table",
+    "objective_from_text",
     "objective_of",
+    "weighted_mean",
 ]

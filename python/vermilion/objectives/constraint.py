@@ -2,89 +2,56 @@
 
 ``links.bottleneck.utilization >= 0.95`` is absolute;
 ``links.bottleneck.utilization >= 0.95 of reference`` is relative to what another setting, the
-one in force, reaches with the same seeds. A constraint must hold in every measured phase: an
-average would let one phase pay for another.
+one in force, reaches with the same seeds; ``flows.*.jain_index >= 0.8`` is of all flows
+together. A constraint must hold in every measured phase: an average would let one phase pay
+for another.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives.interface import link_windows
-from vermilion.scenario.errors import ScenarioError, did_you_mean
-from vermilion.scenario.quantities import (
-    PACKETS,
-    RATIO,
-    SIZE,
-    TIME,
-    Dimension,
-    QuantityError,
-    parse_quantity,
-)
+from vermilion.objectives.metrics import MetricPath
+from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.quantities import RATIO, QuantityError, parse_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
-_STATISTICS: Final = ("mean", "sd", "p5", "p50", "p95", "p99", "max")
-_SIMPLE_METRICS: Final = {
-    "utilization": RATIO,
-    "drop_rate": RATIO,
-    "mark_rate": RATIO,
-    "loss_rate": RATIO,
-    "packets_forwarded": PACKETS,
-    "arrivals": PACKETS,
-    "drops": PACKETS,
-    "marks": PACKETS,
-    "losses": PACKETS,
-}
-_DISTRIBUTIONS: Final = {
-    "queue_packets": PACKETS,
-    "average_queue_packets": PACKETS,
-    "queue_bytes": SIZE,
-    "sojourn_ms": TIME,
-}
-METRICS: Final[Mapping[str, Dimension]] = {
-    **_SIMPLE_METRICS,
-    **{
-        f"{name}.{statistic}": dimension
-        for name, dimension in _DISTRIBUTIONS.items()
-        for statistic in _STATISTICS
-    },
-}
-"""What can be constrained, each with the kind of quantity that its bound is."""
-
 _FORM: Final = re.compile(
-    r"\s*links\.(?P<link>[^.\s]+)\.(?P<metric>[^\s<>=]+)\s*(?P<relation>>=|<=)"
+    r"\s*(?P<path>(?:links|flows)\.[^.\s<>=]+\.[^\s<>=]+)\s*(?P<relation>>=|<=)"
     r"\s*(?P<bound>.*?)(?P<relative>\s+of\s+reference)?\s*"
 )
 _NUMBER: Final = re.compile(r"[-+0-9.eE]+")
 _ACCEPTED: Final = (
-    '"links.NAME.METRIC >= NUMBER" (or <=), optionally "of reference", like '
-    '"links.bottleneck.utilization >= 0.95" or "links.bottleneck.sojourn_ms.p99 <= 80 ms"'
+    '"links.NAME.METRIC >= NUMBER" (or <=, or flows.GROUP.METRIC), optionally "of reference", '
+    'like "links.bottleneck.utilization >= 0.95" or "flows.*.jain_index >= 0.8"'
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """One bound on one metric of one link, in every measured phase.
+    """One bound on one metric of a link or of flows, in every measured phase.
+
+    A phase in which none of the flows is active asks nothing of them: its value counts as
+    infinitely far on the right side of the bound.
 
     Attributes:
         text: as written.
-        link: whose metric.
-        metric: dotted, like ``queue_packets.p95``.
+        path: of the metric.
         at_least: whether the bound is a lower one.
         bound: in the metric's own unit; a factor where ``of_reference``.
         of_reference: whether the bound is relative to the reference setting's value.
     """
 
     text: str
-    link: str
-    metric: str
+    path: MetricPath
     at_least: bool
     bound: float
     of_reference: bool = False
@@ -98,7 +65,7 @@ class Constraint:
         Args:
             text: see the head of this module.
             field: where it stands, for messages.
-            scenario: to which the link must belong; unchecked if not given.
+            scenario: to which the link or the flows must belong; unchecked if not given.
 
         Raises:
             ScenarioError: the text is no constraint, or names what does not exist.
@@ -107,24 +74,28 @@ class Constraint:
         form = _FORM.fullmatch(text)
         if form is None:
             raise ScenarioError(field, text, _ACCEPTED, origin)
-        link, metric = form["link"], form["metric"]
-        if scenario is not None and link not in scenario.links:
-            accepted = f"a link of this scenario, {did_you_mean(link, scenario.links)}"
-            raise ScenarioError(field, text, accepted, origin)
-        if metric not in METRICS:
-            raise ScenarioError(field, text, f"a metric, {did_you_mean(metric, METRICS)}", origin)
-        relative = form["relative"] is not None
-        dimension = RATIO if relative else METRICS[metric]
         try:
-            bound = _bound(form["bound"], dimension)
+            path = MetricPath.parse(form["path"], scenario)
+        except FieldError as error:
+            raise ScenarioError(field, text, error.accepted, origin) from None
+        relative = form["relative"] is not None
+        try:
+            bound = _bound(form["bound"], None if relative else path)
         except QuantityError as error:
             accepted = f"{error.accepted} as the bound"
             raise ScenarioError(field, text, accepted, origin) from None
-        return cls(text.strip(), link, metric, form["relation"] == ">=", bound, relative)
+        return cls(text.strip(), path, form["relation"] == ">=", bound, relative)
 
     def values(self, result: Result) -> list[float | None]:
-        """The metric in each measured phase; ``None`` where it cannot be computed."""
-        return [metric_of(window, self.metric) for window in link_windows(result, self.link)]
+        """The metric in each measured phase.
+
+        ``None`` where it cannot be computed, infinite where no flow is active.
+        """
+        nothing_asked = math.inf if self.at_least else -math.inf
+        return [
+            nothing_asked if self.path.is_idle(window) else self.path.value(window)
+            for window in self.path.windows(result)
+        ]
 
     def margins(
         self, values: Sequence[float | None], reference: Sequence[float | None] | None = None
@@ -139,11 +110,14 @@ class Constraint:
             One number for each phase; ``None`` where a value that is needed is absent.
         """
         bounds = self.bounds(values, reference)
-        sign = 1.0 if self.at_least else -1.0
-        return [
-            None if value is None or bound is None else sign * (value - bound)
-            for value, bound in zip(values, bounds, strict=True)
-        ]
+        return [self._margin(*pair) for pair in zip(values, bounds, strict=True)]
+
+    def _margin(self, value: float | None, bound: float | None) -> float | None:
+        if value is None or bound is None:
+            return None
+        if math.isinf(value) or math.isinf(bound):
+            return math.inf  # no flow is active
+        return value - bound if self.at_least else bound - value
 
     def bounds(
         self, values: Sequence[float | None], reference: Sequence[float | None] | None = None
@@ -174,22 +148,13 @@ def relative_violation(margin: float, bound: float) -> float:
 
     A bound of 0 has no fractions; the violation is then the margin itself.
     """
-    return max(0.0, -margin / abs(bound) if bound else -margin)
+    if margin >= 0.0:
+        return 0.0
+    return -margin / abs(bound) if bound else -margin
 
 
-def _bound(text: str, dimension: Dimension) -> float:
-    """A bound in the metric's own unit; a bare number has that unit already."""
-    if dimension is RATIO or _NUMBER.fullmatch(text):
+def _bound(text: str, path: MetricPath | None) -> float:
+    """A bound in the metric's own unit, which a bare number has; ``None``: a factor."""
+    if path is None or path.dimension is RATIO or _NUMBER.fullmatch(text):
         return parse_quantity(text, RATIO)
-    number = parse_quantity(text, dimension)
-    return 1e3 * number if dimension is TIME else number  # sojourn_ms
-
-
-def metric_of(window: Mapping[str, object], metric: str) -> float | None:
-    """A metric by its dotted name; ``None`` where the window does not have it."""
-    value: object = window
-    for part in metric.split("."):
-        if not isinstance(value, dict) or part not in value:
-            return None
-        value = value[part]
-    return float(value) if isinstance(value, int | float) else None
+    return path.scale * parse_quantity(text, path.dimension)

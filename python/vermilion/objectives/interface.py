@@ -2,106 +2,181 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.fields import FLOWS, LINK, OVER
+from vermilion.objectives.windows import (
+    ALL_FLOWS,
+    Over,
+    Window,
+    flow_windows,
+    is_idle,
+    link_windows,
+    weighted_mean,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from vermilion.simulate import Result
-
-Window = dict[str, Any]
-"""A link's metrics over a stretch of time: ``LinkResult.total`` or one of its ``phases``."""
-
-Over = Literal["phases", "total"]
-"""Which windows are meant: the measured phases, or the whole run after the warm-up."""
 
 
 class NotMeasuredError(ValueError):
     """An objective or a constraint needs a number that the result does not have."""
 
 
-class WindowObjective(Protocol):
-    """The least that can be minimised: a number for each window of one link's metrics."""
-
-    @property
-    def name(self) -> str:
-        """What to call it."""
-
-    @property
-    def link(self) -> str:
-        """Whose metrics."""
-
-    def value(self, window: Mapping[str, Any]) -> float:
-        """The number for one window."""
-
-
-@dataclass(frozen=True)
 class Objective(ABC):
-    """A number to be minimised, of one link's queue.
+    """A number that a run is judged by.
 
-    By default it is the mean over the measured phases, weighted by their durations, because
-    that is what stays true if conditions last: the first seconds after each change, when TCP
-    has not settled, are left out of phases but not of ``total``. A run without phases to
-    measure falls back to ``total``.
+    Most objectives are better derived from :class:`LinkObjective` or :class:`FlowsObjective`:
+    a number for each window, which is averaged over the measured phases.
 
-    To write one, derive from this, implement ``value``, and add a line to
-    ``vermilion.objectives.registry``. What it measures must not be something that the tuned
-    discipline computes for itself, or the search will please the number and not the network.
+    What an objective measures must not be something that the tuned discipline computes for
+    itself, or the search will please the number and not the network.
 
     Attributes:
-        link: whose queue.
-        target: the queue length wanted, packets.
-        over: "phases" or "total".
         name: how the objective is chosen.
         summary: one line about it.
-        unit: of its values.
+        unit: of its values, "" for a plain number.
+        goal: whether low or high values are wanted; "either" where each object says it.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     unit: ClassVar[str]
+    goal: ClassVar[Literal["minimise", "maximise", "either"]] = "minimise"
 
-    link: str
-    target: float
-    over: Over = "phases"
+    @abstractmethod
+    def measure(self, result: Result) -> float:
+        """The number for a whole run, in its own unit.
+
+        Raises:
+            NotMeasuredError: the run has no such number.
+        """
+
+    def evaluate(self, result: Result) -> float:
+        """The number for a whole run, to be minimised: its negative if it is to be maximised.
+
+        Raises:
+            NotMeasuredError: the run has no such number.
+        """
+        measured = self.measure(result)
+        return -measured if self.maximised else measured
+
+    @property
+    def maximised(self) -> bool:
+        """Whether high values are wanted."""
+        return self.goal == "maximise"
+
+    @property
+    def label(self) -> str:
+        """What a report calls it."""
+        return self.name
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The links that it is about, which have to remain in use; none where it does not say."""
+        return ()
+
+
+@dataclass(frozen=True)
+class WindowObjective(Objective):
+    """A number for each window of a run; for the run, the mean of those over its phases.
+
+    Each phase is weighted by its duration, because that is what stays true if conditions
+    last: the first seconds after each change, when TCP has not settled, are left out of
+    phases but not of ``total``. A run without phases to measure falls back to ``total``.
+
+    To write one, derive from one of the classes below, declare the fields of its table with
+    the kinds of :mod:`vermilion.objectives.fields`, implement ``value``, and add a line to
+    ``vermilion.objectives.registry``.
+
+    Attributes:
+        over: "phases" or "total".
+    """
+
+    over: Over = field(default="phases", kw_only=True, metadata=OVER)
+
+    @abstractmethod
+    def windows(self, result: Result) -> list[Window]:
+        """The windows of a run that have a value."""
 
     @abstractmethod
     def value(self, window: Mapping[str, Any]) -> float:
-        """The number for one window of the link's metrics.
+        """The number for one window.
 
         Raises:
             NotMeasuredError: the window has no such number.
         """
 
-    def evaluate(self, result: Result) -> float:
-        """The number for a whole run.
-
-        Raises:
-            NotMeasuredError: the run has no such number.
-        """
-        return evaluate(self, result, self.over)
-
-
-def evaluate(objective: WindowObjective, result: Result, over: Over = "phases") -> float:
-    """The mean of an objective over a run's windows, weighted by their durations."""
-    windows = link_windows(result, objective.link, over)
-    return weighted_mean([objective.value(window) for window in windows], windows)
+    def measure(self, result: Result) -> float:
+        """The mean over the windows, weighted by their durations."""
+        windows = self.windows(result)
+        if not windows:
+            message = f"{self.label}: no flow is ever active in a measured phase"
+            raise NotMeasuredError(message)
+        return weighted_mean([self.value(window) for window in windows], windows)
 
 
-def link_windows(result: Result, link: str, over: Over = "phases") -> list[Window]:
-    """A link's measured phases, or ``total`` alone: if asked for, or if there are no phases."""
-    measured = result.link(link)
-    return measured.phases if over == "phases" and measured.phases else [measured.total]
+@dataclass(frozen=True)
+class LinkObjective(WindowObjective):
+    """An objective of one link; its windows are those of ``Result.link``.
+
+    Attributes:
+        link: whose metrics.
+    """
+
+    link: str = field(metadata=LINK)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The link."""
+        return (self.link,)
+
+    def windows(self, result: Result) -> list[Window]:
+        """The link's windows."""
+        return link_windows(result, self.link, self.over)
 
 
-def weighted_mean(values: Sequence[float], windows: Sequence[Window]) -> float:
-    """The mean of a value per window, each weighted by its window's duration."""
-    durations = [window["end_s"] - window["start_s"] for window in windows]
-    weighted = (value * duration for value, duration in zip(values, durations, strict=True))
-    return math.fsum(weighted) / math.fsum(durations)
+@dataclass(frozen=True)
+class FlowsObjective(WindowObjective):
+    """An objective of flows; its windows are those of ``Result.flows``.
+
+    A window has the metrics of docs/metrics.md over all flows that are meant, whatever group
+    they are of, except for percentiles of several groups' completion times; further
+    ``slowest_share``. Windows in which no flow is active are left out.
+
+    Attributes:
+        flows: the group; ``*`` in its name stands for any letters, so "*" means all flows.
+    """
+
+    flows: str = field(default=ALL_FLOWS, metadata=FLOWS)
+
+    def windows(self, result: Result) -> list[Window]:
+        """The windows of the flows in which any was active."""
+        windows = flow_windows(result, self.flows, self.over)
+        return [window for window in windows if not is_idle(window)]
+
+
+def measured(name: str, window: Mapping[str, Any], *keys: str) -> float:
+    """A number of a window by its keys.
+
+    Args:
+        name: of the objective, for the message.
+        window: of a link or of flows.
+        keys: one or two, like "queue_packets" and "mean".
+
+    Raises:
+        NotMeasuredError: the window has no such number.
+    """
+    value: Any = window
+    for key in keys:
+        if not isinstance(value, dict) or key not in value:
+            raise NotMeasuredError(_absent(name, keys))
+        value = value[key]
+    return float(value)
 
 
 def mean_squared_distance(name: str, window: Mapping[str, Any], key: str, target: float) -> float:
@@ -116,8 +191,12 @@ def mean_squared_distance(name: str, window: Mapping[str, Any], key: str, target
     Raises:
         NotMeasuredError: x was not measured.
     """
-    if key not in window:
-        message = f"{name} needs {key}, which the queue's discipline does not have"
-        raise NotMeasuredError(message)
-    measured = window[key]
-    return float(measured["sd"] ** 2 + (measured["mean"] - target) ** 2)
+    mean, sd = measured(name, window, key, "mean"), measured(name, window, key, "sd")
+    return sd**2 + (mean - target) ** 2
+
+
+def _absent(name: str, keys: tuple[str, ...]) -> str:
+    """Why a number is absent, as far as its name tells."""
+    if keys[0] == "average_queue_packets":
+        return f"{name} needs {keys[0]}, which the queue's discipline does not have"
+    return f"{name} needs {'.'.join(keys)}, which was not measured in every phase"

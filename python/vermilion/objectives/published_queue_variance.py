@@ -11,22 +11,25 @@ The paper samples the average periodically; here the mean is the exact one over 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vermilion.objectives.interface import Objective, mean_squared_distance
+from vermilion.objectives.fields import TARGET
+from vermilion.objectives.interface import LinkObjective, mean_squared_distance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class PublishedQueueVariance(Objective):
+class PublishedQueueVariance(LinkObjective):
     """Mean squared distance of the discipline's own average from the target, packets^2."""
 
     name: ClassVar[str] = "published-queue-variance"
     summary: ClassVar[str] = "the source paper's equation (1), of RED's own average; gameable"
     unit: ClassVar[str] = "packets^2"
+
+    target: float = field(metadata=TARGET)
 
     def value(self, window: Mapping[str, Any]) -> float:
         """mean((average queue - target)^2) over the window, packets^2."""

@@ -8,22 +8,25 @@ of 3 packets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vermilion.objectives.interface import Objective, mean_squared_distance
+from vermilion.objectives.fields import TARGET
+from vermilion.objectives.interface import LinkObjective, mean_squared_distance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class QueueDeviation(Objective):
+class QueueDeviation(LinkObjective):
     """Mean squared distance of the instantaneous queue from the target, packets^2."""
 
     name: ClassVar[str] = "queue-deviation"
     summary: ClassVar[str] = "mean squared distance of the queue itself from the target"
     unit: ClassVar[str] = "packets^2"
+
+    target: float = field(metadata=TARGET)
 
     def value(self, window: Mapping[str, Any]) -> float:
         """mean((queue - target)^2) over the window, packets^2."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.objectives.chosen_metric import ChosenMetric
 from vermilion.objectives.constraint import Constraint
+from vermilion.objectives.fields import fields_of, required_fields
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.scenario.errors import MISSING, ScenarioError, did_you_mean
-from vermilion.scenario.quantities import PACKETS, Quantity, QuantityError
+from vermilion.scenario.errors import MISSING, FieldError, ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _OBJECTIVES: Final[tuple[type[Objective], ...]] = (
     QueueDeviation,
     PublishedQueueVariance,
+    ChosenMetric,
 )
 
 OBJECTIVES: Final[Mapping[str, type[Objective]]] = {
@@ -30,40 +33,46 @@ DEFAULT_CONSTRAINT: Final = "links.{link}.utilization >= 0.95 of reference"
 """What every objective is subject to when nothing is said: no more than a twentieth of what the
 setting in force carries may be given up."""
 
+_PLACE: Final = "tuning.objective"
+_STATEMENT: Final = re.compile(
+    r"\s*(?:(?P<direction>minimi[sz]e|maximi[sz]e)\s+)?(?P<path>\S+)"
+    r"(?:\s+subject\s+to\s+(?P<constraints>\S.*?))?\s*"
+)
+
 
 def objective_from_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
     """The objective that a table like ``[tuning] objective = { ... }`` describes.
 
     Args:
-        table: ``name`` (by default the first of :data:`OBJECTIVES`), ``link``, ``target``
-            (packets, or a text like "30 packets") and optionally ``over``.
-        scenario: to which the link belongs.
+        table: ``name`` (by default the first of :data:`OBJECTIVES`) and the fields of that
+            objective, such as ``link`` and ``target`` (packets, or a text like "30 packets").
+        scenario: to which links and flows belong.
 
     Raises:
         ScenarioError: naming the field that is not accepted.
     """
-
-    def refused(field: str, accepted: str) -> ScenarioError:
-        value = table.get(field, MISSING)
-        return ScenarioError(f"tuning.objective.{field}", value, accepted, scenario.origin)
-
-    name = table.get("name", QueueDeviation.name)
-    if name not in OBJECTIVES:
-        raise refused("name", did_you_mean(str(name), OBJECTIVES))
-    link, over = table.get("link"), table.get("over", "phases")
-    if link not in scenario.links:
-        raise refused("link", f"a link of this scenario, {did_you_mean(str(link), scenario.links)}")
-    if over not in ("phases", "total"):
-        raise refused("over", 'one of: "phases", "total"')
-    target = table.get("target")
-    quantity = Quantity(PACKETS)
-    if isinstance(target, int | float) and not isinstance(target, bool):
-        target = f"{target!r} packets"  # a bare number is packets, as in a scenario's model
     try:
-        packets = float(quantity.parse(target))
-    except QuantityError:
-        raise refused("target", quantity.accepted()) from None
-    return OBJECTIVES[name](link, packets, over)
+        return _from_table(table, scenario)
+    except FieldError as error:
+        raise error.under(_PLACE).at(scenario.origin) from None
+
+
+def objective_from_text(text: str, scenario: Scenario) -> tuple[Objective, tuple[str, ...]]:
+    """The objective, and the constraints, that a short form states.
+
+    Args:
+        text: "minimise PATH", "maximise PATH" or a PATH alone, each optionally followed by
+            "subject to CONSTRAINT and CONSTRAINT ...".
+        scenario: to which links and flows belong.
+
+    Raises:
+        ScenarioError: the text is no such statement.
+    """
+    try:
+        table, constraints = _statement(text)
+        return _from_table(table, scenario), constraints
+    except FieldError as error:
+        raise ScenarioError(_PLACE, text, error.accepted, scenario.origin) from None
 
 
 def objective_of(scenario: Scenario) -> Objective:
@@ -74,30 +83,84 @@ def objective_of(scenario: Scenario) -> Objective:
     """
     if scenario.tuning is None:
         accepted = 'a table, like { name = "queue-deviation", link = "...", target = "30 packets" }'
-        raise ScenarioError("tuning.objective", MISSING, accepted, scenario.origin)
-    table = scenario.tuning.objective.model_dump(exclude_none=True)
-    return objective_from_table(table, scenario)
+        raise ScenarioError(_PLACE, MISSING, accepted, scenario.origin)
+    if scenario.tuning.objective.statement is not None:
+        return objective_from_text(scenario.tuning.objective.statement, scenario)[0]
+    return objective_from_table(scenario.tuning.objective.model_dump(exclude_none=True), scenario)
 
 
 def constraints_of(
-    scenario: Scenario, objective: Objective, texts: Iterable[str] | None = None
+    scenario: Scenario,
+    objective: Objective,
+    texts: Iterable[str] | None = None,
+    *,
+    links: Iterable[str] | None = None,
 ) -> tuple[Constraint, ...]:
     """The constraints of a tuning.
 
     Args:
-        scenario: to which the links belong.
+        scenario: to which the links and flows belong.
         objective: what they accompany.
         texts: the constraints; by default the scenario's own, and if it has none,
-            :data:`DEFAULT_CONSTRAINT` for the objective's link. An empty list means none.
+            :data:`DEFAULT_CONSTRAINT`. An empty list means none.
+        links: for the default, where the objective itself is not of a link; by default all.
 
     Raises:
         ScenarioError: a text that is not accepted.
     """
-    if texts is None and scenario.tuning is not None:
-        texts = scenario.tuning.constraints
     if texts is None:
-        texts = (DEFAULT_CONSTRAINT.format(link=objective.link),)
+        texts = _own_constraints(scenario)
+    if texts is None:
+        about = objective.links or tuple(scenario.links if links is None else links)
+        texts = (DEFAULT_CONSTRAINT.format(link=link) for link in about)
     return tuple(
         Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
         for index, text in enumerate(texts)
     )
+
+
+def _own_constraints(scenario: Scenario) -> tuple[str, ...] | None:
+    """What the scenario says of constraints, in its list and in its objective's statement."""
+    tuning = scenario.tuning
+    if tuning is None:
+        return None
+    stated: tuple[str, ...] = ()
+    if tuning.objective.statement is not None:
+        stated = objective_from_text(tuning.objective.statement, scenario)[1]
+    if tuning.constraints is None:
+        return stated or None
+    return (*tuning.constraints, *stated)
+
+
+def _from_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
+    name = table.get("name", QueueDeviation.name)
+    if name not in OBJECTIVES:
+        raise FieldError("name", name, did_you_mean(str(name), OBJECTIVES))
+    objective = OBJECTIVES[name]
+    kinds = fields_of(objective)
+    for key in table:
+        if key != "name" and key not in kinds:
+            raise FieldError(key, table[key], f"no such field; {did_you_mean(key, kinds)}")
+    values = {}
+    for field in [*required_fields(objective), *(key for key in table if key in kinds)]:
+        try:
+            values[field] = kinds[field].read(table.get(field, MISSING), scenario)
+        except FieldError as error:
+            raise error.under(field) from None
+    return objective(**values)
+
+
+def _statement(text: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    form = _STATEMENT.fullmatch(text)
+    if form is None:
+        accepted = (
+            '"minimise METRIC" or "maximise METRIC", optionally "subject to CONSTRAINT", like '
+            '"minimise links.bottleneck.sojourn_ms.p99 subject to '
+            'links.bottleneck.utilization >= 0.98"'
+        )
+        raise FieldError("", text, accepted)
+    table = {"name": ChosenMetric.name, "path": form["path"]}
+    if form["direction"] is not None:
+        table["direction"] = form["direction"]
+    constraints = form["constraints"]
+    return table, () if constraints is None else tuple(re.split(r"\s+and\s+", constraints))

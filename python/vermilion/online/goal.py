@@ -10,13 +10,16 @@ counts ten times.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vermilion.objectives.interface import Objective, Over
+from vermilion.objectives import LinkObjective
+from vermilion.objectives.fields import OVER, TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from vermilion.objectives.windows import Over
 
 FREE_ERROR = 0.10
 """Error of the mean, as a share of the target, that counts only once."""
@@ -25,14 +28,15 @@ EXCESS_WEIGHT = 9.0
 
 
 @dataclass(frozen=True)
-class HeldQueue(Objective):
+class HeldQueue(LinkObjective):
     """An objective: hold the instantaneous queue at ``target`` packets."""
 
     name: ClassVar[str] = "held-queue"
     summary: ClassVar[str] = "queue deviation, with an error of the mean above a tenth dearer"
     unit: ClassVar[str] = "packets^2"
 
-    over: Over = "total"
+    target: float = field(metadata=TARGET)
+    over: Over = field(default="total", kw_only=True, metadata=OVER)
 
     def cost(self, mean: float, sd: float) -> float:
         """The cost of a queue with this mean and standard deviation, in packets^2."""

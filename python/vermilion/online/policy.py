@@ -69,6 +69,9 @@ class Policy:
                 scenario.origin,
             )
         link = tuning.objective.link
+        if link is None:
+            accepted = "the name of a link"
+            raise ScenarioError("tuning.objective.link", MISSING, accepted, scenario.origin)
         prefix = f"links.{link}.queue."
         for path in tuning.parameters:
             if not path.startswith(prefix):

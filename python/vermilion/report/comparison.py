@@ -143,7 +143,8 @@ class ComparisonReport(Comparison):
         scenario = self.scenarios[0]
         if link is None:
             tuned = next((each.tuning for each in self.scenarios if each.tuning), None)
-            return next(iter(scenario.links)) if tuned is None else tuned.objective.link
+            named = None if tuned is None else tuned.objective.link
+            return next(iter(scenario.links)) if named is None else named
         check_link(scenario, link)
         return link
 
@@ -283,12 +284,14 @@ def objective_measure(
 
     A comparison shows the same metrics of every link, and an objective belongs to one.
     """
-    from vermilion.objectives import NotMeasuredError, objective_of
+    from vermilion.objectives import LinkObjective, NotMeasuredError, objective_of
 
     tuned = next((entry for entry in variants.values() if entry.tuning is not None), None)
     if tuned is None or len(tuned.links) > 1:
         return {}
     objective = objective_of(tuned)
+    if not isinstance(objective, LinkObjective):
+        return {}
 
     def measure(window: Mapping[str, Any]) -> float | None:
         try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vermilion.objectives import OBJECTIVES, NotMeasuredError
+from vermilion.objectives import NotMeasuredError
+from vermilion.objectives.published_queue_variance import PublishedQueueVariance
+from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.scenario.round_trips import in_words
 from vermilion.simulate.statistics import Interval, RatioInterval, mean_interval, ratio_interval
 
@@ -61,8 +63,8 @@ class Phase:
 
 def metrics(link: str, target_packets: float) -> tuple[Metric, ...]:
     """The table's columns, for a link whose queue should be so many packets."""
-    deviation = OBJECTIVES["queue-deviation"](link, target_packets)
-    published = OBJECTIVES["published-queue-variance"](link, target_packets)
+    deviation = QueueDeviation(link, target_packets)
+    published = PublishedQueueVariance(link, target_packets)
 
     def of_queue(statistic: str) -> Callable[[Mapping[str, Any]], float]:
         return lambda window: window["queue_packets"][statistic]

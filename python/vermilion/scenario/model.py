@@ -8,12 +8,14 @@ more than one field are in :mod:`vermilion.scenario.structure`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PrivateAttr,
     StrictStr,
     model_validator,
@@ -193,14 +195,37 @@ class Change(Table):
 
 
 class TuningObjective(Table):
-    """What a tuner minimises; the names of objectives belong to the room above."""
+    """What a tuner minimises; the names of objectives belong to the room above.
+
+    So do the fields that only some of them have: they are kept as written.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     name: StrictStr = Field(description='the name of an objective, like "queue-deviation"')
-    link: StrictStr = Field(description="the name of a link")
+    link: StrictStr | None = Field(default=None, description="the name of a link")
     target: Packets | None = Field(default=None, description="the queue length wanted, packets")
     over: Literal["phases", "total"] | None = Field(
         default=None, description='the mean of all "phases" (default) or the "total"'
     )
+
+    _statement: str | None = PrivateAttr(default=None)
+
+    @property
+    def statement(self) -> str | None:
+        """The short form, like "minimise links.bottleneck.sojourn_ms.p99", where it was one."""
+        return self._statement
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _a_text_is_a_statement(
+        cls, value: object, handler: ModelWrapValidatorHandler[Self]
+    ) -> Self:
+        if not isinstance(value, str):
+            return handler(value)
+        objective = handler({"name": "metric"})
+        objective._statement = value  # noqa: SLF001 - of its own class
+        return objective
 
 
 class Tuning(Table):
@@ -213,7 +238,7 @@ class Tuning(Table):
     parameters: Names = Field(description='a list of paths, like ["links.bottleneck.queue.weight"]')
     objective: TuningObjective = Field(
         description='a table, like { name = "queue-deviation", link = "bottleneck", '
-        'target = "30 packets" }'
+        'target = "30 packets" }, or a text like "minimise links.bottleneck.sojourn_ms.p99"'
     )
     constraints: tuple[StrictStr, ...] | None = None
     space: dict[str, Any] = Field(default_factory=dict)

@@ -169,7 +169,8 @@ def _check_tuning(scenario: Scenario) -> None:
             raise FieldError("tuning.parameters", path, error.accepted) from None
         if parameter.kind != "number":
             raise FieldError("tuning.parameters", path, "a parameter that is a number")
-    _check_links("tuning.objective.link", [tuning.objective.link], scenario.links)
+    if tuning.objective.link is not None:
+        _check_links("tuning.objective.link", [tuning.objective.link], scenario.links)
     for path in tuning.space:
         if path not in tuning.parameters:
             accepted = (

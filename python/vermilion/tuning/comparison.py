@@ -7,7 +7,7 @@ tie: changing a network costs something, and what is in force is known to work.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vermilion.simulate.statistics import Interval, mean_interval
@@ -16,7 +16,7 @@ from vermilion.tuning.verdict import ConstraintVerdict, judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.objectives import Constraint
+    from vermilion.objectives import Constraint, Objective
     from vermilion.tuning.evaluation import Evaluation
 
 
@@ -29,7 +29,8 @@ class Comparison:
     Attributes:
         best: the objective of the best setting found.
         incumbent: the objective of the setting in force.
-        difference: best - incumbent, seed by seed; negative where the best is better.
+        difference: best - incumbent, seed by seed; negative where the best is better, unless
+            the objective is to be maximised.
         best_verdicts: on each constraint, for the best setting found.
         incumbent_verdicts: the same for the setting in force.
         accepted: whether the best setting should replace the one in force.
@@ -46,7 +47,7 @@ class Comparison:
 
 
 def compare(
-    name: str,
+    objective: Objective,
     constraints: Sequence[Constraint],
     best: Evaluation,
     incumbent: Evaluation,
@@ -55,7 +56,7 @@ def compare(
     """Decides between two settings that were simulated with the same fresh seeds.
 
     Args:
-        name: the objective's.
+        objective: of both evaluations.
         constraints: those that both evaluations were made with.
         best: of the best setting found.
         incumbent: of the setting in force.
@@ -68,15 +69,20 @@ def compare(
     incumbent_interval = mean_interval(incumbent.objectives)
     best_verdicts = judge(constraints, best, incumbent)
     incumbent_verdicts = judge(constraints, incumbent, incumbent)
-    change = f"{name} {best_interval.mean:.4g} instead of {incumbent_interval.mean:.4g}"
+    accepted, reason = _by_constraints(best_verdicts, incumbent_verdicts) or _by_objective(
+        difference, required_improvement * abs(incumbent_interval.mean)
+    )
+    if objective.maximised:
+        difference, best_interval, incumbent_interval = (
+            replace(interval, mean=-interval.mean)
+            for interval in (difference, best_interval, incumbent_interval)
+        )
+    change = f"{objective.label} {best_interval.mean:.4g} instead of {incumbent_interval.mean:.4g}"
     if difference.half_width is not None:
         change += (
             f" (difference {difference.mean:+.3g} +- {difference.half_width:.2g}, "
             f"{difference.count} fresh seeds)"
         )
-    accepted, reason = _by_constraints(best_verdicts, incumbent_verdicts) or _by_objective(
-        difference, required_improvement * abs(incumbent_interval.mean)
-    )
     met = ", and every constraint is met" if accepted and constraints else ""
     return Comparison(
         best_interval,

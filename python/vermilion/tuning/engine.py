@@ -36,7 +36,7 @@ from vermilion.tuning.verdict import judge, mean_violation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from vermilion.objectives import Constraint, WindowObjective
+    from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
     from vermilion.search import Point, Search, Space
     from vermilion.simulate import Result
@@ -94,7 +94,7 @@ class SearchOutcome:
 def search_best(
     model: Scenario | str,
     space: Space,
-    objective: WindowObjective,
+    objective: Objective,
     constraints: Sequence[Constraint] = (),
     *,
     incumbent: Setting,
@@ -205,7 +205,7 @@ class _Tuning:
 
     simulations: Simulations
     space: Space
-    objective: WindowObjective
+    objective: Objective
     constraints: Sequence[Constraint]
     seeds: Seeds
     search: Search
@@ -227,6 +227,8 @@ class _Tuning:
         self.simulations.run([self.incumbent], seeds.search, until=self.until)
         if self.incumbent.refusal is not None:
             raise self.incumbent.refusal
+        if self.incumbent.not_measured is not None:
+            raise self.incumbent.not_measured
         if len(self.incumbent.seeds) < len(seeds.search):
             self.end = "deadline"
             return
@@ -249,8 +251,11 @@ class _Tuning:
         """Whether the best replaces the incumbent, why, and the comparison behind it."""
         if self.compared is not None and len(self.compared[0].seeds) > 1:
             best, incumbent = self.compared
+            absent = best.not_measured or incumbent.not_measured
+            if absent is not None:
+                return False, f"kept the incumbent, because {absent} (on the fresh seeds)", None
             comparison = compare(
-                self.objective.name, self.constraints, best, incumbent, required_improvement
+                self.objective, self.constraints, best, incumbent, required_improvement
             )
             return comparison.accepted, comparison.reason, comparison
         why = {
@@ -364,4 +369,5 @@ class _Tuning:
         best = math.inf
         if self.best is not None and min(self.ranking)[0] < 1.0:
             best = self.best.objective
+            best = -best if self.objective.maximised else best
         return lambda done: progress(TuningProgress(stage, min(before + done, total), total, best))

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vermilion.objectives.interface import Objective, evaluate
+from vermilion.objectives import NotMeasuredError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.objectives import Constraint, WindowObjective
+    from vermilion.objectives import Constraint, Objective
     from vermilion.scenario.errors import ScenarioError
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
@@ -24,9 +24,11 @@ class Evaluation:
     Attributes:
         setting: values of the tuned parameters, by path.
         seeds: with which it was simulated.
-        objectives: the objective's value with each seed.
+        objectives: with each seed, what the objective asks to be minimised; infinite where
+            it could not be measured.
         constrained: for each constraint, its metric's values with each seed in each phase.
         refusal: why the core would not simulate it, if so.
+        not_measured: why the objective is infinite with some seed, if so.
     """
 
     setting: Setting
@@ -34,6 +36,7 @@ class Evaluation:
     objectives: list[float] = field(default_factory=list)
     constrained: list[list[Sequence[float | None]]] = field(default_factory=list)
     refusal: ScenarioError | None = None
+    not_measured: NotMeasuredError | None = None
 
     @property
     def objective(self) -> float:
@@ -50,13 +53,17 @@ class Evaluation:
         self,
         seed: int,
         result: Result,
-        objective: WindowObjective,
+        objective: Objective,
         constraints: Sequence[Constraint],
     ) -> None:
         """Takes in what one more simulation has shown."""
-        over = objective.over if isinstance(objective, Objective) else "phases"
         self.seeds.append(seed)
-        self.objectives.append(evaluate(objective, result, over))
+        try:
+            self.objectives.append(objective.evaluate(result))
+        except NotMeasuredError as absent:
+            # No transfer has completed, say: as bad as can be, and no reason to end a search.
+            self.objectives.append(math.inf)
+            self.not_measured = absent
         if not self.constrained:
             self.constrained = [[] for _ in constraints]
         for values, constraint in zip(self.constrained, constraints, strict=True):
@@ -66,6 +73,7 @@ class Evaluation:
         """Takes in what another evaluation of the same setting has shown, on other seeds."""
         self.seeds += other.seeds
         self.objectives += other.objectives
+        self.not_measured = self.not_measured or other.not_measured
         if not self.constrained:
             self.constrained = [[] for _ in other.constrained]
         for values, more in zip(self.constrained, other.constrained, strict=True):

@@ -17,7 +17,7 @@ class TuningProgress:
         stage: what it is doing.
         done: simulations done in this stage.
         total: simulations that this stage will take at most.
-        best: the lowest value of the objective so far among settings that keep the
+        best: the best value of the objective so far among settings that keep the
             constraints; ``math.inf`` before there is one.
     """
 

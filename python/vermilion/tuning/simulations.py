@@ -14,7 +14,7 @@ from vermilion.tuning.evaluation import Evaluation
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vermilion.objectives import Constraint, WindowObjective
+    from vermilion.objectives import Constraint, Objective
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Candidates
 
@@ -40,7 +40,7 @@ class Simulations:
     def __init__(
         self,
         candidates: Candidates,
-        objective: WindowObjective,
+        objective: Objective,
         constraints: Sequence[Constraint],
         threads: int | None = None,
     ) -> None:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.objectives import (
     NotMeasuredError,
     Objective,
+    WindowObjective,
     constraints_of,
     link_windows,
+    metric_of,
+    objective_from_text,
     objective_of,
+    weighted_mean,
 )
-from vermilion.objectives.constraint import metric_of
-from vermilion.objectives.interface import weighted_mean
 from vermilion.scenario.errors import ScenarioError
 from vermilion.search import SEARCHES, Space
 from vermilion.simulate.statistics import Interval, mean_interval
@@ -23,6 +25,7 @@ from vermilion.tuning.seeds import Seeds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from vermilion.objectives.windows import Over
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
     from vermilion.tuning.engine import SearchOutcome
@@ -38,14 +41,14 @@ SUMMARY: Final = (
     "queue_packets.p95",
     "drop_rate",
 )
-"""Metrics of the objective's link that accompany a recommendation, whatever the objective."""
+"""Metrics of a link that accompany a recommendation, whatever the objective."""
 
 
 def tune(
     scenario: Scenario,
     *,
     parameters: Iterable[str] | None = None,
-    objective: Objective | None = None,
+    objective: Objective | str | None = None,
     constraints: Iterable[str] | None = None,
     boxes: Mapping[str, tuple[float, float]] | None = None,
     search: str = DEFAULT_SEARCH,
@@ -68,7 +71,8 @@ def tune(
     Args:
         scenario: gives, in its ``[tuning]``, whatever the next four arguments do not.
         parameters: paths like ``links.bottleneck.queue.weight``.
-        objective: what to minimise.
+        objective: what to minimise or maximise, also as a text like "minimise
+            links.bottleneck.sojourn_ms.p99 subject to links.bottleneck.utilization >= 0.98".
         constraints: like "links.bottleneck.utilization >= 0.95"; an empty list means none.
         boxes: lower and upper ends of some parameters, in the units of their tables.
         search: the name of the search.
@@ -96,9 +100,14 @@ def tune(
         raise ScenarioError("search", search, accepted, scenario.origin)
     if budget < 1:
         raise ScenarioError("budget", budget, "at least 1 setting", scenario.origin)
+    if isinstance(objective, str):
+        objective, stated = objective_from_text(objective, scenario)
+        if stated:
+            constraints = (*(constraints or ()), *stated)
     objective = objective or objective_of(scenario)
-    held = constraints_of(scenario, objective, constraints)
     space = Space.from_scenario(scenario, parameters, boxes)
+    links = tuned_links(scenario, space.names)
+    held = constraints_of(scenario, objective, constraints, links=links)
     seeds = seeds or Seeds.counted(seed)
     try:
         outcome = search_best(
@@ -122,17 +131,17 @@ def tune(
         )
     except NotMeasuredError as error:
         raise ScenarioError(
-            "tuning.objective.name", objective.name, f"another objective: {error}", scenario.origin
+            "tuning.objective.name", objective.label, f"another objective: {error}", scenario.origin
         ) from None
     return Recommendation(
         scenario=scenario.origin,
-        objective=objective.name,
+        objective=objective.label,
         parameters=outcome.best or {},
         incumbent=outcome.incumbent,
         accepted=outcome.accepted,
         reason=outcome.reason,
         comparison=outcome.comparison,
-        metrics=_metrics(outcome, objective),
+        metrics=_metrics(outcome, (*objective.links, *links)[0], objective),
         evaluations=outcome.evaluations,
         simulations=outcome.simulations,
         seconds=outcome.seconds,
@@ -145,12 +154,21 @@ def tune(
     )
 
 
-def _metrics(outcome: SearchOutcome, objective: Objective) -> dict[str, tuple[Interval, Interval]]:
+def tuned_links(scenario: Scenario, paths: Iterable[str]) -> tuple[str, ...]:
+    """The links whose queues are tuned; where none is, all of the scenario."""
+    named = dict.fromkeys(path.split(".")[1] for path in paths if path.startswith("links."))
+    return tuple(named or scenario.links)
+
+
+def _metrics(
+    outcome: SearchOutcome, link: str, objective: Objective
+) -> dict[str, tuple[Interval, Interval]]:
     """The best's and the incumbent's metrics, those that every run has measured."""
+    over = objective.over if isinstance(objective, WindowObjective) else "phases"
     metrics = {}
     for name in SUMMARY:
         values = [
-            [_mean_metric(result, objective, name) for result in results]
+            [_mean_metric(result, link, over, name) for result in results]
             for results in (outcome.best_results, outcome.incumbent_results)
         ]
         best, incumbent = ([value for value in row if value is not None] for row in values)
@@ -159,9 +177,9 @@ def _metrics(outcome: SearchOutcome, objective: Objective) -> dict[str, tuple[In
     return metrics
 
 
-def _mean_metric(result: Result, objective: Objective, name: str) -> float | None:
+def _mean_metric(result: Result, link: str, over: Over, name: str) -> float | None:
     """A metric's mean over the windows, weighted by their durations."""
-    windows = link_windows(result, objective.link, objective.over)
+    windows = link_windows(result, link, over)
     values = [metric_of(window, name) for window in windows]
     known = [value for value in values if value is not None]
     return weighted_mean(known, windows) if len(known) == len(values) else None

@@ -26,7 +26,8 @@ class ConstraintVerdict:
             right side, "broken" if it lies on the wrong side, "unproven" if it straddles the
             bound, "not measured" if the metric or its reference is absent. (From a single
             seed, whose interval is unknown, the value itself decides.)
-        value: the metric's mean over the seeds with its interval; ``None`` if not measured.
+        value: the metric's mean over the seeds with its interval; ``None`` if not measured,
+            or if it is of flows none of which is active in the phase.
         bound: the bound, in the metric's unit; for the relative form, on average.
         phase: the number of the phase, from 1; 0 if there is only one.
         violation: how badly the mean breaks the bound, relative to it; 0 if it does not.
@@ -45,7 +46,8 @@ class ConstraintVerdict:
         """One line: the constraint, the value reached, and where."""
         where = f" in phase {self.phase}" if self.phase else ""
         if self.value is None or self.bound is None:
-            return f"{self.constraint}: not measured{where}"
+            why = "not measured" if self.holds == "not measured" else "met, no flow being active"
+            return f"{self.constraint}: {why}{where}"
         reached = f"{self.value.mean:.4g}"
         if self.value.half_width is not None:
             reached += f" +- {self.value.half_width:.2g}"
@@ -97,10 +99,16 @@ def mean_violation(
 
 def _violation(margins: Sequence[float | None], bounds: Sequence[float | None]) -> float:
     """How badly the mean over the seeds breaks a bound in one phase."""
-    margin = [value for value in margins if value is not None]
-    bound = [value for value in bounds if value is not None]
-    if len(margin) < len(margins):
+    if None in margins:
         return math.inf
+    asked = [
+        (margin, bound)
+        for margin, bound in zip(margins, bounds, strict=True)
+        if margin is not None and bound is not None and math.isfinite(margin)
+    ]
+    if not asked:
+        return 0.0  # no flow is active, with any seed
+    margin, bound = zip(*asked, strict=True)
     return relative_violation(math.fsum(margin) / len(margin), math.fsum(bound) / len(bound))
 
 
@@ -135,14 +143,20 @@ def _judge_phase(
     bounds: Sequence[float | None],
 ) -> tuple[float, ConstraintVerdict]:
     """The verdict in one phase, after a number that is the larger the worse it is."""
-    known = [value for value in values if value is not None]
-    margin = [value for value in margins if value is not None]
-    bound = [value for value in bounds if value is not None]
-    if len(margin) < len(margins):
+    if None in margins:
         verdict = ConstraintVerdict(
             constraint.text, "not measured", None, None, phase, math.inf, math.inf
         )
         return math.inf, verdict
+    asked = [
+        (value, margin, bound)
+        for value, margin, bound in zip(values, margins, bounds, strict=True)
+        if value is not None and margin is not None and bound is not None and math.isfinite(margin)
+    ]
+    if not asked:
+        verdict = ConstraintVerdict(constraint.text, "met", None, None, phase, 0.0, 0.0)
+        return -math.inf, verdict
+    known, margin, bound = zip(*asked, strict=True)
     distance = mean_interval(margin)
     low = distance.mean if distance.low is None else distance.low
     high = distance.mean if distance.high is None else distance.high

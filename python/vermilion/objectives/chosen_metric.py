@@ -1,0 +1,68 @@
+"""Any metric by its path: ``{ name = "metric", path = "links.bottleneck.sojourn_ms.p99" }``.
+
+Also what the short form says: ``objective = "minimise links.bottleneck.sojourn_ms.p99"``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.fields import DIRECTION, METRIC
+from vermilion.objectives.interface import NotMeasuredError, WindowObjective
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.objectives.metrics import MetricPath
+    from vermilion.objectives.windows import Window
+    from vermilion.simulate import Result
+
+
+@dataclass(frozen=True)
+class ChosenMetric(WindowObjective):
+    """A metric of a link or of flows, in the metric's own unit.
+
+    Attributes:
+        path: of the metric.
+        direction: what is wanted of it; by default what one would want of such a metric: more
+            utilisation, goodput or fairness, less of anything else.
+    """
+
+    name: ClassVar[str] = "metric"
+    summary: ClassVar[str] = "any metric by its path"
+    unit: ClassVar[str] = "the metric's"
+    goal: ClassVar[Literal["minimise", "maximise", "either"]] = "either"
+
+    path: MetricPath = field(metadata=METRIC)
+    direction: Literal["minimise", "maximise"] | None = field(default=None, metadata=DIRECTION)
+
+    @property
+    def maximised(self) -> bool:
+        """Whether high values are wanted."""
+        if self.direction is None:
+            return self.path.higher_is_better
+        return self.direction == "maximise"
+
+    @property
+    def label(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The link, if the metric is of one."""
+        return (self.path.name,) if self.path.room == "links" else ()
+
+    def windows(self, result: Result) -> list[Window]:
+        """The windows of the link, or those in which any of the flows is active."""
+        windows = self.path.windows(result, self.over)
+        return [window for window in windows if not self.path.is_idle(window)]
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The metric in one window."""
+        value = self.path.value(window)
+        if value is None:
+            message = f"{self.label} was not measured in every phase"
+            raise NotMeasuredError(message)
+        return value

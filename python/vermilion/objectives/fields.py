@@ -1,0 +1,130 @@
+"""The fields of an objective's table: what each accepts, and how it is read.
+
+An objective is a dataclass, and each of its fields says with ``field(metadata=LINK)`` of
+which kind it is. A field without a default is required.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.objectives.metrics import MetricPath
+from vermilion.objectives.windows import matching
+from vermilion.scenario.errors import MISSING, FieldError, did_you_mean
+from vermilion.scenario.quantities import PACKETS, TIME, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from vermilion.scenario import Scenario
+
+_KIND: Final = "objective field"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKind:
+    """A kind of field.
+
+    Attributes:
+        meaning: what it says, in words.
+        read: from what a table holds (:data:`MISSING` where it is required and absent) to the
+            value; raises :class:`FieldError`.
+    """
+
+    meaning: str
+    read: Callable[[object, Scenario], Any]
+
+
+def kind(meaning: str, read: Callable[[object, Scenario], Any]) -> Mapping[str, FieldKind]:
+    """A kind of field, as ``field(metadata=...)`` takes it."""
+    return {_KIND: FieldKind(meaning, read)}
+
+
+def fields_of(objective: type) -> dict[str, FieldKind]:
+    """The fields of an objective's table besides ``name``, with their kinds."""
+    return {
+        entry.name: entry.metadata[_KIND]
+        for entry in dataclasses.fields(objective)
+        if _KIND in entry.metadata
+    }
+
+
+def required_fields(objective: type) -> list[str]:
+    """Those of the fields that have no default."""
+    return [
+        entry.name
+        for entry in dataclasses.fields(objective)
+        if _KIND in entry.metadata and entry.default is dataclasses.MISSING
+    ]
+
+
+def _link(value: object, scenario: Scenario) -> str:
+    if not isinstance(value, str) or value not in scenario.links:
+        known = did_you_mean(_text(value), scenario.links)
+        raise FieldError("", value, f"a link of this scenario, {known}")
+    return value
+
+
+def _flows(value: object, scenario: Scenario) -> str:
+    if not isinstance(value, str) or not matching(value, scenario.flows):
+        known = did_you_mean(_text(value), scenario.flows)
+        raise FieldError("", value, f'flows of this scenario, {known}, or "*" for all')
+    return value
+
+
+def _packets(value: object, _: Scenario) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = f"{value!r} packets"  # a bare number is packets, as in a scenario's model
+    return float(Quantity(PACKETS).parse(value))
+
+
+def _time(value: object, _: Scenario) -> float:
+    return float(Quantity(TIME, minimum_excluded=True).parse(value))
+
+
+def choice(accepted: Mapping[Any, Any]) -> Callable[[object, Scenario], Any]:
+    """Reads one of several values, each standing for another."""
+
+    def read(value: object, _: Scenario) -> Any:  # noqa: ANN401 - whatever they stand for
+        for known, meant in accepted.items():
+            if type(value) is type(known) and value == known:
+                return meant
+        raise FieldError("", value, f"one of: {_quoted(accepted)}")
+
+    return read
+
+
+def _quoted(values: Iterable[object]) -> str:
+    return ", ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
+
+
+def _text(value: object) -> str:
+    return "" if value is MISSING else str(value)
+
+
+def _metric(value: object, scenario: Scenario) -> MetricPath:
+    return MetricPath.parse(value, scenario)
+
+
+LINK: Final = kind("the name of a link", _link)
+FLOWS: Final = kind('a group of flows; "*" stands for any letters', _flows)
+TARGET: Final = kind("the queue length wanted, packets", _packets)
+BASE_DELAY: Final = kind("the delay without queue, such as the round trip", _time)
+OVER: Final = kind(
+    'the mean of all "phases" or the "total"', choice({"phases": "phases", "total": "total"})
+)
+PERCENTILE: Final = kind("5, 50, 95 or 99", choice({5: "p5", 50: "p50", 95: "p95", 99: "p99"}))
+METRIC: Final = kind("the path of a metric", _metric)
+DIRECTION: Final = kind(
+    '"minimise" or "maximise"',
+    choice(
+        {
+            "minimise": "minimise",
+            "maximise": "maximise",
+            "minimize": "minimise",
+            "maximize": "maximise",
+        }
+    ),
+)

@@ -1,0 +1,170 @@
+"""Metrics by their paths: ``links.bottleneck.sojourn_ms.p99``, ``flows.*.jain_index``.
+
+What a path may name is what a run measures (docs/metrics.md). Both constraints and objectives
+are said in these paths.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from vermilion.objectives.windows import flow_windows, is_idle, link_windows, matching
+from vermilion.scenario.errors import FieldError, did_you_mean
+from vermilion.scenario.quantities import PACKETS, RATE, RATIO, SIZE, TIME, Dimension
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.objectives.windows import Over, Window
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
+
+_STATISTICS: Final = ("mean", "sd", "p5", "p50", "p95", "p99", "max")
+
+
+def _of_distributions(
+    distributions: Mapping[str, Dimension], statistics: tuple[str, ...] = _STATISTICS
+) -> dict[str, Dimension]:
+    return {
+        f"{name}.{statistic}": dimension
+        for name, dimension in distributions.items()
+        for statistic in statistics
+    }
+
+
+METRICS: Final[Mapping[str, Dimension]] = {
+    "utilization": RATIO,
+    "drop_rate": RATIO,
+    "mark_rate": RATIO,
+    "loss_rate": RATIO,
+    "packets_forwarded": PACKETS,
+    "arrivals": PACKETS,
+    "drops": PACKETS,
+    "marks": PACKETS,
+    "losses": PACKETS,
+    **_of_distributions(
+        {
+            "queue_packets": PACKETS,
+            "average_queue_packets": PACKETS,
+            "queue_bytes": SIZE,
+            "sojourn_ms": TIME,
+        }
+    ),
+}
+"""The metrics of a link, each with the kind of quantity that its bound is."""
+
+FLOW_METRICS: Final[Mapping[str, Dimension]] = {
+    **_of_distributions({"goodput_bit_per_s": RATE}, ("total", "mean", "sd", "min", "max")),
+    "jain_index": RATIO,
+    "goodput_cov": RATIO,
+    "slowest_share": RATIO,
+    "timeouts": RATIO,
+    "retransmissions": RATIO,
+    "transfers_begun": RATIO,
+    "completed": RATIO,
+    **_of_distributions({"completion_time_s": TIME}, (*_STATISTICS, "min")),
+}
+"""The metrics of flows, likewise."""
+
+_HIGHER_IS_BETTER: Final = {
+    "utilization", "packets_forwarded", "goodput_bit_per_s.total", "goodput_bit_per_s.mean",
+    "goodput_bit_per_s.min", "jain_index", "slowest_share", "completed",
+}  # fmt: skip
+_FORM: Final = re.compile(r"(?P<room>links|flows)\.(?P<name>[^.\s<>=]+)\.(?P<metric>[^\s<>=]+)")
+ACCEPTED_PATH: Final = (
+    'a metric, "links.NAME.METRIC" or "flows.GROUP.METRIC", like "links.bottleneck.sojourn_ms.p99" '
+    'or "flows.*.jain_index"'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPath:
+    """One metric of a link, of a group of flows, or of the flows of several groups together.
+
+    Attributes:
+        room: "links" or "flows".
+        name: of the link or the group; in a group's name ``*`` stands for any letters.
+        metric: dotted, like ``queue_packets.p95``.
+    """
+
+    room: Literal["links", "flows"]
+    name: str
+    metric: str
+
+    def __str__(self) -> str:
+        return f"{self.room}.{self.name}.{self.metric}"
+
+    @classmethod
+    def parse(cls, text: object, scenario: Scenario | None = None) -> MetricPath:
+        """Reads a path.
+
+        Args:
+            text: as written.
+            scenario: to which the link or the flows must belong; unchecked if not given.
+
+        Raises:
+            FieldError: the text is no path, or names what does not exist.
+        """
+        form = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
+        if form is None:
+            raise FieldError("", text, ACCEPTED_PATH)
+        name, metric = form["name"], form["metric"]
+        if form["room"] == "links":
+            if scenario is not None and name not in scenario.links:
+                accepted = f"a link of this scenario, {did_you_mean(name, scenario.links)}"
+                raise FieldError("", text, accepted)
+            known, path = METRICS, cls("links", name, metric)
+        else:
+            if scenario is not None and not matching(name, scenario.flows):
+                accepted = f"flows of this scenario, {did_you_mean(name, scenario.flows)}, or *"
+                raise FieldError("", text, accepted)
+            known, path = FLOW_METRICS, cls("flows", name, metric)
+        if metric not in known:
+            raise FieldError("", text, f"a metric, {did_you_mean(metric, known)}")
+        return path
+
+    @property
+    def dimension(self) -> Dimension:
+        """What kind of quantity the metric is."""
+        return (METRICS if self.room == "links" else FLOW_METRICS)[self.metric]
+
+    @property
+    def scale(self) -> float:
+        """Units of the metric per unit of its dimension: 1000 for milliseconds."""
+        return 1e3 if self.metric.startswith("sojourn_ms") else 1.0
+
+    @property
+    def unit(self) -> str:
+        """Of the metric, "" where it has none."""
+        return "ms" if self.metric.startswith("sojourn_ms") else self.dimension.unit
+
+    @property
+    def higher_is_better(self) -> bool:
+        """What one would want of this metric when nothing is said."""
+        return self.metric in _HIGHER_IS_BETTER
+
+    def windows(self, result: Result, over: Over = "phases") -> list[Window]:
+        """The windows of a run that this metric is of."""
+        if self.room == "links":
+            return link_windows(result, self.name, over)
+        return flow_windows(result, self.name, over)
+
+    def is_idle(self, window: Window) -> bool:
+        """Whether no flow was active in a window, where the metric is of flows."""
+        return self.room == "flows" and is_idle(window)
+
+    def value(self, window: Mapping[str, object]) -> float | None:
+        """The metric in a window; ``None`` where it could not be computed."""
+        return metric_of(window, self.metric)
+
+
+def metric_of(window: Mapping[str, object], metric: str) -> float | None:
+    """A metric by its dotted name; ``None`` where the window does not have it."""
+    value: object = window
+    for part in metric.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,117 @@
+"""The stretches of a run that are measured: of a link, and of one or several groups of flows.
+
+Several groups are taken together as if all their flows were of one group. Their numbers of
+flows, means and standard deviations give the moments of all flows exactly; percentiles of
+completion times do not follow from those of the groups, so they are absent.
+"""
+
+from __future__ import annotations
+
+import math
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from vermilion.simulate import Result
+
+Window = dict[str, Any]
+"""Metrics over a stretch of time: a result's ``total`` or one of its ``phases``."""
+
+Over = Literal["phases", "total"]
+"""Which windows are meant: the measured phases, or the whole run after the warm-up."""
+
+ALL_FLOWS = "*"
+
+
+def link_windows(result: Result, link: str, over: Over = "phases") -> list[Window]:
+    """A link's measured phases, or ``total`` alone: if asked for, or if there are no phases."""
+    measured = result.link(link)
+    return measured.phases if over == "phases" and measured.phases else [measured.total]
+
+
+def flow_windows(result: Result, flows: str = ALL_FLOWS, over: Over = "phases") -> list[Window]:
+    """The same of a group of flows, or of all flows of several groups together.
+
+    Each window also has ``slowest_share``: the goodput of the slowest flow per mean goodput.
+
+    Args:
+        result: of a run.
+        flows: a group's name, in which ``*`` stands for any letters.
+        over: which windows.
+    """
+    groups = [result.flows(name) for name in matching(flows, result.groups)]
+    entries = [
+        group.phases if over == "phases" and group.phases else [group.total] for group in groups
+    ]
+    return [_pooled(windows) for windows in zip(*entries, strict=True)]
+
+
+def matching(flows: str, groups: Iterable[str]) -> list[str]:
+    """The groups whose names fit, in which ``*`` stands for any letters."""
+    return [name for name in groups if name == flows or fnmatchcase(name, flows)]
+
+
+def is_idle(window: Mapping[str, Any]) -> bool:
+    """Whether no flow was active in a window of flows: there is nothing to demand of it."""
+    return window.get("flows") == 0
+
+
+def weighted_mean(values: Sequence[float], windows: Sequence[Mapping[str, Any]]) -> float:
+    """The mean of a value per window, each weighted by its window's duration."""
+    durations = [window["end_s"] - window["start_s"] for window in windows]
+    weighted = (value * duration for value, duration in zip(values, durations, strict=True))
+    return math.fsum(weighted) / math.fsum(durations)
+
+
+def _pooled(windows: Sequence[Window]) -> Window:
+    """One window of several groups, as if their flows were of one group."""
+    active = [window for window in windows if not is_idle(window)]
+    if len(active) == 1:
+        pooled = dict(active[0])
+    else:
+        pooled = {key: windows[0][key] for key in ("start_s", "end_s")}
+        for key in ("flows", "timeouts", "retransmissions", "transfers_begun", "completed"):
+            known = [window[key] for window in windows if key in window]
+            if known:
+                pooled[key] = sum(known)
+        pooled.update(_fairness([w["goodput_bit_per_s"] | {"n": w["flows"]} for w in active]))
+        times = [w["completion_time_s"] for w in active if "completion_time_s" in w]
+        if times:
+            pooled["completion_time_s"] = _moments(times, "count")
+    goodput = pooled.get("goodput_bit_per_s", {})
+    if goodput.get("mean"):
+        pooled["slowest_share"] = goodput["min"] / goodput["mean"]
+    return pooled
+
+
+def _fairness(goodputs: Sequence[Mapping[str, float]]) -> Window:
+    """Goodput and its indices over the flows of several groups."""
+    if not goodputs:
+        return {}
+    total = math.fsum(goodput["total"] for goodput in goodputs)
+    if not all("mean" in goodput for goodput in goodputs):
+        return {"goodput_bit_per_s": {"total": total}}  # of flows that come and go
+    moments = _moments(goodputs, "n")
+    del moments["n"]
+    pooled: Window = {"goodput_bit_per_s": {"total": total, **moments}}
+    mean_square = moments["sd"] ** 2 + moments["mean"] ** 2
+    if total > 0.0:
+        pooled["jain_index"] = moments["mean"] ** 2 / mean_square
+        pooled["goodput_cov"] = moments["sd"] / moments["mean"]
+    return pooled
+
+
+def _moments(groups: Sequence[Mapping[str, float]], count: str) -> dict[str, float]:
+    """Count, mean, standard deviation and extremes of several samples together."""
+    n = sum(group[count] for group in groups)
+    mean = math.fsum(group[count] * group["mean"] for group in groups) / n
+    squares = (group[count] * (group["sd"] ** 2 + (group["mean"] - mean) ** 2) for group in groups)
+    return {
+        count: n,
+        "mean": mean,
+        "sd": math.sqrt(math.fsum(squares) / n),
+        "min": min(group["min"] for group in groups),
+        "max": max(group["max"] for group in groups),
+    }
