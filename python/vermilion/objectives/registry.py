@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.objectives.chosen_metric import ChosenMetric
 from vermilion.objectives.constraint import Constraint
 from vermilion.objectives.fields import fields_of, required_fields
+from vermilion.objectives.goodput_variation import GoodputVariation
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.scenario.errors import MISSING, FieldError, ScenarioError, did_you_mean
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _OBJECTIVES: Final[tuple[type[Objective], ...]] = (
     QueueDeviation,
     PublishedQueueVariance,
+    GoodputVariation,
     ChosenMetric,
 )
 
