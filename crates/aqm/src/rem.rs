@@ -1,7 +1,8 @@
 //! Random Exponential Marking: a price that adds up excess arrivals and excess queue.
 //!
 //! Source: S. Athuraliya, V. Li, S. Low, Q. Yin, "REM: Active Queue Management", IEEE Network 15(3),
-//! 2001, as ns-2.35 runs it (`queue/rem.cc`, facts, not code).
+//! 2001, as ns-2.35 runs it (`queue/rem.cc`, facts, not code); and, for the form `source-paper`, S.
+//! Athuraliya, D. Lapsley, S. Low, "Random early marking", 2000.
 //!
 //! State: the price, and an average of the packets that arrive in an interval. Update, every
 //! `interval`: the average takes a step towards the packets that arrived in the interval, and the
@@ -9,9 +10,13 @@
 //! the packets that the link can send in the interval; it is never below 0. Control law: the
 //! probability is 1 - base^-price.
 //!
-//! The form of T. Ye, S. Kalyanaraman et al.'s simulations ("in <- (1 - delta) in + delta new",
-//! "price <- price + gamma (alpha backlog + in - capacity)") is this one with `target_queue` 0,
-//! `rate_weight` 0.02 and an interval of 1 ms.
+//! The two published forms are one rule with different constants. `source-paper` has no target (price
+//! <- price + gamma (alpha backlog + in - capacity)), averages arrivals (in <- (1 - delta) in + delta
+//! new, delta 0.02) and marks packets when they leave; `ieee-network` holds a target queue of 20 and
+//! takes the arrivals of the last interval as they are. `form` chooses what is in force where nothing is
+//! given. The first paper states neither base nor interval: 1.04 and 1 ms are our reading. The price at
+//! rest there is the number of sources, and only bases around 1.04 give ten to forty of them
+//! probabilities that they can measure; its rates are in packets per millisecond.
 //!
 //! Departures from ns-2.35:
 //! 1. With `ecn`, ECN-capable packets are marked when they leave, as there with `markpkts_`; all
@@ -63,28 +68,41 @@ impl Discipline for Rem {
         summary: "A price for excess arrivals and queue; the probability is exponential in it",
         source: "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001; ns-2.35, queue/rem.cc",
         parameters: &[
+            Parameter::choice("form", "ieee-network", &["ieee-network", "source-paper"])
+                .described("whose constants are in force where none are given", "ns-2.35"),
             Parameter::number("limit", "packets", Some(100.0), 1.0, 1e9)
                 .whole()
                 .described("packets the buffer holds", "ns-2.35 has 50"),
-            Parameter::number("target_queue", "packets", Some(20.0), 0.0, 1e9)
+            Parameter::number("target_queue", "packets", None, 0.0, 1e9)
                 .searched(1.0, 100.0, Scale::Linear)
-                .described("queue at which the price rests", "ns-2.35: pbo"),
+                .described(
+                    "queue at which the price rests; automatic: 20, in the source paper's form 0",
+                    "ns-2.35: pbo",
+                ),
             Parameter::number("gain", "1", Some(0.001), 0.0, 1e3)
                 .searched(1e-5, 1.0, Scale::Log)
                 .described("step of the price for each packet in excess", "the paper's gamma"),
-            Parameter::number("base", "1", Some(1.001), 1.0, 1e3)
+            Parameter::number("base", "1", None, 1.0, 1e3)
                 .above_minimum()
                 .searched(1.0001, 1.1, Scale::Log)
-                .described("the probability is 1 - base^-price", "the paper's phi"),
-            Parameter::number("rate_weight", "1", Some(1.0), 0.0, 1.0).above_minimum().described(
-                "weight of the last interval in the average of arrivals",
+                .described(
+                    "the probability is 1 - base^-price; automatic: 1.001, in the source paper's \
+                     form 1.04",
+                    "the paper's phi; ns-2.35",
+                ),
+            Parameter::number("rate_weight", "1", None, 0.0, 1.0).above_minimum().described(
+                "weight of the last interval in the average of arrivals; automatic: 1, in the \
+                 source paper's form 0.02",
                 "ns-2.35: inw",
             ),
             Parameter::number("queue_weight", "1", Some(0.1), 0.0, 1e3)
                 .searched(0.01, 1.0, Scale::Log)
                 .described("weight of the queue against the arrivals", "the paper's alpha"),
-            Parameter::number("interval", "seconds", Some(0.002), 1e-6, 1e3)
-                .described("time between two updates of the price", "ns-2.35: pupdtime"),
+            Parameter::number("interval", "seconds", None, 1e-6, 1e3).described(
+                "time between two updates of the price; automatic: 2 ms, in the source paper's \
+                 form 1 ms",
+                "ns-2.35: pupdtime",
+            ),
             Parameter::number("mean_packet_size", "bytes", Some(1000.0), 1.0, 65535.0)
                 .described("packet size behind the capacity and byte mode", "ns-2.35"),
             Parameter::switch("byte_mode", false)
@@ -100,14 +118,19 @@ impl Discipline for Rem {
     const WATCHES_DEPARTURES: bool = true;
 
     fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+        let source_paper = settings.is("form", "source-paper");
+        let number = |name, ieee_network, in_source_paper| {
+            let automatic = if source_paper { in_source_paper } else { ieee_network };
+            settings.automatic(name).unwrap_or(automatic)
+        };
         let mut rem = Self {
             limit: settings.number("limit") as u32,
-            target_queue: settings.number("target_queue"),
+            target_queue: number("target_queue", 20.0, 0.0),
             gain: settings.number("gain"),
-            log_base: settings.number("base").ln(),
-            rate_weight: settings.number("rate_weight"),
+            log_base: number("base", 1.001, 1.04).ln(),
+            rate_weight: number("rate_weight", 1.0, 0.02),
             queue_weight: settings.number("queue_weight"),
-            interval: (settings.number("interval") * 1e9).round() as u64,
+            interval: (number("interval", 0.002, 0.001) * 1e9).round() as u64,
             capacity: 0.0,
             mean_packet_size: settings.number("mean_packet_size"),
             byte_mode: settings.switch("byte_mode"),

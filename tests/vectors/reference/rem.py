@@ -1,11 +1,11 @@
-"""Random Exponential Marking as ns-2.35 runs it.
+"""Random Exponential Marking as ns-2.35 runs it, and with the constants of the paper before.
 
 The rules:
 
-- At every multiple of `interval`: a <- (1 - rate_weight) a + rate_weight n, where n packets arrived
-  (dropped or not) since the last one; price <- price + gain (a + queue_weight (q - target_queue) -
-  c), at least 0, q being the packets that wait and c those of the mean size that the link can send
-  in an interval. An arrival or departure at that instant comes after it.
+- At every multiple of `interval`: a <- (1 - rate_weight) a + rate_weight n, where n packets
+  arrived (dropped or not) since the last one; price <- price + gain (a + queue_weight (q -
+  target_queue) - c), at least 0, q being the packets that wait and c those of the mean size that
+  the link can send in an interval. An arrival or departure at that instant comes after it.
 - The probability is 1 - base^-price.
 - A packet that meets `limit` waiting packets is dropped. Else one that is ECN-capable, with ecn,
   joins and is marked with the probability when it leaves; any other is dropped with the
@@ -29,18 +29,35 @@ MILLISECOND = 1_000_000
 
 Answer = tuple[str, str | None]
 
+# What is in force where nothing is given.
+FORMS: dict[str, dict[str, float | bool | str | None]] = {
+    "ieee-network": {
+        "target_queue": 20.0,
+        "base": 1.001,
+        "rate_weight": 1.0,
+        "interval": 0.002,
+    },
+    "source-paper": {
+        "target_queue": 0.0,
+        "base": 1.04,
+        "rate_weight": 0.02,
+        "interval": 0.001,
+    },
+}
+
 
 class Rem:
     """The reference."""
 
     DEFAULTS: ClassVar[Parameters] = {
+        "form": "ieee-network",
         "limit": 100.0,
-        "target_queue": 20.0,
+        "target_queue": None,
         "gain": 0.001,
-        "base": 1.001,
-        "rate_weight": 1.0,
+        "base": None,
+        "rate_weight": None,
         "queue_weight": 0.1,
-        "interval": 0.002,
+        "interval": None,
         "mean_packet_size": 1000.0,
         "byte_mode": False,
         "ecn": True,
@@ -55,7 +72,8 @@ class Rem:
         self.reconfigure(parameters, link)
 
     def reconfigure(self, parameters: Parameters, link: Link) -> None:
-        self._parameters = parameters
+        given = {name: value for name, value in parameters.items() if value is not None}
+        self._parameters = FORMS[str(parameters["form"])] | given
         self._interval = int(self._number("interval") * 10**9)
         per_second = link.packets_per_second(self._number("mean_packet_size"))
         self._capacity = per_second * self._number("interval")
@@ -134,6 +152,37 @@ def _hand_cases() -> list[Case]:
                     time_ns=2 * MILLISECOND,
                     sojourn_ns=MILLISECOND,
                     probability=Within(3.998e-6, 1e-9),
+                ),
+            ],
+        ),
+        Case(
+            name="the form of the source paper",
+            about="4 packets to a millisecond. 104 arrive in the first: in is 0.02 x 104 = 2.08, "
+            "and 40 wait: the price would move by 0.001 (0.1 x 40 + 2.08 - 4) = 0.00208. In the "
+            "next nothing arrives: in is 2.0384, 0.001 (4 + 2.0384 - 4) more: 0.0041184. The "
+            "probability is that times ln 1.04 = 0.0392207, 1.61513e-4 to first order. An "
+            "ECN-capable packet is marked when it leaves",
+            parameters={"form": "source-paper", "limit": 200.0},
+            link=Link(rate_bit_per_s=32e6, delay_s=0.01),
+            by_hand=True,
+            steps=[
+                step(40, times=104, ecn=True, time_ns=MILLISECOND // 2, probability=0.0),
+                leave(
+                    39,
+                    ecn=True,
+                    coins=[0.5],
+                    time_ns=2 * MILLISECOND,
+                    sojourn_ns=MILLISECOND,
+                    probability=Within(1.6151e-4, 3e-8),
+                ),
+                step(40, ecn=True, time_ns=2 * MILLISECOND),
+                leave(
+                    39,
+                    "mark",
+                    ecn=True,
+                    coins=[0.00016],
+                    time_ns=2 * MILLISECOND,
+                    sojourn_ns=MILLISECOND,
                 ),
             ],
         ),
@@ -273,6 +322,19 @@ def _simulated() -> list[Case]:
                     Link(rate_bit_per_s=4e6, delay_s=0.01),
                 ),
                 *sizes,
+            ],
+        ),
+        recorded(
+            Rem,
+            "from one form to the other",
+            "the source paper's at its own pace, then that of IEEE Network",
+            {"form": "source-paper", "gain": 0.05},
+            LINK,
+            program=[
+                Stretch(2.0, 150),
+                Stretch(0.5, 50),
+                Settings({"gain": 0.5}, LINK),
+                Stretch(2.0, 150),
             ],
         ),
     ]
