@@ -25,7 +25,9 @@
 //!
 //! What CAKE adds and is not here: flow queues (an eight-way set-associative hash, DRR++), fairness
 //! among hosts, priority tins after DiffServ, a shaper that also counts framing, and a filter of
-//! acknowledgements. With them come these departures:
+//! acknowledgements.
+//!
+//! Departures from CAKE, which come with that:
 //! 1. The arriving packet is dropped when `limit` packets wait; CAKE drops from the head of the longest
 //!    queue when its memory (bytes) is used up.
 //! 2. The queue is found empty when the link asks it for a packet and there is none. CAKE looks into an
