@@ -230,7 +230,7 @@ fn automatic_weight(settings: &Settings, link: Link, packets_per_second: f64) ->
 
 impl Ns2Red {
     /// What a packet counts in the queue: 1, or in byte mode its mean size.
-    fn unit(&self) -> f64 {
+    pub(crate) fn unit(&self) -> f64 {
         if self.byte_mode { self.mean_packet_size } else { 1.0 }
     }
 
@@ -268,12 +268,25 @@ impl Ns2Red {
     /// Accepts, marks or drops, given the average.
     #[inline]
     pub(crate) fn decide(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+        self.decide_by(arrival, coin, Self::unspaced_probability)
+    }
+
+    /// As [`Ns2Red::decide`] with another control law: the unspaced probability, at most 1, with the
+    /// average in the range.
+    #[inline]
+    pub(crate) fn decide_by(
+        &mut self,
+        arrival: &Arrival,
+        coin: &mut impl Coin,
+        law: impl FnOnce(&Self) -> f64,
+    ) -> Verdict {
         self.count = self.count.saturating_add(1);
         self.count_bytes += u64::from(arrival.size);
         let queue = self.queue(arrival);
         let mut verdict = Verdict::Accept;
         if self.average >= self.min_threshold && queue > 1.0 {
             if self.in_range {
+                self.probability = law(self);
                 verdict = self.test(arrival, coin);
             } else {
                 self.in_range = true;
@@ -290,8 +303,9 @@ impl Ns2Red {
         verdict
     }
 
+    /// The queue an arrival meets, in packets or (byte mode) bytes.
     #[inline]
-    fn queue(&self, arrival: &Arrival) -> f64 {
+    pub(crate) fn queue(&self, arrival: &Arrival) -> f64 {
         if self.byte_mode { arrival.queue_bytes as f64 } else { f64::from(arrival.queue_packets) }
     }
 
@@ -302,7 +316,6 @@ impl Ns2Red {
 
     #[inline]
     fn test(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.probability = self.unspaced_probability();
         if coin.uniform() > self.spaced(self.probability, arrival.size) {
             return Verdict::Accept;
         }
@@ -316,8 +329,9 @@ impl Ns2Red {
         }
     }
 
+    /// The probability before spacing, with the average in the range.
     #[inline]
-    fn unspaced_probability(&self) -> f64 {
+    pub(crate) fn unspaced_probability(&self) -> f64 {
         let probability = if self.average < self.max_threshold {
             self.max_probability * (self.average - self.min_threshold)
                 / (self.max_threshold - self.min_threshold)

@@ -4,7 +4,8 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
     AdaptiveRed, Arrival, Avq, Blue, Cobalt, Codel, Coin, Departure, Discipline, DropTail, Link,
-    LinuxRed, Ns2Red, Pi, Pie, Red, Rem, SelfConfiguringRed, Step, Verdict,
+    LinuxRed, Lred, NonlinearRed, Ns2Red, PdRed, Pi, Pie, Red, Rem, SelfConfiguringRed, Step,
+    Verdict,
 };
 
 macro_rules! registry {
@@ -91,6 +92,9 @@ registry! {
     Ns2Red,
     SelfConfiguringRed,
     AdaptiveRed,
+    NonlinearRed,
+    PdRed,
+    Lred,
     LinuxRed,
     Rem,
     Pi,

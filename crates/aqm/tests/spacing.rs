@@ -21,7 +21,7 @@ use vermilion_parameters::{Value, Values};
 
 const LINK: Link = Link { rate: 10e6, delay: 0.01 };
 /// Disciplines that space their drops as ns-2 does.
-const LIKE_NS2: [&str; 3] = ["ns2-red", "self-configuring-red", "adaptive-red"];
+const LIKE_NS2: [&str; 4] = ["ns2-red", "self-configuring-red", "adaptive-red", "pd-red"];
 /// Inverse probabilities tried.
 const PERIODS: [u32; 3] = [4, 10, 100];
 

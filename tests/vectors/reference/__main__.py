@@ -13,8 +13,11 @@ import cobalt
 import codel
 import drop_tail
 import linux_red
+import lred
+import nonlinear_red
 import ns2_red_cases
 import pi
+import pd_red
 import pie
 import red
 import rem
@@ -27,6 +30,9 @@ DISCIPLINES = (
     ns2_red_cases,
     self_configuring_red,
     adaptive_red,
+    nonlinear_red,
+    pd_red,
+    lred,
     linux_red,
     rem,
     pi,
