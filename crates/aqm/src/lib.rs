@@ -30,6 +30,7 @@ pub mod registry;
 mod rem;
 mod self_configuring_red;
 mod step;
+mod vred;
 
 pub use adaptive_red::AdaptiveRed;
 pub use arrival::{Arrival, Coin, DropReason, Link, Verdict};
@@ -53,3 +54,4 @@ pub use registry::AnyDiscipline;
 pub use rem::Rem;
 pub use self_configuring_red::SelfConfiguringRed;
 pub use step::Step;
+pub use vred::Vred;

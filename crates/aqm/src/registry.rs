@@ -5,7 +5,7 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 use crate::{
     AdaptiveRed, Arrival, Avq, Blue, Cobalt, Codel, Coin, Departure, Discipline, DropTail, Link,
     LinuxRed, Lred, NonlinearRed, Ns2Red, PdRed, Pi, Pie, Red, Rem, SelfConfiguringRed, Step,
-    Verdict,
+    Verdict, Vred,
 };
 
 macro_rules! registry {
@@ -94,6 +94,7 @@ registry! {
     AdaptiveRed,
     NonlinearRed,
     PdRed,
+    Vred,
     Lred,
     LinuxRed,
     Rem,

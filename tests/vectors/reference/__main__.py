@@ -23,6 +23,7 @@ import red
 import rem
 import self_configuring_red
 import step
+import vred
 
 DISCIPLINES = (
     drop_tail,
@@ -32,6 +33,7 @@ DISCIPLINES = (
     adaptive_red,
     nonlinear_red,
     pd_red,
+    vred,
     lred,
     linux_red,
     rem,
