@@ -107,3 +107,37 @@ def test_ctrl_c_shows_the_best_so_far_and_ends_with_130():
     assert process.returncode == 130
     assert "ended by Ctrl-C" in out
     assert "Traceback" not in err
+
+
+def test_an_objective_and_its_constraints_can_be_stated_in_words(vermilion):
+    text = "minimise links.bottleneck.sojourn_ms.p99 subject to flows.*.jain_index >= 0.5"
+    code, out, _ = vermilion(*QUICK, f"--objective={text}", "--json=-")
+    assert code == 0
+    document = strict(out)
+    assert document["objective"]["name"] == "links.bottleneck.sojourn_ms.p99"
+    [verdict] = document["constraints"]["best"]
+    assert verdict["constraint"] == "flows.*.jain_index >= 0.5"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{ name = "jain-indx" }', 'did you mean "jain-index"?'),
+        ("{ name = ", "a table in TOML"),
+        ('{}, x = { name = "jain-index" }', "a table in TOML"),
+        ("make it good", "minimise METRIC"),
+    ],
+)
+def test_a_wrong_objective_is_one_line(vermilion, text, expected):
+    assert expected in refused(vermilion(*QUICK, f"--objective={text}"))
+
+
+def test_the_objectives_are_listed_with_their_fields(vermilion):
+    code, out, _ = vermilion("objectives", "--json=-")
+    assert code == 0
+    listed = {row["name"]: row for row in strict(out)}
+    assert listed["power"]["required"] == ["link", "base_delay"]
+    assert listed["goodput"]["goal"] == "maximise"
+    code, out, _ = vermilion("objectives")
+    assert code == 0
+    assert all(name in out for name in listed)

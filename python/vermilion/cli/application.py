@@ -6,6 +6,7 @@ import typer
 
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
+from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
@@ -24,7 +25,7 @@ def application() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_vermilion)
-    for command in (run, compare, tune, online, scenarios, disciplines, senders):
+    for command in (run, compare, tune, online, scenarios, disciplines, senders, objectives):
         app.command()(command)
     return app
 

@@ -40,6 +40,16 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What to minimise or maximise, instead of the scenario's own objective, like "
+            "'minimise links.bottleneck.sojourn_ms.p99' or a table like "
+            "'{ name = \"jain-index\" }'.",
+            show_default=False,
+        ),
+    ] = None,
     constraints: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,6 +91,7 @@ def tune(
                 outcome = tuning.tune(
                     loaded,
                     parameters=parameters,
+                    objective=objective,
                     constraints=constraints,
                     search=search,
                     budget=budget,

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from vermilion.objectives.called_function import CalledFunction
 from vermilion.objectives.constraint import Constraint
 from vermilion.objectives.feasible_first import feasible_first
 from vermilion.objectives.interface import (
@@ -31,6 +32,7 @@ __all__ = [
     "FLOW_METRICS",
     "METRICS",
     "OBJECTIVES",
+    "CalledFunction",
     "Constraint",
     "FlowsObjective",
     "LinkObjective",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from vermilion.objectives.fields import FLOWS, LINK, OVER
 from vermilion.objectives.windows import (
@@ -18,7 +18,7 @@ from vermilion.objectives.windows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from vermilion.simulate import Result
 
@@ -64,6 +64,22 @@ class Objective(ABC):
         """
         measured = self.measure(result)
         return -measured if self.maximised else measured
+
+    def relative_to(self, incumbent: Sequence[Result]) -> Self:  # noqa: ARG002 - most need none
+        """The same objective, once runs of the setting in force are known.
+
+        Args:
+            incumbent: runs of it, at least one.
+
+        Raises:
+            NotMeasuredError: they lack what is needed.
+        """
+        return self
+
+    @property
+    def needs_incumbent(self) -> bool:
+        """Whether it has to be told of the setting in force, by :meth:`relative_to`."""
+        return False
 
     @property
     def maximised(self) -> bool:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.chosen_metric import ChosenMetric
+from vermilion.objectives.completion_time import CompletionTime
 from vermilion.objectives.constraint import Constraint
+from vermilion.objectives.drop_rate import DropRate
 from vermilion.objectives.fields import fields_of, required_fields
+from vermilion.objectives.goodput import Goodput
 from vermilion.objectives.goodput_variation import GoodputVariation
+from vermilion.objectives.jain_index import JainIndex
+from vermilion.objectives.mark_rate import MarkRate
+from vermilion.objectives.mean_sojourn import MeanSojourn
+from vermilion.objectives.power import Power
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
 from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.objectives.slowest_flow import SlowestFlow
+from vermilion.objectives.sojourn_percentile import SojournPercentile
+from vermilion.objectives.utilization import Utilization
+from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.scenario.errors import MISSING, FieldError, ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
@@ -23,7 +35,18 @@ _OBJECTIVES: Final[tuple[type[Objective], ...]] = (
     QueueDeviation,
     PublishedQueueVariance,
     GoodputVariation,
+    MeanSojourn,
+    SojournPercentile,
+    Utilization,
+    DropRate,
+    MarkRate,
+    Goodput,
+    JainIndex,
+    SlowestFlow,
+    CompletionTime,
+    Power,
     ChosenMetric,
+    WeightedSum,
 )
 
 OBJECTIVES: Final[Mapping[str, type[Objective]]] = {
@@ -54,7 +77,7 @@ def objective_from_table(table: Mapping[str, Any], scenario: Scenario) -> Object
         ScenarioError: naming the field that is not accepted.
     """
     try:
-        return _from_table(table, scenario)
+        return read_table(table, scenario)
     except FieldError as error:
         raise error.under(_PLACE).at(scenario.origin) from None
 
@@ -64,15 +87,18 @@ def objective_from_text(text: str, scenario: Scenario) -> tuple[Objective, tuple
 
     Args:
         text: "minimise PATH", "maximise PATH" or a PATH alone, each optionally followed by
-            "subject to CONSTRAINT and CONSTRAINT ...".
+            "subject to CONSTRAINT and CONSTRAINT ..."; or a table as TOML writes it, like
+            '{ name = "jain-index" }'.
         scenario: to which links and flows belong.
 
     Raises:
         ScenarioError: the text is no such statement.
     """
+    if text.lstrip().startswith("{"):
+        return objective_from_table(_inline_table(text, scenario), scenario), ()
     try:
         table, constraints = _statement(text)
-        return _from_table(table, scenario), constraints
+        return read_table(table, scenario), constraints
     except FieldError as error:
         raise ScenarioError(_PLACE, text, error.accepted, scenario.origin) from None
 
@@ -134,9 +160,14 @@ def _own_constraints(scenario: Scenario) -> tuple[str, ...] | None:
     return (*tuning.constraints, *stated)
 
 
-def _from_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
-    name = table.get("name", QueueDeviation.name)
-    if name not in OBJECTIVES:
+def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
+    """What :func:`objective_from_table` does, before it is known where the table stands.
+
+    Raises:
+        FieldError: a field of the table that is not accepted.
+    """
+    name = table.get("name", ChosenMetric.name if "path" in table else QueueDeviation.name)
+    if not isinstance(name, str) or name not in OBJECTIVES:
         raise FieldError("name", name, did_you_mean(str(name), OBJECTIVES))
     objective = OBJECTIVES[name]
     kinds = fields_of(objective)
@@ -150,6 +181,17 @@ def _from_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
         except FieldError as error:
             raise error.under(field) from None
     return objective(**values)
+
+
+def _inline_table(text: str, scenario: Scenario) -> dict[str, Any]:
+    try:
+        [(key, table)] = tomllib.loads(f"objective = {text}").items()
+    except ValueError:
+        key, table = "", None
+    if key != "objective" or not isinstance(table, dict):
+        accepted = """a table in TOML, like '{ name = "jain-index" }'"""
+        raise ScenarioError(_PLACE, text, accepted, scenario.origin)
+    return table
 
 
 def _statement(text: str) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import (
+    CalledFunction,
     NotMeasuredError,
     Objective,
     WindowObjective,
@@ -17,13 +18,14 @@ from vermilion.objectives import (
 )
 from vermilion.scenario.errors import ScenarioError
 from vermilion.search import SEARCHES, Space
+from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.engine import DEFAULT_SEARCH, search_best
 from vermilion.tuning.recommendation import Recommendation
 from vermilion.tuning.seeds import Seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from vermilion.objectives.windows import Over
     from vermilion.scenario import Scenario
@@ -48,7 +50,7 @@ def tune(
     scenario: Scenario,
     *,
     parameters: Iterable[str] | None = None,
-    objective: Objective | str | None = None,
+    objective: Objective | Callable[[Result], float | None] | str | None = None,
     constraints: Iterable[str] | None = None,
     boxes: Mapping[str, tuple[float, float]] | None = None,
     search: str = DEFAULT_SEARCH,
@@ -72,7 +74,8 @@ def tune(
         scenario: gives, in its ``[tuning]``, whatever the next four arguments do not.
         parameters: paths like ``links.bottleneck.queue.weight``.
         objective: what to minimise or maximise, also as a text like "minimise
-            links.bottleneck.sojourn_ms.p99 subject to links.bottleneck.utilization >= 0.98".
+            links.bottleneck.sojourn_ms.p99 subject to links.bottleneck.utilization >= 0.98", or
+            as a function of a result, to be minimised.
         constraints: like "links.bottleneck.utilization >= 0.95"; an empty list means none.
         boxes: lower and upper ends of some parameters, in the units of their tables.
         search: the name of the search.
@@ -104,12 +107,18 @@ def tune(
         objective, stated = objective_from_text(objective, scenario)
         if stated:
             constraints = (*(constraints or ()), *stated)
-    objective = objective or objective_of(scenario)
+    elif objective is None:
+        objective = objective_of(scenario)
+    elif not isinstance(objective, Objective):
+        objective = CalledFunction(objective)
     space = Space.from_scenario(scenario, parameters, boxes)
     links = tuned_links(scenario, space.names)
     held = constraints_of(scenario, objective, constraints, links=links)
     seeds = seeds or Seeds.counted(seed)
     try:
+        if objective.needs_incumbent:
+            [now] = run_many([scenario], seeds.search, threads=threads)
+            objective = objective.relative_to([result for result in now if result is not None])
         outcome = search_best(
             scenario,
             space,

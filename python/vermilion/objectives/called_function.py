@@ -1,0 +1,53 @@
+"""An objective of your own, from Python: any function of a run's result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from vermilion.objectives.interface import NotMeasuredError, Objective
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vermilion.simulate import Result
+
+
+@dataclass(frozen=True)
+class CalledFunction(Objective):
+    """A function of a run's result.
+
+    The result has no single flows (``each``), because a tuning runs many.
+
+    Attributes:
+        function: returns the number, or ``None`` where the run does not have it.
+        title: what a report calls it; by default the function's own name.
+        maximise: whether high values are wanted.
+    """
+
+    name: ClassVar[str] = "function"
+    summary: ClassVar[str] = "a function of a run's result, from Python"
+    unit: ClassVar[str] = ""
+
+    function: Callable[[Result], float | None]
+    title: str = ""
+    maximise: bool = False
+
+    @property
+    def maximised(self) -> bool:
+        """Whether high values are wanted."""
+        return self.maximise
+
+    @property
+    def label(self) -> str:
+        """The title or the function's name."""
+        return self.title or getattr(self.function, "__name__", self.name)
+
+    def measure(self, result: Result) -> float:
+        """What the function returns."""
+        value = self.function(result)
+        if value is None or not math.isfinite(value):
+            message = f"{self.label} returned {value} where a number is needed"
+            raise NotMeasuredError(message)
+        return float(value)

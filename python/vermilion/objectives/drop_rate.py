@@ -1,0 +1,24 @@
+"""How many of the packets that reach a queue are dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from vermilion.objectives.interface import LinkObjective, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class DropRate(LinkObjective):
+    """Drops per arrival, 0 to 1."""
+
+    name: ClassVar[str] = "drop-rate"
+    summary: ClassVar[str] = "drops per arrival at the queue"
+    unit: ClassVar[str] = ""
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """Drops per arrival in the window, 0 to 1."""
+        return measured(self.name, window, "drop_rate")

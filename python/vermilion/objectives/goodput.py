@@ -1,0 +1,25 @@
+"""What arrives of the flows' data, each byte counted once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.interface import FlowsObjective, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Goodput(FlowsObjective):
+    """Goodput of all flows that are meant together, bit/s; maximised."""
+
+    name: ClassVar[str] = "goodput"
+    summary: ClassVar[str] = "data delivered to the receivers of some flows; maximised"
+    unit: ClassVar[str] = "bit/s"
+    goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The goodput of all flows together in the window, bit/s."""
+        return measured(self.name, window, "goodput_bit_per_s", "total")

@@ -1,0 +1,33 @@
+"""How equally flows fare: Jain's fairness index.
+
+R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
+Allocation in Shared Computer Systems", DEC-TR-301, 1984: (sum x)^2 / (n sum x^2), 1 if all get
+the same, k/n if k of n flows get all there is in equal parts. Flows that get nothing at all have
+no index by this formula; they count as the most unequal case, 1/n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.interface import FlowsObjective, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class JainIndex(FlowsObjective):
+    """Jain's index of the goodputs of all flows that are meant, 1/n to 1; maximised."""
+
+    name: ClassVar[str] = "jain-index"
+    summary: ClassVar[str] = "Jain's fairness index of the flows' goodputs; maximised"
+    unit: ClassVar[str] = ""
+    goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The index over the window, 1/n to 1."""
+        if measured(self.name, window, "goodput_bit_per_s", "max") == 0.0:
+            return 1.0 / measured(self.name, window, "flows")
+        return measured(self.name, window, "jain_index")

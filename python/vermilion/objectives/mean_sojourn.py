@@ -1,0 +1,28 @@
+"""How long packets wait in the queue, on average.
+
+Of the packets that were sent: a queue that drops much makes those wait less, so a bound on the
+utilisation or the drop rate belongs to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from vermilion.objectives.interface import LinkObjective, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class MeanSojourn(LinkObjective):
+    """Mean waiting time of the packets that were sent, ms."""
+
+    name: ClassVar[str] = "mean-sojourn"
+    summary: ClassVar[str] = "mean waiting time in the queue"
+    unit: ClassVar[str] = "ms"
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The mean waiting time over the window, ms."""
+        return measured(self.name, window, "sojourn_ms", "mean")

@@ -1,0 +1,56 @@
+"""Power: goodput per delay, one number for the bargain between the two.
+
+A. Giessler, J. Hänle, A. König, E. Pade, "Free buffer allocation - an investigation by
+simulation", Computer Networks 2, 1978; L. Kleinrock, "Power and deterministic rules of thumb for
+probabilistic problems in computer communications", ICC 1979: throughput over response time. The
+response time is the delay without queue, which no queue can do anything about, plus the mean
+waiting time. Without the former, an empty queue would have infinite power at any throughput.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.fields import BASE_DELAY, FLOWS
+from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.windows import ALL_FLOWS, flow_windows, is_idle, link_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.objectives.windows import Window
+    from vermilion.simulate import Result
+
+
+@dataclass(frozen=True)
+class Power(LinkObjective):
+    """Goodput of the flows per (base delay + mean waiting time at the link), bit/s^2; maximised.
+
+    Attributes:
+        base_delay: the delay without queue, such as the flows' round trip, s.
+        flows: whose goodput; "*" stands for any letters.
+    """
+
+    name: ClassVar[str] = "power"
+    summary: ClassVar[str] = "goodput per delay at a link; maximised"
+    unit: ClassVar[str] = "bit/s^2"
+    goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+
+    base_delay: float = field(metadata=BASE_DELAY)
+    flows: str = field(default=ALL_FLOWS, metadata=FLOWS)
+
+    def windows(self, result: Result) -> list[Window]:
+        """The link's windows in which any of the flows was active, with their metrics."""
+        pairs = zip(
+            link_windows(result, self.link, self.over),
+            flow_windows(result, self.flows, self.over),
+            strict=True,
+        )
+        return [link | flows for link, flows in pairs if not is_idle(flows)]
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The power in one window, bit/s^2."""
+        waiting = measured(self.name, window, "sojourn_ms", "mean") / 1e3
+        goodput = measured(self.name, window, "goodput_bit_per_s", "total")
+        return goodput / (self.base_delay + waiting)

@@ -1,0 +1,31 @@
+"""What the flow gets that gets least: starving in one number.
+
+The goodput of the slowest flow over the mean of all, 1 if all get the same and 0 if one gets
+nothing. Jain's index of a hundred flows hardly sees one of them starve; this sees nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.interface import FlowsObjective, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class SlowestFlow(FlowsObjective):
+    """Goodput of the slowest of the flows that are meant per mean goodput, 0 to 1; maximised."""
+
+    name: ClassVar[str] = "slowest-flow"
+    summary: ClassVar[str] = "goodput of the slowest flow per mean goodput; maximised"
+    unit: ClassVar[str] = ""
+    goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The slowest flow's share of the mean in the window, 0 to 1."""
+        if measured(self.name, window, "goodput_bit_per_s", "max") == 0.0:
+            return 0.0
+        return measured(self.name, window, "slowest_share")

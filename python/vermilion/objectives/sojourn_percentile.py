@@ -1,0 +1,36 @@
+"""How long the unlucky packets wait: what interactive traffic feels of a queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from vermilion.objectives.fields import PERCENTILE
+from vermilion.objectives.interface import LinkObjective, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class SojournPercentile(LinkObjective):
+    """The waiting time that so many percent of the packets sent did not exceed, ms.
+
+    Attributes:
+        percentile: "p5", "p50", "p95" or "p99"; a table has the number alone.
+    """
+
+    name: ClassVar[str] = "sojourn-percentile"
+    summary: ClassVar[str] = "a percentile of the waiting time in the queue"
+    unit: ClassVar[str] = "ms"
+
+    percentile: str = field(default="p99", metadata=PERCENTILE)
+
+    @property
+    def label(self) -> str:
+        """With the percentile, like "sojourn-percentile p99"."""
+        return f"{self.name} {self.percentile}"
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The percentile of the waiting time over the window, ms."""
+        return measured(self.name, window, "sojourn_ms", self.percentile)

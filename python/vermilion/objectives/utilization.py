@@ -1,0 +1,29 @@
+"""How much of a link's capacity is used.
+
+Alone it asks for a queue that is never empty, however long: bound the waiting time, or look at
+the front of both (``vermilion tune --pareto``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.interface import LinkObjective, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Utilization(LinkObjective):
+    """Bits sent over bits that could have been sent, 0 to 1; maximised."""
+
+    name: ClassVar[str] = "utilization"
+    summary: ClassVar[str] = "share of the link's capacity that is used; maximised"
+    unit: ClassVar[str] = ""
+    goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The utilisation in the window, 0 to 1."""
+        return measured(self.name, window, "utilization")
