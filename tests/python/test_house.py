@@ -29,7 +29,18 @@ ROOMS_BELOW = {
     "routers": {"simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
+    "papers": {
+        "online",
+        "report",
+        "tuning",
+        "search",
+        "objectives",
+        "simulate",
+        "scenario",
+        "_core",
+    },
     "cli": {
+        "papers",
         "online",
         "report",
         "tuning",
@@ -169,7 +180,12 @@ def test_the_types_and_the_templates_are_in_the_wheel():
     ]
     assert settings["python-source"] == "python"
     assert "exclude" not in settings
-    for name in ("py.typed", "_core.pyi", "report/templates/comparison.html.j2"):
+    for name in (
+        "py.typed",
+        "_core.pyi",
+        "report/templates/comparison.html.j2",
+        "papers/templates/papers.html.j2",
+    ):
         assert (PACKAGE / name).is_file()
 
 
@@ -196,7 +212,8 @@ def test_the_scenario_page_names_every_key_of_the_language():
 
 
 def test_every_example_scenario_is_reached_by_its_name():
-    shipped = {path.stem for path in (ROOT / "scenarios").glob("*.toml")}
+    shelf = ROOT / "scenarios"
+    shipped = {str(path.relative_to(shelf).with_suffix("")) for path in shelf.rglob("*.toml")}
     from vermilion.scenario import scenario_names
 
     assert shipped == set(scenario_names())

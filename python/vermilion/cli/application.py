@@ -8,6 +8,7 @@ from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
 from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
+from vermilion.cli.papers import papers
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
@@ -25,7 +26,17 @@ def application() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_vermilion)
-    for command in (run, compare, tune, online, scenarios, disciplines, senders, objectives):
+    for command in (
+        run,
+        compare,
+        tune,
+        online,
+        papers,
+        scenarios,
+        disciplines,
+        senders,
+        objectives,
+    ):
         app.command()(command)
     return app
 

@@ -10,10 +10,15 @@ if TYPE_CHECKING:
 
 
 def scenario_names() -> list[str]:
-    """The names that :func:`vermilion.load_scenario` knows, sorted."""
+    """The names that :func:`vermilion.load_scenario` knows, sorted.
+
+    Those of the source papers' scenarios begin with "papers/".
+    """
+    shelves = [("", _directory()), ("papers/", _directory() / "papers")]
     return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in _directory().iterdir()
+        shelf + entry.name.removesuffix(".toml")
+        for shelf, directory in shelves
+        for entry in directory.iterdir()
         if entry.name.endswith(".toml")
     )
 

@@ -1,0 +1,116 @@
+"""The page about the papers: as a story, figure by figure, with every verdict and its numbers."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from vermilion.papers.verdict import Verdict
+from vermilion.report import drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.papers.interface import Figure, JudgedClaim
+    from vermilion.papers.reproduction import PaperOutcome
+
+VERDICT_CLASSES = {
+    Verdict.HOLDS: "holds",
+    Verdict.IN_PART: "in-part",
+    Verdict.FAILS: "fails",
+    Verdict.OPEN: "open",
+}
+"""The style of each verdict on the page."""
+
+
+def papers_page(outcomes: Sequence[PaperOutcome]) -> str:
+    """One self-contained HTML page. The same outcomes give the same bytes.
+
+    Raises:
+        ValueError: there is no paper.
+    """
+    if not outcomes:
+        message = "a page needs at least one paper"
+        raise ValueError(message)
+    from jinja2 import (
+        ChoiceLoader,
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        select_autoescape,
+    )
+
+    from vermilion import _core
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("vermilion.papers"), PackageLoader("vermilion.report")]),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("papers.html.j2").render(
+        papers=[_paper(outcome) for outcome in outcomes],
+        seeds=outcomes[0].seeds,
+        version=_core.VERSION,
+        random_streams=_core.RANDOM_STREAMS,
+        counts=verdict_counts(outcomes),
+    )
+
+
+def verdict_counts(outcomes: Sequence[PaperOutcome]) -> list[tuple[str, str, int]]:
+    """How many claims have each verdict: its words, its style, the number."""
+    verdicts = [judged.verdict for outcome in outcomes for judged in outcome.claims]
+    return [
+        (verdict.value, VERDICT_CLASSES[verdict], verdicts.count(verdict)) for verdict in Verdict
+    ]
+
+
+def command_for(outcome: PaperOutcome, figure: Figure) -> str:
+    """The command that repeats a figure."""
+    words = ["vermilion", "papers", outcome.paper.name, "--figure", figure.id]
+    words += ["--seeds", str(len(outcome.seeds))]
+    if outcome.seeds[0] != 1:
+        words += ["--seed", str(outcome.seeds[0])]
+    return shlex.join([*words, "--report", "figure.html"])
+
+
+def figure_svg(outcome: PaperOutcome, figure: Figure) -> str:
+    """A figure as an SVG element."""
+    with drawing.style():
+        drawn = figure.draw(outcome.numbers[figure.id])
+    return drawing.svg(
+        drawn,
+        name=f"{outcome.paper.name}-{figure.id}",
+        description=f"{figure.place} of {outcome.paper.name}: {figure.title}. {figure.caption}",
+    )
+
+
+def _paper(outcome: PaperOutcome) -> dict[str, Any]:
+    return {
+        "paper": outcome.paper,
+        "claims": [_claim(judged) for judged in outcome.claims],
+        "figures": [
+            {
+                "figure": figure,
+                "svg": figure_svg(outcome, figure),
+                "tables": list(figure.tables(outcome.numbers[figure.id])),
+                "claims": [_claim(judged) for judged in outcome.claims_about(figure)],
+                "command": command_for(outcome, figure),
+            }
+            for figure in outcome.figures
+        ],
+    }
+
+
+def _claim(judged: JudgedClaim) -> dict[str, Any]:
+    return {
+        "claim": judged.claim,
+        "checks": [
+            {"check": check, "style": VERDICT_CLASSES[check.verdict]} for check in judged.checks
+        ],
+        "verdict": judged.verdict.value,
+        "style": VERDICT_CLASSES[judged.verdict],
+        "why": judged.why,
+        "remark": judged.remark,
+    }

@@ -1,0 +1,153 @@
+"""From numbers and their intervals to a verdict, by one rule for all papers.
+
+A claim is broken down into checks: one quantity, in one reading of what the paper leaves open,
+with the range in which the paper wants it. A check *holds* when the whole 95 % interval lies in
+the range, *fails* when the whole interval lies outside, and is *open* when the interval straddles
+an end or cannot be computed. The claim
+
+- holds, when every check holds;
+- holds in part, when some hold and others do not;
+- does not hold, when none holds and at least one fails;
+- cannot be judged, when all are open or there are none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from vermilion.report.numbers import significant, with_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.simulate import Interval
+
+_NAMED_EXCEPTIONS = 4  # checks that a reason spells out; the table has all of them
+
+
+class Verdict(Enum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    FAILS = "does not hold"
+    OPEN = "cannot be judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Where the paper wants a quantity: from ``low`` to ``high``, either of which may be absent."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses a range that says nothing or is empty."""
+        if self.low is None and self.high is None:
+            message = "an expectation needs an end"
+            raise ValueError(message)
+        if self.low is not None and self.high is not None and self.low > self.high:
+            message = f"an expectation from {self.low} to {self.high} is empty"
+            raise ValueError(message)
+
+    def contains(self, interval: Interval) -> bool:
+        """Whether the whole interval lies in the range."""
+        low, high = interval.low, interval.high
+        if low is None or high is None:
+            return False
+        return (self.low is None or low >= self.low) and (self.high is None or high <= self.high)
+
+    def excludes(self, interval: Interval) -> bool:
+        """Whether the whole interval lies outside the range."""
+        low, high = interval.low, interval.high
+        if low is None or high is None:
+            return False
+        return (self.low is not None and high < self.low) or (
+            self.high is not None and low > self.high
+        )
+
+    def in_words(self, scale: float = 1.0) -> str:
+        """Like "at most 93" or "27 to 33"."""
+        if self.low is None:
+            return f"at most {significant((self.high or 0.0) * scale)}"
+        if self.high is None:
+            return f"at least {significant(self.low * scale)}"
+        return f"{significant(self.low * scale)} to {significant(self.high * scale)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One quantity in one reading, against what the paper wants of it.
+
+    Attributes:
+        quantity: what was measured, in words, with its conditions.
+        interval: its mean over seeds; ``None`` where it could not be measured.
+        expected: the range in which it bears the claim out.
+        reading: which reading of what the paper leaves open; "" where nothing is.
+        unit: of the numbers as shown.
+        scale: from the interval's unit to the one shown, such as 100 for per cent.
+    """
+
+    quantity: str
+    interval: Interval | None
+    expected: Expected
+    reading: str = ""
+    unit: str = ""
+    scale: float = 1.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Holds, fails, or open."""
+        if self.interval is None:
+            return Verdict.OPEN
+        if self.expected.contains(self.interval):
+            return Verdict.HOLDS
+        return Verdict.FAILS if self.expected.excludes(self.interval) else Verdict.OPEN
+
+    @property
+    def measured(self) -> str:
+        """The mean with its interval and unit."""
+        return f"{with_interval(self.interval, self.scale)} {self.unit}".rstrip()
+
+    @property
+    def wanted(self) -> str:
+        """The expected range with its unit."""
+        return f"{self.expected.in_words(self.scale)} {self.unit}".rstrip()
+
+    def in_words(self) -> str:
+        """Like "10 Mbit/s: utilisation 99.9 ± 0.1 %, expected at most 93 %"."""
+        place = f"{self.reading}: " if self.reading else ""
+        return f"{place}{self.quantity} {self.measured}, expected {self.wanted}"
+
+
+def judge(checks: Sequence[Check]) -> Verdict:
+    """The verdict on a claim, by the rule at the head of this module."""
+    outcomes = [check.verdict for check in checks]
+    if outcomes and all(outcome is Verdict.HOLDS for outcome in outcomes):
+        return Verdict.HOLDS
+    if Verdict.HOLDS in outcomes:
+        return Verdict.IN_PART
+    return Verdict.FAILS if Verdict.FAILS in outcomes else Verdict.OPEN
+
+
+def reason(checks: Sequence[Check]) -> str:
+    """Why the verdict is what it is: how many checks hold, and which do not."""
+    if not checks:
+        return "nothing was measured"
+    holding = sum(check.verdict is Verdict.HOLDS for check in checks)
+    exceptions = [check for check in checks if check.verdict is not Verdict.HOLDS]
+    # What fails says more than what is undecided.
+    exceptions.sort(key=lambda check: check.verdict is Verdict.OPEN)
+    if not exceptions:
+        return "its check holds" if holding == 1 else f"all {holding} checks hold"
+    parts = [f"{holding} of {len(checks)} checks hold"]
+    parts += [
+        ("not " if check.verdict is Verdict.FAILS else "open: ") + check.in_words()
+        for check in exceptions[:_NAMED_EXCEPTIONS]
+    ]
+    left = len(exceptions) - _NAMED_EXCEPTIONS
+    if left > 0:
+        parts.append(f"and {left} more")
+    return "; ".join(parts)

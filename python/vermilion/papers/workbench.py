@@ -1,0 +1,100 @@
+"""Where a figure's simulations are run: many at a time, on common seeds, with progress."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, TypeVar
+
+from vermilion import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+class Workbench:
+    """Runs what a figure needs.
+
+    A figure announces with :meth:`expect` how many runs it will make, so that somebody who waits
+    can be told how far it is.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        *,
+        threads: int | None = None,
+        progress: Callable[[float], object] | None = None,
+    ) -> None:
+        """Prepares.
+
+        Args:
+            seeds: the replications behind every number.
+            threads: runs at a time; ``None`` for one on each core.
+            progress: told the part of the announced runs that is done, 0 to 1.
+        """
+        self.seeds = tuple(seeds)
+        self._threads = threads
+        self._progress = progress
+        self._expected = 0
+        self._done = 0
+
+    def expect(self, runs: int) -> None:
+        """Announces so many runs."""
+        self._expected += runs
+
+    def run_many(self, scenarios: Mapping[str, Scenario]) -> dict[str, list[Result]]:
+        """Every scenario with every seed; results have no time series."""
+        before = self._done
+        outcome = simulate.run_many(
+            scenarios,
+            self.seeds,
+            threads=self._threads,
+            progress=None if self._progress is None else lambda done: self._tell(before + done),
+        )
+        self._tell(before + len(scenarios) * len(self.seeds))
+        return {
+            name: [result for result in results if result is not None]
+            for name, results in outcome.items()
+        }
+
+    def first_trace(self, scenario: Scenario, probe_interval_s: float) -> Result:
+        """A scenario with the first seed, with time series, to be drawn."""
+        result = simulate.run(scenario, self.seeds[0], probe_interval_s)
+        self._tell(self._done + 1)
+        return result
+
+    def traces(self, scenario: Scenario, probe_interval_s: float) -> list[Result]:
+        """A scenario with every seed, with time series."""
+        return self.each(
+            lambda seed: simulate.run(scenario, seed, probe_interval_s), list(self.seeds)
+        )
+
+    def each(self, work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+        """The work done on each item, several at a time; each counts as one run.
+
+        ``work`` must not depend on the order in which items are done.
+        """
+        workers = self._threads or os.cpu_count() or 1
+        pool = ThreadPoolExecutor(max_workers=workers)
+        try:
+            futures = [pool.submit(work, item) for item in items]
+            for future in as_completed(futures):
+                future.result()
+                self._tell(self._done + 1)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        pool.shutdown()
+        return [future.result() for future in futures]
+
+    def _tell(self, done: int) -> None:
+        self._done = done
+        if self._progress is not None and self._expected > 0:
+            self._progress(min(1.0, done / self._expected))
