@@ -16,8 +16,8 @@ import linux_red
 import lred
 import nonlinear_red
 import ns2_red_cases
-import pi
 import pd_red
+import pi
 import pie
 import red
 import rem
