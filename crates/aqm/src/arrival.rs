@@ -1,16 +1,22 @@
 //! What a discipline is told, and what it answers.
 
+use crate::{Colour, Ecn};
+
 /// A packet arriving at a queue, and the queue as it is just before the packet joins it.
 ///
 /// The packet in transmission is not part of the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// Time of arrival in nanoseconds.
     pub now: u64,
     /// Size of the packet in bytes.
     pub size: u32,
-    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
-    pub ecn_capable: bool,
+    /// Its flow: see [`Packet::flow`](crate::Packet::flow).
+    pub flow: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Its drop precedence.
+    pub colour: Colour,
     /// Packets waiting.
     pub queue_packets: u32,
     /// Bytes waiting.
@@ -20,6 +26,15 @@ pub struct Arrival {
     pub empty_since: u64,
     /// Since when nothing is even in transmission, in nanoseconds; `None` while the link is busy.
     pub idle_since: Option<u64>,
+}
+
+impl Arrival {
+    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
+    #[inline]
+    #[must_use]
+    pub fn ecn_capable(&self) -> bool {
+        self.ecn.is_capable()
+    }
 }
 
 /// Why a packet is dropped.
@@ -43,6 +58,15 @@ pub enum Verdict {
     Mark,
     /// It is dropped.
     Drop(DropReason),
+    /// The packet that waits at `place`, 0 being the head, is dropped for the one that arrives, over
+    /// which the discipline is then asked again. Given to arrivals only, and only by disciplines
+    /// that watch departures.
+    MakeRoom {
+        /// Whose turn it was after so many others; less than the packets that wait.
+        place: u32,
+        /// Why.
+        reason: DropReason,
+    },
 }
 
 /// What a discipline may know of the link behind its queue.

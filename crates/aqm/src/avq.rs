@@ -148,7 +148,7 @@ impl Discipline for Avq {
         }
         self.drained = Some(now);
         let room = self.backlog + packet <= self.virtual_limit;
-        let marked = !room && self.ecn && arrival.ecn_capable;
+        let marked = !room && self.ecn && arrival.ecn_capable();
         if room {
             self.backlog += packet;
         }

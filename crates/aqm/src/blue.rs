@@ -112,7 +112,7 @@ impl Discipline for Blue {
         }
         if self.probability <= 0.0 || coin.uniform() >= self.probability {
             Verdict::Accept
-        } else if self.ecn && arrival.ecn_capable {
+        } else if self.ecn && arrival.ecn_capable() {
             Verdict::Mark
         } else {
             Verdict::Drop(DropReason::Early)

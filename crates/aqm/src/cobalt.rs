@@ -183,7 +183,7 @@ impl Discipline for Cobalt {
                 due = self.count > 0 && late >= 0;
             }
         }
-        let marked = signalled && self.fixed.ecn && departure.ecn_capable;
+        let marked = signalled && self.fixed.ecn && departure.ecn_capable();
         let struck = self.probability > 0
             && ((coin.uniform() * 4_294_967_296.0) as u64) < u64::from(self.probability);
         let dropped = struck || (signalled && !marked);

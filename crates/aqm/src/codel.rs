@@ -158,7 +158,7 @@ impl Discipline for Codel {
         let (now, sojourn) = self.times(departure);
         let due = self.is_due(departure, now, sojourn);
         let turn = std::mem::replace(&mut self.turn, Turn::Fresh);
-        let markable = self.fixed.ecn && departure.ecn_capable;
+        let markable = self.fixed.ecn && departure.ecn_capable();
         if self.dropping && turn != Turn::Entered {
             if !due {
                 self.dropping = false;

@@ -1,7 +1,9 @@
 //! What a discipline that watches departures is told of them.
 
+use crate::{Colour, Ecn};
+
 /// A packet at the head of a queue whose turn it is, and the queue it leaves behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Departure {
     /// The instant in nanoseconds: the link is free and would begin to send the packet.
     pub now: u64,
@@ -9,8 +11,12 @@ pub struct Departure {
     pub arrived: u64,
     /// Size of the packet in bytes.
     pub size: u32,
-    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
-    pub ecn_capable: bool,
+    /// Its flow: see [`Packet::flow`](crate::Packet::flow).
+    pub flow: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Its drop precedence.
+    pub colour: Colour,
     /// Packets that wait behind it.
     pub queue_packets: u32,
     /// Bytes that wait behind it.
@@ -18,6 +24,13 @@ pub struct Departure {
 }
 
 impl Departure {
+    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
+    #[inline]
+    #[must_use]
+    pub fn ecn_capable(&self) -> bool {
+        self.ecn.is_capable()
+    }
+
     /// Nanoseconds for which the packet has waited.
     #[must_use]
     pub fn sojourn(&self) -> u64 {

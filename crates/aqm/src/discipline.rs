@@ -6,6 +6,9 @@ use crate::{Arrival, Coin, Departure, Link, Verdict};
 
 /// A queue discipline that serves first in, first out.
 ///
+/// It advises a queue that others keep ([`Fifo`](crate::Fifo), or a link of the simulator); what keeps
+/// the packets itself is a [`Scheduler`](crate::Scheduler).
+///
 /// Most decide when a packet arrives. One that also decides when a packet leaves, or has to know
 /// what the queue did between two arrivals, watches departures.
 pub trait Discipline: Sized {
@@ -15,6 +18,12 @@ pub trait Discipline: Sized {
     /// Whether [`Discipline::on_departure`] has to be asked. Where it is not, a simulator can work
     /// out a packet's departure when it arrives.
     const WATCHES_DEPARTURES: bool = false;
+
+    /// The same of these settings, where it depends on them. It stays as it is for a discipline's
+    /// life: settings that would change it are refused while running.
+    fn watches_departures(&self) -> bool {
+        Self::WATCHES_DEPARTURES
+    }
 
     /// A fresh discipline in front of `link`.
     ///

@@ -1,79 +1,116 @@
-//! A discipline around a buffer of packets of any type: what a user-space router would use.
+//! A discipline in front of a first-in, first-out queue of packets of any type: what a user-space
+//! router would use, and the simulator where departures are events.
 
 use std::collections::VecDeque;
 
-use crate::{Arrival, Coin, Departure, Discipline, DropReason, Verdict};
+use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-/// First-in, first-out queue of packets of type `P`, guarded by a [`Discipline`].
-///
-/// The caller takes a packet out with [`Fifo::dequeue`] when the link is ready for the next one,
-/// and must ask again when it has been sent, even if nothing is waiting: that is how the queue
-/// learns that the link fell idle.
-#[derive(Debug)]
-pub struct Fifo<P, D> {
-    discipline: D,
+use crate::{
+    Advisor, Arrival, Coin, Departure, Discipline, DropReason, Dropped, Link, Packet, Scheduler,
+    Sent, Verdict,
+};
+
+/// First-in, first-out queue of packets of type `P`, guarded by a discipline.
+#[derive(Clone, Debug)]
+pub struct Fifo<P, A> {
+    advisor: A,
     packets: VecDeque<Kept<P>>,
     bytes: u64,
     empty_since: u64,
-    idle_since: Option<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Kept<P> {
     packet: P,
-    size: u32,
-    ecn_capable: bool,
     arrived: u64,
 }
 
-impl<P, D: Discipline> Fifo<P, D> {
-    /// An empty queue on an idle link at time 0.
-    pub fn new(discipline: D) -> Self {
-        Self { discipline, packets: VecDeque::new(), bytes: 0, empty_since: 0, idle_since: Some(0) }
+impl<P: Packet, A: Advisor> Fifo<P, A> {
+    /// An empty queue at time 0.
+    pub fn around(advisor: A) -> Self {
+        Self { advisor, packets: VecDeque::new(), bytes: 0, empty_since: 0 }
     }
 
-    /// Offers a packet of `size` bytes at time `now` (nanoseconds). A packet that is not dropped
-    /// is kept; on [`Verdict::Mark`] the caller sets the mark through `mark`.
+    /// The discipline.
+    pub fn advisor(&self) -> &A {
+        &self.advisor
+    }
+
+    /// The discipline, to be told of changes.
+    pub fn advisor_mut(&mut self) -> &mut A {
+        &mut self.advisor
+    }
+
+    /// Gives the discipline back; packets that wait are lost.
+    pub fn into_advisor(self) -> A {
+        self.advisor
+    }
+
+    /// See [`Scheduler::enqueue`].
+    #[inline]
     pub fn enqueue(
         &mut self,
         now: u64,
+        idle_since: Option<u64>,
         mut packet: P,
-        size: u32,
-        ecn_capable: bool,
-        mark: impl FnOnce(&mut P),
         coin: &mut impl Coin,
-    ) -> Verdict {
-        let arrival = Arrival {
-            now,
-            size,
-            ecn_capable,
-            queue_packets: u32::try_from(self.packets.len()).unwrap_or(u32::MAX),
-            queue_bytes: self.bytes,
-            empty_since: self.empty_since,
-            idle_since: self.idle_since,
-        };
-        let verdict = self.discipline.on_arrival(&arrival, coin);
-        if let Verdict::Drop(_) = verdict {
-            return verdict;
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        let size = packet.size();
+        loop {
+            let arrival = Arrival {
+                now,
+                size,
+                flow: packet.flow(),
+                ecn: packet.ecn(),
+                colour: packet.colour(),
+                queue_packets: self.packets.len() as u32,
+                queue_bytes: self.bytes,
+                empty_since: self.empty_since,
+                idle_since,
+            };
+            let verdict = self.advisor.on_arrival(&arrival, coin);
+            match verdict {
+                Verdict::Accept => {}
+                Verdict::Mark => packet.mark(),
+                Verdict::MakeRoom { place, reason } => {
+                    if let Some(dropped_packet) = self.remove(now, place as usize, reason) {
+                        dropped(dropped_packet);
+                        continue;
+                    }
+                    debug_assert!(false, "no packet waits at place {place}");
+                }
+                Verdict::Drop(reason) => {
+                    dropped(Dropped { packet, arrived: now, reason });
+                    return false;
+                }
+            }
+            self.bytes += u64::from(size);
+            self.packets.push_back(Kept { packet, arrived: now });
+            return verdict == Verdict::Mark;
         }
-        if verdict == Verdict::Mark {
-            mark(&mut packet);
-        }
-        self.bytes += u64::from(size);
-        self.packets.push_back(Kept { packet, size, ecn_capable, arrived: now });
-        verdict
     }
 
-    /// The next packet to send at time `now`, or `None`: then the link is idle from now on. Packets
-    /// that the discipline drops now are given to `dropped`; one that it marks, to `mark`.
+    /// Takes the packet at `place` out of the queue, which may be anywhere.
+    fn remove(&mut self, now: u64, place: usize, reason: DropReason) -> Option<Dropped<P>> {
+        let Kept { packet, arrived } = self.packets.remove(place)?;
+        self.bytes -= u64::from(packet.size());
+        if self.packets.is_empty() {
+            self.empty_since = now;
+        }
+        Some(Dropped { packet, arrived, reason })
+    }
+
+    /// See [`Scheduler::dequeue`].
+    #[inline]
     pub fn dequeue(
         &mut self,
         now: u64,
-        mark: impl FnOnce(&mut P),
-        mut dropped: impl FnMut(P, DropReason),
         coin: &mut impl Coin,
-    ) -> Option<P> {
-        while let Some(Kept { mut packet, size, ecn_capable, arrived }) = self.packets.pop_front() {
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> Option<Sent<P>> {
+        while let Some(Kept { mut packet, arrived }) = self.packets.pop_front() {
+            let size = packet.size();
             self.bytes -= u64::from(size);
             if self.packets.is_empty() {
                 self.empty_since = now;
@@ -82,26 +119,28 @@ impl<P, D: Discipline> Fifo<P, D> {
                 now,
                 arrived,
                 size,
-                ecn_capable,
-                queue_packets: u32::try_from(self.packets.len()).unwrap_or(u32::MAX),
+                flow: packet.flow(),
+                ecn: packet.ecn(),
+                colour: packet.colour(),
+                queue_packets: self.packets.len() as u32,
                 queue_bytes: self.bytes,
             };
-            match self.discipline.on_departure(&departure, coin) {
+            let verdict = self.advisor.on_departure(&departure, coin);
+            match verdict {
                 Verdict::Drop(reason) => {
-                    dropped(packet, reason);
+                    dropped(Dropped { packet, arrived, reason });
                     continue;
                 }
-                Verdict::Mark => mark(&mut packet),
-                Verdict::Accept => {}
+                Verdict::Mark => packet.mark(),
+                Verdict::Accept | Verdict::MakeRoom { .. } => {}
             }
-            self.idle_since = None;
-            return Some(packet);
+            return Some(Sent { packet, arrived, marked: verdict == Verdict::Mark });
         }
-        self.idle_since.get_or_insert(now);
         None
     }
 
     /// Packets waiting.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.packets.len()
@@ -114,8 +153,70 @@ impl<P, D: Discipline> Fifo<P, D> {
     }
 
     /// Bytes waiting.
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Shows every packet that waits, from the head on.
+    pub fn each(&self, look: &mut impl FnMut(&P)) {
+        self.packets.iter().for_each(|kept| look(&kept.packet));
+    }
+}
+
+impl<P: Packet, D: Discipline> Scheduler<P> for Fifo<P, D> {
+    const ALGORITHM: Algorithm = D::ALGORITHM;
+
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+        D::new(settings, link).map(Self::around)
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        self.advisor.reconfigure(settings, link)
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        self.advisor.link_changed(link);
+    }
+
+    fn enqueue(
+        &mut self,
+        now: u64,
+        idle_since: Option<u64>,
+        packet: P,
+        coin: &mut impl Coin,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        Fifo::enqueue(self, now, idle_since, packet, coin, dropped)
+    }
+
+    fn dequeue(
+        &mut self,
+        now: u64,
+        coin: &mut impl Coin,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> Option<Sent<P>> {
+        Fifo::dequeue(self, now, coin, dropped)
+    }
+
+    fn len(&self) -> usize {
+        Fifo::len(self)
+    }
+
+    fn bytes(&self) -> u64 {
+        Fifo::bytes(self)
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        Fifo::each(self, look);
+    }
+
+    fn average_queue(&self) -> Option<f64> {
+        Discipline::average_queue(&self.advisor)
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        Discipline::drop_probability(&self.advisor)
     }
 }

@@ -3,12 +3,16 @@
 //! A discipline here knows no clock, no packet buffer and no random number generator: it is told
 //! of each arrival ([`Arrival`]: the time and the state of the queue it meets), given a source of
 //! coins ([`Coin`]), and answers with a [`Verdict`]. Some are also told of each departure
-//! ([`Departure`]) and may drop or mark then. The same code therefore decides in the simulator, in tests that feed it hand-written arrivals, and around a buffer of real packets
-//! ([`Fifo`]).
+//! ([`Departure`]) and may drop or mark then. The same code therefore decides in the simulator, in
+//! tests that feed it hand-written arrivals, and around a buffer of real packets ([`Fifo`]).
+//!
+//! Disciplines with an order of service of their own keep the packets ([`Scheduler`]); what a packet
+//! is, they leave to their users ([`Packet`]).
 //!
 //! Adding a discipline: one file beside these, one line in [`registry`], one file of vectors.
 
 mod adaptive_red;
+mod advisor;
 mod arrival;
 mod avq;
 mod blue;
@@ -17,22 +21,26 @@ mod codel;
 mod departure;
 mod discipline;
 mod drop_tail;
+mod ecn;
 mod fifo;
 mod linux_red;
 mod lred;
 mod nonlinear_red;
 mod ns2_red;
+mod packet;
 mod pd_red;
 mod pi;
 mod pie;
 mod red;
 pub mod registry;
 mod rem;
+mod scheduler;
 mod self_configuring_red;
 mod step;
 mod vred;
 
 pub use adaptive_red::AdaptiveRed;
+pub use advisor::Advisor;
 pub use arrival::{Arrival, Coin, DropReason, Link, Verdict};
 pub use avq::Avq;
 pub use blue::Blue;
@@ -41,17 +49,20 @@ pub use codel::Codel;
 pub use departure::Departure;
 pub use discipline::Discipline;
 pub use drop_tail::DropTail;
+pub use ecn::Ecn;
 pub use fifo::Fifo;
 pub use linux_red::LinuxRed;
 pub use lred::Lred;
 pub use nonlinear_red::NonlinearRed;
 pub use ns2_red::Ns2Red;
+pub use packet::{Colour, Packet};
 pub use pd_red::PdRed;
 pub use pi::Pi;
 pub use pie::Pie;
 pub use red::Red;
-pub use registry::AnyDiscipline;
+pub use registry::{AnyDiscipline, AnyScheduler};
 pub use rem::Rem;
+pub use scheduler::{Dropped, Scheduler, Sent};
 pub use self_configuring_red::SelfConfiguringRed;
 pub use step::Step;
 pub use vred::Vred;

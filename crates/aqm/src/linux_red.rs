@@ -408,7 +408,7 @@ impl LinuxRed {
         let too_late = reason == DropReason::Forced && self.fixed.drop_above_maximum;
         if !self.fixed.ecn || too_late {
             Verdict::Drop(reason)
-        } else if arrival.ecn_capable {
+        } else if arrival.ecn_capable() {
             Verdict::Mark
         } else if self.fixed.no_drop {
             Verdict::Accept

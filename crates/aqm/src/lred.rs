@@ -160,7 +160,7 @@ impl Lred {
         let certain = self.probability >= 1.0;
         if self.probability <= 0.0 || !(certain || coin.uniform() < self.probability) {
             Verdict::Accept
-        } else if self.ecn && arrival.ecn_capable {
+        } else if self.ecn && arrival.ecn_capable() {
             Verdict::Mark
         } else {
             Verdict::Drop(if certain { DropReason::Forced } else { DropReason::Early })

@@ -320,7 +320,7 @@ impl Ns2Red {
             return Verdict::Accept;
         }
         self.restart_count(0, 0);
-        if self.ecn && arrival.ecn_capable && self.probability <= self.mark_probability {
+        if self.ecn && arrival.ecn_capable() && self.probability <= self.mark_probability {
             Verdict::Mark
         } else if self.probability >= 1.0 {
             Verdict::Drop(DropReason::Forced)

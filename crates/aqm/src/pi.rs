@@ -132,7 +132,7 @@ impl Discipline for Pi {
             if self.byte_mode { f64::from(arrival.size) / self.mean_packet_size } else { 1.0 };
         if coin.uniform() >= self.probability * scale {
             Verdict::Accept
-        } else if self.ecn && arrival.ecn_capable {
+        } else if self.ecn && arrival.ecn_capable() {
             Verdict::Mark
         } else {
             Verdict::Drop(DropReason::Early)

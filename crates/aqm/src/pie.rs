@@ -172,7 +172,7 @@ impl Discipline for Pie {
             return Verdict::Accept;
         }
         let rarely = self.probability <= self.fixed.mark_probability;
-        if self.fixed.ecn && arrival.ecn_capable && rarely {
+        if self.fixed.ecn && arrival.ecn_capable() && rarely {
             return Verdict::Mark;
         }
         self.accumulated = 0;

@@ -222,7 +222,7 @@ impl Red {
     #[inline]
     fn notify(&self, arrival: &Arrival, reason: DropReason) -> Verdict {
         let too_late = reason == DropReason::Forced && self.drop_above_maximum;
-        if self.ecn && arrival.ecn_capable && !too_late {
+        if self.ecn && arrival.ecn_capable() && !too_late {
             Verdict::Mark
         } else {
             Verdict::Drop(reason)

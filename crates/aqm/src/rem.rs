@@ -174,7 +174,7 @@ impl Discipline for Rem {
         if arrival.queue_packets >= self.limit {
             return Verdict::Drop(DropReason::Overflow);
         }
-        let marked_later = self.ecn && arrival.ecn_capable;
+        let marked_later = self.ecn && arrival.ecn_capable();
         if !marked_later && self.falls_on(arrival.size, coin) {
             return Verdict::Drop(DropReason::Early);
         }
@@ -185,7 +185,7 @@ impl Discipline for Rem {
     fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
         let bytes = departure.queue_bytes + u64::from(departure.size);
         self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes);
-        if self.ecn && departure.ecn_capable && self.falls_on(departure.size, coin) {
+        if self.ecn && departure.ecn_capable() && self.falls_on(departure.size, coin) {
             return Verdict::Mark;
         }
         Verdict::Accept

@@ -116,7 +116,7 @@ impl Discipline for Step {
         };
         if !above {
             Verdict::Accept
-        } else if self.ecn && arrival.ecn_capable {
+        } else if self.ecn && arrival.ecn_capable() {
             Verdict::Mark
         } else if self.drop_others {
             Verdict::Drop(DropReason::Forced)

@@ -273,11 +273,10 @@ mod tests {
         Arrival {
             now,
             size: 1000,
-            ecn_capable: false,
             queue_packets: queue,
             queue_bytes: 1000 * u64::from(queue),
             empty_since: now,
-            idle_since: None,
+            ..Arrival::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! What every discipline owes its users, whatever its rule: tried on all that are registered.
 //!
-//! Each is put behind a [`Fifo`] before a link that sends one packet at a time, under random
+//! Each is put in charge of a queue before a link that sends one packet at a time, under random
 //! settings from its own table and random traffic, and watched arrival by arrival.
 
 mod router;
@@ -10,7 +10,7 @@ mod settings;
 use router::{Router, Traffic};
 use seeded::Seeded;
 use settings::{corners, random_link, random_values};
-use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Link, Verdict, registry::ALGORITHMS};
+use vermilion_aqm::{AnyDiscipline, AnyScheduler, Arrival, Coin, Ecn, Link, registry::ALGORITHMS};
 use vermilion_parameters::{Algorithm, Kind, Parameter, Value, Values};
 
 const LINK: Link = Link { rate: 10e6, delay: 0.01 };
@@ -147,13 +147,11 @@ fn measuring_in_bytes_instead_of_packets_keeps_the_average() {
             };
             let mut discipline = of(algorithm, &values(byte_mode), LINK);
             let arrival = Arrival {
-                now: 0,
                 size: 1000,
-                ecn_capable: true,
+                ecn: Ecn::Ect0,
                 queue_packets: 20,
                 queue_bytes: 20_000,
-                empty_since: 0,
-                idle_since: None,
+                ..Arrival::default()
             };
             discipline.on_arrival(&arrival, &mut Seeded::new(0));
             let average = discipline.average_queue();
@@ -183,22 +181,44 @@ fn without_ecn_nothing_is_marked() {
 #[test]
 fn an_empty_queue_under_light_load_takes_every_packet() {
     for algorithm in ALGORITHMS {
-        let mut discipline = of(algorithm, &Values::new(), LINK);
+        let (mut queue, _) =
+            AnyScheduler::from_values(algorithm.name, &Values::new(), LINK).unwrap();
         let mut coin = Seeded::new(1);
         for number in 1..2000 {
             let now = number * 1_000_000;
-            let arrival = Arrival {
-                now,
-                size: 1000,
-                ecn_capable: coin.uniform() < 0.5,
-                queue_packets: 0,
-                queue_bytes: 0,
-                empty_since: now - 1_000_000,
-                idle_since: Some(now - 200_000),
-            };
-            let verdict = discipline.on_arrival(&arrival, &mut coin);
-            assert_eq!(verdict, Verdict::Accept, "{}", algorithm.name);
+            let flow = (coin.uniform() * 10.0) as u32;
+            let packet = Light { flow, capable: coin.uniform() < 0.5 };
+            let mut lost = |_| panic!("{}: a drop from an empty queue", algorithm.name);
+            assert!(!queue.enqueue(now, Some(now - 200_000), packet, &mut coin, &mut lost));
+            let sent = queue.dequeue(now, &mut coin, &mut lost).expect("it waits");
+            assert_eq!((sent.packet, sent.marked), (packet, false), "{}", algorithm.name);
+            assert_eq!(queue.dequeue(now + 800_000, &mut coin, &mut lost), None);
         }
+    }
+}
+
+/// A packet of light traffic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Light {
+    flow: u32,
+    capable: bool,
+}
+
+impl vermilion_aqm::Packet for Light {
+    fn size(&self) -> u32 {
+        1000
+    }
+
+    fn ecn(&self) -> Ecn {
+        if self.capable { Ecn::Ect0 } else { Ecn::NotCapable }
+    }
+
+    fn mark(&mut self) {
+        panic!("a mark in an empty queue");
+    }
+
+    fn flow(&self) -> u32 {
+        self.flow
     }
 }
 
@@ -208,7 +228,7 @@ fn values_outside_the_table_are_refused_by_name() {
         for parameter in algorithm.parameters {
             for value in unacceptable(&parameter.kind) {
                 let values = Values::from([(parameter.name.to_owned(), value.clone())]);
-                let error = AnyDiscipline::from_values(algorithm.name, &values, LINK)
+                let error = AnyScheduler::<Light>::from_values(algorithm.name, &values, LINK)
                     .expect_err(&format!("{}.{} = {value}", algorithm.name, parameter.name));
                 assert_eq!(error.field, parameter.name, "{}: {error}", algorithm.name);
             }
@@ -261,7 +281,7 @@ fn pairs_in_the_wrong_order_are_refused_and_so_are_equal_ones() {
                     ((*lower).to_owned(), Value::Number(low)),
                     ((*upper).to_owned(), Value::Number(high)),
                 ]);
-                let error = AnyDiscipline::from_values(algorithm.name, &values, LINK)
+                let error = AnyScheduler::<Light>::from_values(algorithm.name, &values, LINK)
                     .expect_err(&format!("{}: {lower} {low}, {upper} {high}", algorithm.name));
                 assert_eq!(error.field, *upper);
             }
@@ -271,7 +291,7 @@ fn pairs_in_the_wrong_order_are_refused_and_so_are_equal_ones() {
 
 #[test]
 fn an_unknown_discipline_is_refused_with_the_known_ones() {
-    let error = AnyDiscipline::from_values("rde", &Values::new(), LINK).unwrap_err();
+    let error = AnyScheduler::<Light>::from_values("rde", &Values::new(), LINK).unwrap_err();
     assert_eq!(error.field, "discipline");
     assert!(ALGORITHMS.iter().all(|algorithm| error.accepted.contains(algorithm.name)));
 }

@@ -16,7 +16,7 @@ mod seeded;
 use std::ops::RangeInclusive;
 
 use seeded::Seeded;
-use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Link, Verdict};
+use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Ecn, Link, Verdict};
 use vermilion_parameters::{Value, Values};
 
 const LINK: Link = Link { rate: 10e6, delay: 0.01 };
@@ -40,15 +40,7 @@ fn steady(name: &str, period: u32, switches: &[(&str, bool)]) -> AnyDiscipline {
 }
 
 fn packet(size: u32) -> Arrival {
-    Arrival {
-        now: 0,
-        size,
-        ecn_capable: false,
-        queue_packets: 20,
-        queue_bytes: 20_000,
-        empty_since: 0,
-        idle_since: None,
-    }
+    Arrival { size, queue_packets: 20, queue_bytes: 20_000, ..Arrival::default() }
 }
 
 /// Packets from each drop (or mark) to the next, `draws` of them, the last of them included.
@@ -187,7 +179,7 @@ fn at_one_probability_the_dialects_drop_two_p_two_p_and_two_thirds_of_p() {
 
 #[test]
 fn marks_are_spaced_as_drops_are() {
-    let packet = Arrival { ecn_capable: true, ..packet(1000) };
+    let packet = Arrival { ecn: Ecn::Ect0, ..packet(1000) };
     let marks = spacings(steady("red", 100, &[]), &packet, 20_000, 6);
     assert_uniform(&marks, 1..=100, "marks of red");
     let marks = spacings(steady("ns2-red", 100, &[]), &packet, 20_000, 6);

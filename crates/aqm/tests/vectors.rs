@@ -1,14 +1,17 @@
 //! Every discipline answers the test vectors of `tests/vectors` as an independent reference does.
 //!
 //! The format is described beside the files. The vectors come from reference scripts that share
-//! no code with this crate, and from cases worked out by hand.
+//! no code with this crate, and from cases worked out by hand. Those of disciplines that keep the
+//! packets themselves are played by `kept.rs`.
+
+mod kept;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use vermilion_aqm::{
-    AnyDiscipline, Arrival, Departure, DropReason, Link, Verdict, registry::ALGORITHMS,
+    AnyDiscipline, Arrival, Colour, Departure, DropReason, Ecn, Link, Verdict, registry::ALGORITHMS,
 };
 use vermilion_parameters::{Settings, Values};
 
@@ -52,6 +55,8 @@ struct GivenLink {
 enum Step {
     Arrival(GivenArrival),
     Departure(GivenDeparture),
+    Offer(kept::Offer),
+    Turn(kept::Turn),
     Settings(GivenSettings),
 }
 
@@ -70,6 +75,12 @@ struct GivenArrival {
     time_ns: u64,
     size_bytes: u32,
     ecn_capable: bool,
+    #[serde(default)]
+    ecn: Option<Codepoint>,
+    #[serde(default)]
+    flow: u32,
+    #[serde(default)]
+    colour: Hue,
     queue_packets: u32,
     queue_bytes: u64,
     empty_since_ns: u64,
@@ -86,11 +97,55 @@ struct GivenDeparture {
     time_ns: u64,
     size_bytes: u32,
     ecn_capable: bool,
+    #[serde(default)]
+    ecn: Option<Codepoint>,
+    #[serde(default)]
+    flow: u32,
+    #[serde(default)]
+    colour: Hue,
     arrived_ns: u64,
     queue_packets: u32,
     queue_bytes: u64,
     coins: Vec<f64>,
     expected: Expected,
+}
+
+/// Which of the codepoints that may be marked.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Codepoint {
+    Ect0,
+    Ect1,
+    Ce,
+}
+
+fn codepoint(capable: bool, given: Option<Codepoint>) -> Ecn {
+    match (capable, given) {
+        (false, None) => Ecn::NotCapable,
+        (false, Some(_)) => panic!("a codepoint of a packet that is not ECN-capable"),
+        (true, None | Some(Codepoint::Ect0)) => Ecn::Ect0,
+        (true, Some(Codepoint::Ect1)) => Ecn::Ect1,
+        (true, Some(Codepoint::Ce)) => Ecn::CongestionExperienced,
+    }
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Hue {
+    #[default]
+    Green,
+    Yellow,
+    Red,
+}
+
+impl From<Hue> for Colour {
+    fn from(hue: Hue) -> Self {
+        match hue {
+            Hue::Green => Self::Green,
+            Hue::Yellow => Self::Yellow,
+            Hue::Red => Self::Red,
+        }
+    }
 }
 
 fn once() -> u32 {
@@ -102,6 +157,8 @@ fn once() -> u32 {
 struct Expected {
     verdict: String,
     reason: Option<String>,
+    /// Of `make-room`: the place of the packet that is dropped.
+    place: Option<u32>,
     /// Absent: not stated. Null: the discipline has none.
     #[serde(default, deserialize_with = "stated")]
     average_queue_packets: Option<Figure>,
@@ -122,6 +179,16 @@ enum Figure {
 
 fn stated<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Figure>, D::Error> {
     Figure::deserialize(from).map(Some)
+}
+
+impl std::fmt::Display for Figure {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exact(value) => write!(to, "{value}"),
+            Self::Quoted { value, within } => write!(to, "{value} within {within}"),
+            Self::None => to.write_str("none"),
+        }
+    }
 }
 
 impl Figure {
@@ -150,7 +217,9 @@ impl GivenArrival {
         Arrival {
             now: self.time_ns,
             size: self.size_bytes,
-            ecn_capable: self.ecn_capable,
+            flow: self.flow,
+            ecn: codepoint(self.ecn_capable, self.ecn),
+            colour: self.colour.into(),
             queue_packets: self.queue_packets,
             queue_bytes: self.queue_bytes,
             empty_since: self.empty_since_ns,
@@ -165,7 +234,9 @@ impl GivenDeparture {
             now: self.time_ns,
             arrived: self.arrived_ns,
             size: self.size_bytes,
-            ecn_capable: self.ecn_capable,
+            flow: self.flow,
+            ecn: codepoint(self.ecn_capable, self.ecn),
+            colour: self.colour.into(),
             queue_packets: self.queue_packets,
             queue_bytes: self.queue_bytes,
         }
@@ -174,14 +245,23 @@ impl GivenDeparture {
 
 impl Expected {
     fn verdict(&self) -> Verdict {
-        match (self.verdict.as_str(), self.reason.as_deref()) {
-            ("accept", None) => Verdict::Accept,
-            ("mark", None) => Verdict::Mark,
-            ("drop", Some("early")) => Verdict::Drop(DropReason::Early),
-            ("drop", Some("forced")) => Verdict::Drop(DropReason::Forced),
-            ("drop", Some("overflow")) => Verdict::Drop(DropReason::Overflow),
+        let reason = self.reason.as_deref().map(reason_called);
+        match (self.verdict.as_str(), reason, self.place) {
+            ("accept", None, None) => Verdict::Accept,
+            ("mark", None, None) => Verdict::Mark,
+            ("drop", Some(reason), None) => Verdict::Drop(reason),
+            ("make-room", Some(reason), Some(place)) => Verdict::MakeRoom { place, reason },
             unknown => panic!("a verdict that does not exist: {unknown:?}"),
         }
+    }
+}
+
+fn reason_called(name: &str) -> DropReason {
+    match name {
+        "early" => DropReason::Early,
+        "forced" => DropReason::Forced,
+        "overflow" => DropReason::Overflow,
+        unknown => panic!("a reason that does not exist: {unknown}"),
     }
 }
 
@@ -214,6 +294,9 @@ fn complete(defaults: &Values, given: &Values) -> Values {
 
 /// Plays one case and says where the discipline first answers otherwise.
 fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
+    if case.steps.iter().any(|step| matches!(step, Step::Offer(_))) {
+        return kept::play(name, defaults, case);
+    }
     let values = complete(defaults, &case.parameters);
     let (mut discipline, _) = AnyDiscipline::from_values(name, &values, case.link.into())
         .map_err(|error| error.to_string())?;
@@ -227,6 +310,7 @@ fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
                     .map_err(|error| error.to_string())?;
                 continue;
             }
+            Step::Offer(_) | Step::Turn(_) => return Err("steps of two kinds".to_owned()),
         };
         let fail = |problem: String| Err(format!("step {}: {problem}", index + 1));
         for _ in 0..times {
@@ -239,7 +323,7 @@ fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
             let verdict = match step {
                 Step::Departure(given) => discipline.on_departure(&given.departure(), &mut coin),
                 Step::Arrival(given) => discipline.on_arrival(&given.arrival(), &mut coin),
-                Step::Settings(_) => unreachable!("settings were taken above"),
+                _ => unreachable!("others were taken care of above"),
             };
             if verdict != expected.verdict() {
                 return fail(format!("{verdict:?} instead of {:?}", expected.verdict()));
@@ -255,12 +339,7 @@ fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
             if let Some(figure) = figure
                 && !figure.agrees(published)
             {
-                let expected = match figure {
-                    Figure::Exact(value) => format!("{value}"),
-                    Figure::Quoted { value, within } => format!("{value} within {within}"),
-                    Figure::None => "none".to_owned(),
-                };
-                return fail(format!("{what} {published:?} instead of {expected}"));
+                return fail(format!("{what} {published:?} instead of {figure}"));
             }
         }
     }

@@ -1,13 +1,14 @@
-//! A link of either kind: its discipline decides at arrival, or watches departures.
+//! A link of either kind: departures are known at arrival, or are events.
 //!
 //! The choice is made once, by the discipline; a packet pays one predictable branch for it.
 
-use vermilion_aqm::AnyDiscipline;
+use vermilion_aqm::AnyScheduler;
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::delay_line::DelayLine;
 use crate::departure_link::DepartureLink;
-use crate::link::{Ledger, LinkState};
+use crate::link::{LinkState, facts};
+use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
 use crate::loss::LossModel;
 use crate::random::Stream;
@@ -35,12 +36,17 @@ macro_rules! either {
 impl AnyLink {
     /// An idle link at time 0.
     pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
-        let state = LinkState::new(link, coin.clone(), wire.clone())?;
-        if state.discipline().watches_departures() {
-            Ok(Self::AtDeparture(DepartureLink::new(link, coin, wire)?))
-        } else {
-            Ok(Self::AtArrival(state))
-        }
+        let facts = facts(link.rate_bit_per_s, link.delay_ns);
+        let chosen = &link.queue;
+        let (queue, settings) =
+            AnyScheduler::from_values(&chosen.discipline, &chosen.parameters, facts)?;
+        let values = settings.to_values();
+        Ok(match queue {
+            AnyScheduler::Fifo(fifo) if !fifo.advisor().watches_departures() => {
+                Self::AtArrival(LinkState::new(link, fifo.into_advisor(), values, coin, wire))
+            }
+            queue => Self::AtDeparture(DepartureLink::new(link, queue, values, coin, wire)),
+        })
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
@@ -68,9 +74,14 @@ impl AnyLink {
         either!(self, it => it.queue())
     }
 
-    /// The discipline.
-    pub fn discipline(&self) -> &AnyDiscipline {
-        either!(self, it => it.discipline())
+    /// The discipline's own average queue in packets, if it keeps one.
+    pub fn average_queue(&self) -> Option<f64> {
+        either!(self, it => it.average_queue())
+    }
+
+    /// The discipline's drop probability, if it has one.
+    pub fn drop_probability(&self) -> Option<f64> {
+        either!(self, it => it.drop_probability())
     }
 
     /// Every parameter in force.

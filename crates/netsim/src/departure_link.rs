@@ -5,18 +5,20 @@
 //! the packets wait here and the link is a source of events of its own: the instants at which the
 //! next packet is taken from the queue. An empty queue needs none.
 //!
-//! What is measured is what [`LinkState`](crate::link::LinkState) measures. A packet dropped at
-//! the head has waited: the books count its waiting, the metrics of sojourn, which are those of
-//! forwarded packets, do not.
+//! How they wait, and which of them is next, is the queue's own affair
+//! ([`AnyScheduler`]): first in, first out, or in turns of the flows.
+//!
+//! What is measured is what [`LinkState`](crate::link::LinkState) measures. A packet dropped from
+//! inside the queue has waited: the books count its waiting, the metrics of sojourn, which are those
+//! of forwarded packets, do not.
 
-use std::collections::VecDeque;
-
-use vermilion_aqm::{AnyDiscipline, Arrival, Departure, Link, Verdict};
+use vermilion_aqm::{AnyScheduler, Colour, Dropped, Ecn, Verdict};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
 use crate::delay_line::DelayLine;
-use crate::link::{LOST, Ledger};
+use crate::link::{LOST, facts};
+use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
 use crate::packet::Packet;
@@ -26,10 +28,36 @@ use crate::transmitter::Transmitter;
 
 /// A packet that waits for its turn.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+pub struct Waiting {
     packet: Packet,
-    arrived: u64,
     line: u32,
+}
+
+impl vermilion_aqm::Packet for Waiting {
+    #[inline]
+    fn size(&self) -> u32 {
+        self.packet.size
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
+    }
+
+    #[inline]
+    fn mark(&mut self) {
+        self.packet.mark();
+    }
+
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.packet.direction()
+    }
+
+    #[inline]
+    fn colour(&self) -> Colour {
+        self.packet.colour()
+    }
 }
 
 /// A packet whose transmission begins.
@@ -50,6 +78,23 @@ struct InService {
     line: u32,
 }
 
+/// What happens to packets that the queue drops.
+struct Removal<'a> {
+    now: u64,
+    dropped: &'a mut Vec<Packet>,
+    books: &'a mut LinkBooks,
+    arrivals_of_waiting: &'a mut u128,
+}
+
+impl Removal<'_> {
+    fn of(&mut self, dropped: &Dropped<Waiting>) {
+        self.books.window.count_drop(dropped.reason);
+        self.books.dropped_waiting += u128::from(self.now - dropped.arrived);
+        *self.arrivals_of_waiting -= u128::from(dropped.arrived);
+        self.dropped.push(dropped.packet.packet);
+    }
+}
+
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct DepartureLink {
@@ -59,57 +104,45 @@ pub struct DepartureLink {
     pub dropped: Vec<Packet>,
     delay: u64,
     transmitter: Transmitter,
-    discipline: AnyDiscipline,
+    queue: AnyScheduler<Waiting>,
     values: Values,
     coin: Stream,
     wire: LossyWire,
-    waiting: VecDeque<Waiting>,
     /// When the next packet's turn comes; [`NEVER`] while none waits.
     next_turn: u64,
     in_service: InService,
-    queue_bytes: u64,
-    empty_since: u64,
-    /// Up to when the queue's statistics are complete.
-    accounted: u64,
-    average: Option<f64>,
-    average_since: u64,
-    window: LinkWindow,
-    /// Waiting in nanoseconds of the packets dropped at the head in this window.
-    dropped_waiting: u128,
-    window_begin: u64,
-    bits_ahead: f64,
-    ledger: Ledger,
+    /// Since when packets wait without a break.
+    occupied_since: u64,
+    /// Sum of the arrival times of the packets that wait.
+    arrivals_of_waiting: u128,
+    books: LinkBooks,
 }
 
 impl DepartureLink {
-    /// An idle link at time 0.
-    pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
-        let facts = facts(link.rate_bit_per_s, link.delay_ns);
-        let (discipline, settings) =
-            AnyDiscipline::from_values(&link.queue.discipline, &link.queue.parameters, facts)?;
-        Ok(Self {
+    /// An idle link at time 0 with the empty `queue`, which has been built from `values`, all of its
+    /// parameters.
+    pub fn new(
+        link: &scenario::Link,
+        queue: AnyScheduler<Waiting>,
+        values: Values,
+        coin: Stream,
+        wire: Stream,
+    ) -> Self {
+        Self {
             source: 0,
             delay: link.delay_ns,
             transmitter: Transmitter::of(link),
-            average: discipline.average_queue(),
-            discipline,
-            values: settings.to_values(),
+            books: LinkBooks::new(queue.average_queue()),
+            queue,
+            values,
             coin,
             wire: LossyWire::new(link.loss, wire),
             dropped: Vec::new(),
-            waiting: VecDeque::new(),
             next_turn: NEVER,
             in_service: InService::default(),
-            queue_bytes: 0,
-            empty_since: 0,
-            accounted: 0,
-            average_since: 0,
-            window: LinkWindow::default(),
-            dropped_waiting: 0,
-            window_begin: 0,
-            bits_ahead: 0.0,
-            ledger: Ledger::default(),
-        })
+            occupied_since: 0,
+            arrivals_of_waiting: 0,
+        }
     }
 
     /// When [`DepartureLink::take`] is due; [`NEVER`] while nothing waits.
@@ -121,33 +154,28 @@ impl DepartureLink {
     /// Offers a packet at `now`, to leave on delay line `line`: it waits for its turn, even if that
     /// comes at once, or is dropped. Turns that are due at `now` must have been taken.
     #[inline]
-    pub fn offer(&mut self, now: u64, mut packet: Packet, line: u32) {
+    pub fn offer(&mut self, now: u64, packet: Packet, line: u32) {
         self.hold_queue(now);
         let free_at = self.transmitter.free_at();
-        let idle = self.waiting.is_empty() && free_at <= now;
-        let arrival = Arrival {
+        let was_empty = self.queue.is_empty();
+        let idle_since = (was_empty && free_at <= now).then_some(free_at);
+        let mut removal = Removal {
             now,
-            size: packet.size,
-            ecn_capable: packet.ecn_capable(),
-            queue_packets: self.waiting.len() as u32,
-            queue_bytes: self.queue_bytes,
-            empty_since: self.empty_since,
-            idle_since: idle.then_some(free_at),
+            dropped: &mut self.dropped,
+            books: &mut self.books,
+            arrivals_of_waiting: &mut self.arrivals_of_waiting,
         };
-        let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
-        self.hold_average(now);
-        self.window.count(verdict);
-        match verdict {
-            Verdict::Drop(_) => {
-                self.dropped.push(packet);
-                return;
-            }
-            Verdict::Mark => packet.mark(),
-            Verdict::Accept => {}
-        }
-        self.queue_bytes += u64::from(packet.size);
-        self.waiting.push_back(Waiting { packet, arrived: now, line });
-        if self.next_turn == NEVER {
+        *removal.arrivals_of_waiting += u128::from(now);
+        let (packet, coin) = (Waiting { packet, line }, &mut self.coin);
+        let marked =
+            self.queue.enqueue(now, idle_since, packet, coin, &mut |dropped| removal.of(&dropped));
+        let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
+        self.books.window.count(verdict);
+        self.books.hold_average(now, || self.queue.average_queue());
+        if self.queue.is_empty() {
+            self.next_turn = NEVER;
+        } else if self.next_turn == NEVER {
+            self.occupied_since = now;
             self.next_turn = self.transmitter.begin(now);
         }
     }
@@ -157,57 +185,40 @@ impl DepartureLink {
     #[inline]
     pub fn take(&mut self, now: u64) -> Option<Taken> {
         self.hold_queue(now);
-        while let Some(Waiting { mut packet, arrived, line }) = self.waiting.pop_front() {
-            let size = packet.size;
-            self.queue_bytes -= u64::from(size);
-            if self.waiting.is_empty() {
-                self.empty_since = now;
-            }
-            let departure = Departure {
-                now,
-                arrived,
-                size,
-                ecn_capable: packet.ecn_capable(),
-                queue_packets: self.waiting.len() as u32,
-                queue_bytes: self.queue_bytes,
-            };
-            let verdict = self.discipline.on_departure(&departure, &mut self.coin);
-            self.hold_average(now);
-            self.window.count_at_head(verdict);
-            match verdict {
-                Verdict::Drop(_) => {
-                    self.dropped_waiting += u128::from(now - arrived);
-                    self.dropped.push(packet);
-                    continue;
-                }
-                Verdict::Mark => packet.mark(),
-                Verdict::Accept => {}
-            }
-            self.window.forwarded += 1;
-            self.window.bits += f64::from(size) * 8.0;
-            self.window.sojourn.count(now - arrived);
-            self.ledger.forwarded_bytes += u64::from(size);
-            let end = self.transmitter.transmit(now, size);
-            self.next_turn = self.turn_after(now);
-            if self.wire.loses() {
-                self.window.losses += 1;
-                self.in_service = InService { end, line: LOST };
-                self.dropped.push(packet);
-                return None;
-            }
-            self.in_service = InService { end, line };
-            return Some(Taken { packet, line, end });
+        let mut removal = Removal {
+            now,
+            dropped: &mut self.dropped,
+            books: &mut self.books,
+            arrivals_of_waiting: &mut self.arrivals_of_waiting,
+        };
+        let sent = self.queue.dequeue(now, &mut self.coin, &mut |dropped| removal.of(&dropped));
+        self.books.hold_average(now, || self.queue.average_queue());
+        let Some(sent) = sent else {
+            self.next_turn = NEVER;
+            return None;
+        };
+        let Waiting { packet, line } = sent.packet;
+        self.arrivals_of_waiting -= u128::from(sent.arrived);
+        self.books.window.marks += u64::from(sent.marked);
+        self.books.count_forwarded(packet.size, now - sent.arrived);
+        let end = self.transmitter.transmit(now, packet.size);
+        self.next_turn = self.turn_after(now);
+        if self.wire.loses() {
+            self.books.window.losses += 1;
+            self.in_service = InService { end, line: LOST };
+            self.dropped.push(packet);
+            return None;
         }
-        self.next_turn = NEVER;
-        None
+        self.in_service = InService { end, line };
+        Some(Taken { packet, line, end })
     }
 
-    /// When the turn of the packet now at the head comes, not before `now`.
+    /// When the turn of the next packet comes, not before `now`.
     fn turn_after(&mut self, now: u64) -> u64 {
-        match self.waiting.front() {
-            Some(head) => self.transmitter.begin(head.arrived).max(now),
-            None => NEVER,
+        if self.queue.is_empty() {
+            return NEVER;
         }
+        self.transmitter.begin(self.occupied_since).max(now)
     }
 
     /// Propagation delay in nanoseconds.
@@ -219,75 +230,47 @@ impl DepartureLink {
     /// The queue has been as it is until `now`.
     #[inline]
     fn hold_queue(&mut self, now: u64) {
-        let time = now - self.accounted;
-        if time > 0 {
-            self.window.queue_packets.add(self.waiting.len() as u64, time);
-            self.window.queue_bytes.add(self.queue_bytes, time);
-            self.accounted = now;
-        }
-    }
-
-    /// The average, if the discipline keeps one, has been as it was until `now`.
-    #[inline]
-    fn hold_average(&mut self, now: u64) {
-        if let Some(average) = self.average {
-            self.window.hold_average(average, now - self.average_since);
-            self.average_since = now;
-            self.average = self.discipline.average_queue();
-        }
+        self.books.hold_queue(now, self.queue.len() as u32, self.queue.bytes());
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         self.hold_queue(now);
-        self.hold_average(now);
-        // Bits were counted when transmissions began: what lies ahead belongs to the next window.
-        let bits_ahead = self.transmitter.bits_ahead(now, self.in_service.end, 0);
-        self.window.bits += self.bits_ahead - bits_ahead;
-        self.window.capacity = self.transmitter.capacity(self.window_begin, now);
-        for window in into {
-            window.merge(&self.window);
-        }
-        self.ledger = self.ledger(now);
-        self.window.clear();
-        self.dropped_waiting = 0;
-        self.window_begin = now;
-        self.bits_ahead = bits_ahead;
+        self.books.close_window(now, &self.transmitter, (self.in_service.end, 0), into);
     }
 
     /// Totals since time 0, up to `now`.
     pub fn ledger(&mut self, now: u64) -> Ledger {
         self.hold_queue(now);
-        let mut ledger = self.ledger;
-        ledger.arrivals += self.window.arrivals;
-        ledger.forwarded += self.window.forwarded;
-        ledger.drops += self.window.drops;
-        ledger.marks += self.window.marks;
-        ledger.losses += self.window.losses;
-        ledger.backlog += self.window.queue_packets.sum();
-        ledger.sojourn += self.window.sojourn.sum() + self.dropped_waiting;
-        ledger
+        self.books.ledger()
     }
 
     /// Waiting so far of the packets still in the queue, in nanoseconds.
     pub fn waiting_so_far(&self, now: u64) -> u128 {
-        self.waiting.iter().map(|packet| u128::from(now - packet.arrived)).sum()
+        self.queue.len() as u128 * u128::from(now) - self.arrivals_of_waiting
     }
 
     /// Every packet that waits.
     #[cfg(test)]
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.waiting.iter().map(|waiting| &waiting.packet)
+    pub fn packets(&self) -> Vec<Packet> {
+        let mut packets = Vec::new();
+        self.queue.each(&mut |waiting| packets.push(waiting.packet));
+        packets
     }
 
     /// Packets and bytes waiting.
     pub fn queue(&self) -> (u32, u64) {
-        (self.waiting.len() as u32, self.queue_bytes)
+        (self.queue.len() as u32, self.queue.bytes())
     }
 
-    /// The discipline.
-    pub fn discipline(&self) -> &AnyDiscipline {
-        &self.discipline
+    /// See [`AnyScheduler::average_queue`].
+    pub fn average_queue(&self) -> Option<f64> {
+        self.queue.average_queue()
+    }
+
+    /// See [`AnyScheduler::drop_probability`].
+    pub fn drop_probability(&self) -> Option<f64> {
+        self.queue.drop_probability()
     }
 
     /// Every parameter in force.
@@ -300,7 +283,7 @@ impl DepartureLink {
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
         let link = facts(self.transmitter.rate(), self.delay);
-        let settings = self.discipline.reconfigure(&values, link)?;
+        let settings = self.queue.reconfigure(&values, link)?;
         self.values = settings.to_values();
         Ok(())
     }
@@ -341,10 +324,6 @@ impl DepartureLink {
     }
 
     fn tell_discipline(&mut self) {
-        self.discipline.link_changed(facts(self.transmitter.rate(), self.delay));
+        self.queue.link_changed(facts(self.transmitter.rate(), self.delay));
     }
-}
-
-fn facts(rate: u64, delay: u64) -> Link {
-    Link { rate: rate as f64, delay: delay as f64 / 1e9 }
 }

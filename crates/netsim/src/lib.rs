@@ -23,6 +23,7 @@ mod departure_link;
 mod flow;
 mod histogram;
 mod link;
+mod link_books;
 mod link_window;
 pub mod loss;
 mod packet;

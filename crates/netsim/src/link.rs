@@ -8,11 +8,12 @@
 
 use std::collections::VecDeque;
 
-use vermilion_aqm::{AnyDiscipline, Arrival, Link, Verdict};
+use vermilion_aqm::{AnyDiscipline, Arrival, Colour, Ecn, Link, Verdict};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
 use crate::delay_line::DelayLine;
+use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
 use crate::random::Stream;
@@ -38,27 +39,6 @@ struct InService {
 /// In place of the line of a packet that the wire will lose.
 pub const LOST: u32 = u32::MAX;
 
-/// Totals since time 0, for the laws of conservation.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ledger {
-    /// Packets offered.
-    pub arrivals: u64,
-    /// Packets whose transmission began.
-    pub forwarded: u64,
-    /// Bytes whose transmission began.
-    pub forwarded_bytes: u64,
-    /// Packets dropped.
-    pub drops: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Packets lost on the wire.
-    pub losses: u64,
-    /// Time integral of the packets waiting, in packet nanoseconds.
-    pub backlog: u128,
-    /// Sum of the waiting times of forwarded packets, in nanoseconds.
-    pub sojourn: u128,
-}
-
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct LinkState {
@@ -73,46 +53,33 @@ pub struct LinkState {
     queue_packets: u32,
     queue_bytes: u64,
     empty_since: u64,
-    /// Up to when the queue's statistics are complete.
-    accounted: u64,
-    average: Option<f64>,
-    average_since: u64,
-    window: LinkWindow,
-    window_begin: u64,
-    bits_ahead: f64,
-    ledger: Ledger,
+    books: LinkBooks,
 }
 
 impl LinkState {
-    /// An idle link at time 0.
+    /// An idle link at time 0 with `discipline`, which has been built from `values`, all of its
+    /// parameters.
     pub fn new(
         link: &scenario::Link,
+        discipline: AnyDiscipline,
+        values: Values,
         coin: Stream,
-        wire_stream: Stream,
-    ) -> Result<Self, ParameterError> {
-        let facts = facts(link.rate_bit_per_s, link.delay_ns);
-        let (discipline, settings) =
-            AnyDiscipline::from_values(&link.queue.discipline, &link.queue.parameters, facts)?;
-        Ok(Self {
+        wire: Stream,
+    ) -> Self {
+        Self {
             delay: link.delay_ns,
             transmitter: Transmitter::of(link),
-            average: discipline.average_queue(),
+            books: LinkBooks::new(discipline.average_queue()),
             discipline,
-            values: settings.to_values(),
+            values,
             coin,
-            wire: LossyWire::new(link.loss, wire_stream),
+            wire: LossyWire::new(link.loss, wire),
             waiting: VecDeque::new(),
             in_service: InService::default(),
             queue_packets: 0,
             queue_bytes: 0,
             empty_since: 0,
-            accounted: 0,
-            average_since: 0,
-            window: LinkWindow::default(),
-            window_begin: 0,
-            bits_ahead: 0.0,
-            ledger: Ledger::default(),
-        })
+        }
     }
 
     /// Offers a packet of `size` bytes at `now`, to leave on delay line `line`: when its transmission
@@ -121,25 +88,30 @@ impl LinkState {
     /// The packet itself is not needed here; handing it over would force it into memory, from
     /// where reading it back at once is slow.
     #[inline]
-    pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool, line: u32) -> (u64, bool) {
+    pub fn offer(
+        &mut self,
+        now: u64,
+        size: u32,
+        flow: u32,
+        (ecn, colour): (Ecn, Colour),
+        line: u32,
+    ) -> (u64, bool) {
         self.catch_up(now);
         let free_at = self.transmitter.free_at();
         let arrival = Arrival {
             now,
             size,
-            ecn_capable,
+            flow,
+            ecn,
+            colour,
             queue_packets: self.queue_packets,
             queue_bytes: self.queue_bytes,
             empty_since: self.empty_since,
             idle_since: (free_at <= now).then_some(free_at),
         };
         let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
-        if let Some(average) = self.average {
-            self.window.hold_average(average, now - self.average_since);
-            self.average_since = now;
-            self.average = self.discipline.average_queue();
-        }
-        self.window.count(verdict);
+        self.books.hold_average(now, || self.discipline.average_queue());
+        self.books.window.count(verdict);
         if let Verdict::Drop(_) = verdict {
             return (NEVER, false);
         }
@@ -189,23 +161,15 @@ impl LinkState {
     /// The queue has been as it is until `now`.
     #[inline]
     fn hold_queue(&mut self, now: u64) {
-        let time = now - self.accounted;
-        if time > 0 {
-            self.window.queue_packets.add(u64::from(self.queue_packets), time);
-            self.window.queue_bytes.add(self.queue_bytes, time);
-            self.accounted = now;
-        }
+        self.books.hold_queue(now, self.queue_packets, self.queue_bytes);
     }
 
     #[inline]
     fn begin_transmission(&mut self, start: u64, size: u32, waited: u64, in_service: InService) {
-        self.window.forwarded += 1;
+        self.books.count_forwarded(size, waited);
         if in_service.line == LOST {
-            self.window.losses += 1;
+            self.books.window.losses += 1;
         }
-        self.window.bits += f64::from(size) * 8.0;
-        self.window.sojourn.count(waited);
-        self.ledger.forwarded_bytes += u64::from(size);
         self.in_service = in_service;
         if self.queue_packets == 0 {
             self.empty_since = start;
@@ -215,41 +179,14 @@ impl LinkState {
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         self.catch_up(now);
-        if let Some(average) = self.average {
-            self.window.hold_average(average, now - self.average_since);
-            self.average_since = now;
-        }
-        // Bits were counted when transmissions began: what lies ahead belongs to the next window.
-        let bits_ahead = self.transmitter.bits_ahead(now, self.in_service.end, self.queue_bytes);
-        self.window.bits += self.bits_ahead - bits_ahead;
-        self.window.capacity = self.transmitter.capacity(self.window_begin, now);
-        for window in into {
-            window.merge(&self.window);
-        }
-        self.ledger.arrivals += self.window.arrivals;
-        self.ledger.forwarded += self.window.forwarded;
-        self.ledger.drops += self.window.drops;
-        self.ledger.marks += self.window.marks;
-        self.ledger.losses += self.window.losses;
-        self.ledger.backlog += self.window.queue_packets.sum();
-        self.ledger.sojourn += self.window.sojourn.sum();
-        self.window.clear();
-        self.window_begin = now;
-        self.bits_ahead = bits_ahead;
+        let in_service = (self.in_service.end, self.queue_bytes);
+        self.books.close_window(now, &self.transmitter, in_service, into);
     }
 
     /// Totals since time 0, up to `now`.
     pub fn ledger(&mut self, now: u64) -> Ledger {
         self.catch_up(now);
-        let mut ledger = self.ledger;
-        ledger.arrivals += self.window.arrivals;
-        ledger.forwarded += self.window.forwarded;
-        ledger.drops += self.window.drops;
-        ledger.marks += self.window.marks;
-        ledger.losses += self.window.losses;
-        ledger.backlog += self.window.queue_packets.sum();
-        ledger.sojourn += self.window.sojourn.sum();
-        ledger
+        self.books.ledger()
     }
 
     /// Waiting so far of the packets still in the queue, in nanoseconds.
@@ -262,9 +199,14 @@ impl LinkState {
         (self.queue_packets, self.queue_bytes)
     }
 
-    /// The discipline.
-    pub fn discipline(&self) -> &AnyDiscipline {
-        &self.discipline
+    /// See [`AnyDiscipline::average_queue`].
+    pub fn average_queue(&self) -> Option<f64> {
+        self.discipline.average_queue()
+    }
+
+    /// See [`AnyDiscipline::drop_probability`].
+    pub fn drop_probability(&self) -> Option<f64> {
+        self.discipline.drop_probability()
     }
 
     /// Every parameter in force.
@@ -342,6 +284,7 @@ impl LinkState {
     }
 }
 
-fn facts(rate: u64, delay: u64) -> Link {
+/// What a discipline may know of a link of `rate` bits per second and `delay` nanoseconds.
+pub fn facts(rate: u64, delay: u64) -> Link {
     Link { rate: rate as f64, delay: delay as f64 / 1e9 }
 }

@@ -39,27 +39,25 @@ pub struct LinkWindow {
 }
 
 impl LinkWindow {
-    /// Counts one decision of the discipline.
+    /// Counts an arrival and what has been decided over it.
     #[inline]
     pub fn count(&mut self, verdict: Verdict) {
         self.arrivals += 1;
-        self.count_at_head(verdict);
+        match verdict {
+            Verdict::Accept | Verdict::MakeRoom { .. } => {}
+            Verdict::Mark => self.marks += 1,
+            Verdict::Drop(reason) => self.count_drop(reason),
+        }
     }
 
-    /// Counts a decision over a packet whose arrival has been counted.
+    /// Counts a packet that is dropped and whose arrival is counted too.
     #[inline]
-    pub fn count_at_head(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Accept => {}
-            Verdict::Mark => self.marks += 1,
-            Verdict::Drop(reason) => {
-                self.drops += 1;
-                match reason {
-                    DropReason::Early => {}
-                    DropReason::Forced => self.forced_drops += 1,
-                    DropReason::Overflow => self.overflow_drops += 1,
-                }
-            }
+    pub fn count_drop(&mut self, reason: DropReason) {
+        self.drops += 1;
+        match reason {
+            DropReason::Early => {}
+            DropReason::Forced => self.forced_drops += 1,
+            DropReason::Overflow => self.overflow_drops += 1,
         }
     }
 

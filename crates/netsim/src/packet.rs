@@ -1,5 +1,6 @@
 //! A packet in flight.
 
+use vermilion_aqm::{Colour, Ecn};
 use vermilion_tcp::Segment;
 
 /// What a packet carries besides its number.
@@ -8,6 +9,8 @@ const CONGESTION_EXPERIENCED: u8 = 2;
 const WINDOW_REDUCED: u8 = 4;
 const SCALABLE: u8 = 8;
 const ACKNOWLEDGEMENT: u8 = 16;
+const YELLOW: u8 = 32;
+const RED: u8 = 64;
 
 /// A data packet or an acknowledgement on its way, 32 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -70,15 +73,69 @@ impl Packet {
         self.flags & ACKNOWLEDGEMENT != 0
     }
 
+    /// The same packet in `colour`.
+    #[inline]
+    pub fn coloured(mut self, colour: Colour) -> Self {
+        self.flags |= match colour {
+            Colour::Green => 0,
+            Colour::Yellow => YELLOW,
+            Colour::Red => RED,
+        };
+        self
+    }
+
+    /// Its drop precedence.
+    #[inline]
+    pub fn colour(self) -> Colour {
+        match self.flags & (YELLOW | RED) {
+            0 => Colour::Green,
+            YELLOW => Colour::Yellow,
+            _ => Colour::Red,
+        }
+    }
+
+    /// What tells queues its flow from others: data and acknowledgements of a flow have addresses
+    /// and ports the other way round.
+    #[inline]
+    pub fn direction(self) -> u32 {
+        direction(self.flow, self.is_acknowledgement())
+    }
+
     /// Whether a queue may mark it.
     #[inline]
-    pub fn ecn_capable(self) -> bool {
+    fn ecn_capable(self) -> bool {
         self.flags & ECN_CAPABLE != 0
+    }
+
+    /// Its ECN codepoint.
+    #[inline]
+    pub fn ecn(self) -> Ecn {
+        if self.flags & CONGESTION_EXPERIENCED != 0 {
+            Ecn::CongestionExperienced
+        } else {
+            ecn_of(self.ecn_capable(), self.flags & SCALABLE != 0)
+        }
     }
 
     /// A queue marks it.
     #[inline]
     pub fn mark(&mut self) {
         self.flags |= CONGESTION_EXPERIENCED;
+    }
+}
+
+/// What tells queues the packets of `flow` from others.
+#[inline]
+pub fn direction(flow: u32, acknowledgement: bool) -> u32 {
+    flow << 1 | u32::from(acknowledgement)
+}
+
+/// The codepoint with which a packet is sent.
+#[inline]
+pub fn ecn_of(capable: bool, scalable: bool) -> Ecn {
+    match (capable, scalable) {
+        (false, _) => Ecn::NotCapable,
+        (true, false) => Ecn::Ect0,
+        (true, true) => Ecn::Ect1,
     }
 }

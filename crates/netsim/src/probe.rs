@@ -1,7 +1,7 @@
 //! Time series read at a chosen interval.
 
 use crate::any_link::AnyLink;
-use crate::link::Ledger;
+use crate::link_books::Ledger;
 
 /// The readings of one link. All columns have one length; what a discipline does not have is NaN.
 #[derive(Clone, Debug, Default)]
@@ -31,9 +31,8 @@ impl Series {
     /// Reads `link` at `now`; `interval` is the time since the last reading, in nanoseconds.
     pub fn read(&mut self, now: u64, interval: u64, link: &mut AnyLink) {
         let ledger = link.ledger(now);
-        let discipline = link.discipline();
-        let average = discipline.average_queue().unwrap_or(f64::NAN);
-        let probability = discipline.drop_probability().unwrap_or(f64::NAN);
+        let average = link.average_queue().unwrap_or(f64::NAN);
+        let probability = link.drop_probability().unwrap_or(f64::NAN);
         let (packets, bytes) = link.queue();
         let last = std::mem::replace(&mut self.last, ledger);
         let sent = ledger.forwarded_bytes - last.forwarded_bytes;

@@ -4,6 +4,7 @@
 mod traffic;
 
 use serde::Deserialize;
+use vermilion_aqm::Colour;
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::loss::LossModel;
@@ -120,6 +121,9 @@ pub struct FlowGroup {
     /// Size of an acknowledgement (and of a packet that opens a connection) in bytes.
     #[serde(default = "default_acknowledgement_size")]
     pub ack_size_bytes: u32,
+    /// Drop precedence of its packets and acknowledgements.
+    #[serde(default)]
+    pub colour: DropPrecedence,
     /// What it sends.
     #[serde(default)]
     pub traffic: Traffic,
@@ -128,6 +132,29 @@ pub struct FlowGroup {
     /// Range over which stops are uniform, in nanoseconds; `None` for never.
     #[serde(default)]
     pub stop_ns: Option<(u64, u64)>,
+}
+
+/// Which packets a queue that knows colours drops first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropPrecedence {
+    /// Last.
+    #[default]
+    Green,
+    /// Before green ones.
+    Yellow,
+    /// First.
+    Red,
+}
+
+impl From<DropPrecedence> for Colour {
+    fn from(precedence: DropPrecedence) -> Self {
+        match precedence {
+            DropPrecedence::Green => Self::Green,
+            DropPrecedence::Yellow => Self::Yellow,
+            DropPrecedence::Red => Self::Red,
+        }
+    }
 }
 
 /// A sender and its parameters.

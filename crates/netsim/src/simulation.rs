@@ -5,7 +5,7 @@
 //! - packets on a stretch of constant delay keep their order, so only the head of each
 //!   [`DelayLine`] competes for the next event;
 //! - a queue whose discipline decides at arrival needs no event for departures
-//!   ([`LinkState`](crate::link::LinkState)); one that watches departures has one for each;
+//!   ([`LinkState`](crate::link::LinkState)); every other has one for each;
 //! - where acknowledgements meet no queue, receiving data and being told of it are one event.
 //!
 //! The engine can be run to the end, or advanced step by step while somebody watches and changes
@@ -25,6 +25,7 @@ pub use watch::RouterCounters;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use vermilion_aqm::Colour;
 use vermilion_parameters::ParameterError;
 use vermilion_tcp::AcknowledgementPolicy;
 use vermilion_tcp::registry::Profile;
@@ -69,6 +70,7 @@ struct Group {
     access: Option<AccessRate>,
     packet_size: u32,
     acknowledgement_size: u32,
+    colour: Colour,
     profile: Option<Profile>,
 }
 
@@ -147,6 +149,7 @@ impl Simulation {
                             .map(|rate| AccessRate::new(rate, group.packet_size_bytes)),
                         packet_size: group.packet_size_bytes,
                         acknowledgement_size: group.ack_size_bytes,
+                        colour: group.colour.into(),
                         profile: profile.clone(),
                     });
                     (groups.len() as u32 - 1, first_access)

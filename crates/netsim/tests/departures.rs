@@ -8,7 +8,7 @@ mod open_loop;
 use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use open_loop::open_loop;
 use serde_json::{Value, json};
-use vermilion_netsim::Results;
+use vermilion_netsim::{Results, Simulation};
 
 /// A queue of `limit` packets that never drops for another reason, on a link of either kind.
 fn plain(watches_departures: bool, limit: u32) -> (&'static str, Value) {
@@ -133,6 +133,50 @@ fn packets_dropped_at_the_head_are_in_the_books_and_not_in_the_sojourn() {
     assert!(total.drops > 5_000 && total.overflow_drops == 0, "{total:?}");
     let forwarded_waits = total.sojourn_ms.unwrap().mean / 1e3 * total.packets_forwarded as f64;
     assert!(forwarded_waits < 0.99 * link.ledger.sojourn_packet_s, "{:?}", link.ledger);
+}
+
+#[test]
+fn dropping_the_first_packet_instead_of_the_last_makes_senders_wait_less_and_loses_as_many() {
+    // A full buffer of 80 packets at 8 ms each, all of which wait for 640 ms before a tail drop.
+    // Dropping the first takes the wait from the packets that are lost, not from the others.
+    let run = |parameters| {
+        let flood = open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": 2e6}));
+        let queue = link("link", 1_000_000, "drop-tail", parameters);
+        simulate(&scenario(60.0, &[queue], &[flood]), 1).links["link"].clone()
+    };
+    let tail = run(json!({"limit": 80}));
+    for (drop, unit, limit) in [
+        ("head", "limit", 80),
+        ("random", "limit", 80),
+        ("head", "limit_bytes", 80_000),
+        ("random", "limit_bytes", 80_000),
+    ] {
+        let other = run(json!({unit: limit, "drop": drop}));
+        let (tail, other) = (&tail.spans.total, &other.spans.total);
+        assert!(other.drops.abs_diff(tail.drops) <= 1 && other.drops == other.overflow_drops);
+        assert_eq!(other.packets_forwarded, tail.packets_forwarded, "{drop} {unit}");
+        let [mean, usual] = [other, tail].map(|link| link.sojourn_ms.unwrap().mean);
+        // Of two that arrive in 8 ms one goes: at the head each that is sent has seen 80 places
+        // pass, two in the time of one packet.
+        let expected = if drop == "head" { usual / 2.0..usual / 1.9 } else { 0.4 * usual..usual };
+        assert!(expected.contains(&mean), "{drop} {unit}: {mean} ms, tail {usual} ms");
+    }
+}
+
+#[test]
+fn which_packet_is_dropped_stays_once_and_for_all() {
+    let mut network = scenario(
+        2.0,
+        &[link("link", 1_000_000, "drop-tail", json!({"drop": "head"}))],
+        &[bulk("flows", 2, &["link"], "newreno", json!({}))],
+    );
+    let change = |drop| json!([{"at_ns": SECOND, "link": "link", "queue": {"drop": drop}}]);
+    network["changes"] = change("random");
+    simulate(&network, 1);
+    network["changes"] = change("tail");
+    let refused = Simulation::new(common::parse(&network), 1).expect_err("the link has turns");
+    assert_eq!(refused.field, "changes.0.queue.drop");
+    assert!(refused.accepted.contains("head or random"), "{refused}");
 }
 
 #[test]

@@ -85,6 +85,7 @@ def _flow_group(scenario: Scenario, name: str, group: FlowGroup) -> dict[str, An
         "packet_size_bytes": group.packet_size,
         "header_size_bytes": group.header_size,
         "ack_size_bytes": group.ack_size,
+        "colour": group.colour,
         # The transfers of a trace are in its file, which was read with the scenario.
         "traffic": group.traffic.core() | scenario._traces.get(name, {}),  # noqa: SLF001
         "start_ns": _range(group.start),

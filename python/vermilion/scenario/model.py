@@ -175,6 +175,7 @@ class FlowGroup(Table):
     packet_size: PacketSize = 1000
     header_size: HeaderSize = 0
     ack_size: PacketSize = 40
+    colour: Literal["green", "yellow", "red"] = "green"
     start: SecondsRange = (0.0, 0.0)
     stop: SecondsRange | None = None
 

@@ -102,6 +102,12 @@ class Transmitter:
             idle_since_ns=self._idle_since,
         )
 
+    def remove(self, now: int, place: int) -> None:
+        """Drops a packet that waits."""
+        del self._waiting[place]
+        if not self._waiting:
+            self._empty_since = now
+
     def join(self, now: int, size: int, *, ecn_capable: bool) -> None:
         """Takes a packet that was not dropped."""
         self._waiting.append(Waiting(size, ecn_capable, now))
@@ -186,6 +192,11 @@ def _play(
             arrival = transmitter.meet(now, size, ecn_capable=ecn_capable)
             step = _ask(machine, arrival, source)
             steps.append(step)
+            while step.expected.verdict.startswith("make-room"):
+                transmitter.remove(now, int(step.expected.verdict.split()[1]))
+                arrival = transmitter.meet(now, size, ecn_capable=ecn_capable)
+                step = _ask(machine, arrival, source)
+                steps.append(step)
             if step.expected.verdict != "drop":
                 transmitter.join(now, size, ecn_capable=ecn_capable)
     return steps

@@ -49,7 +49,10 @@ def step(
     probability: Figure = None,
     max_probability: Figure = None,
 ) -> Step:
-    """A packet that meets `queue` waiting packets; "drop early" is a verdict and its reason.
+    """A packet that meets `queue` waiting packets.
+
+    "drop early" is a verdict and its reason, "make-room 0 overflow" a verdict, its place and its
+    reason.
 
     Where nothing else is said the waiting packets have 1000 bytes each, the link is busy and the
     queue, if empty, has only just become so. A figure that is not given is not stated.
@@ -59,7 +62,7 @@ def step(
         "drop_probability": probability,
         "max_probability": max_probability,
     }
-    word, _, reason = verdict.partition(" ")
+    word, reason = _words(verdict)
     arrival = Arrival(
         time_ns=time_ns,
         size_bytes=size,
@@ -70,7 +73,7 @@ def step(
         idle_since_ns=idle_since_ns,
     )
     figures = {name: figure for name, figure in given.items() if figure is not None}
-    return Step(arrival, tuple(coins), Expected(word, reason or None, figures), times)
+    return Step(arrival, tuple(coins), Expected(word, reason, figures), times)
 
 
 def leave(
@@ -92,7 +95,7 @@ def leave(
     They have 1000 bytes each unless `queue_bytes` says otherwise.
     """
     given = {"average_queue_packets": average, "drop_probability": probability}
-    word, _, reason = verdict.partition(" ")
+    word, reason = _words(verdict)
     departure = Departure(
         time_ns=time_ns,
         size_bytes=size,
@@ -102,7 +105,13 @@ def leave(
         queue_bytes=1000 * behind if queue_bytes is None else queue_bytes,
     )
     figures = {name: figure for name, figure in given.items() if figure is not None}
-    return Step(departure, tuple(coins), Expected(word, reason or None, figures), times)
+    return Step(departure, tuple(coins), Expected(word, reason, figures), times)
+
+
+def _words(verdict: str) -> tuple[str, str | None]:
+    """A verdict, with its place if it has one, and its reason."""
+    word, _, reason = verdict.rpartition(" ")
+    return (word, reason) if word else (reason, None)
 
 
 def without_figures(steps: Sequence[Step | Settings]) -> list[Step | Settings]:

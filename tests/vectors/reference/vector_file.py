@@ -41,6 +41,9 @@ class Arrival:
     queue_bytes: int
     empty_since_ns: int
     idle_since_ns: int | None
+    ecn: str | None = None
+    flow: int = 0
+    colour: str = "green"
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ class Departure:
     arrived_ns: int
     queue_packets: int
     queue_bytes: int
+    ecn: str | None = None
+    flow: int = 0
+    colour: str = "green"
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,10 @@ Figure = float | Within | None
 
 @dataclass(frozen=True)
 class Expected:
-    """A verdict and the discipline's own figures after it; a figure not stated is absent."""
+    """A verdict and the discipline's own figures after it; a figure not stated is absent.
+
+    "make-room 3" is a verdict: the packet at place 3 has to go.
+    """
 
     verdict: str
     reason: str | None = None
@@ -122,7 +131,10 @@ class Machine(Protocol):
         """Takes new settings and keeps its state."""
 
     def arrive(self, arrival: Arrival, coin: Callable[[], Decimal]) -> tuple[str, str | None]:
-        """The verdict and, for a drop, its reason."""
+        """The verdict and, if a packet is dropped, the reason.
+
+        After "make-room" and a place the same packet arrives again.
+        """
 
     def figures(self) -> dict[str, Decimal | None]:
         """What the discipline publishes of itself; None for what it has not."""
@@ -184,7 +196,10 @@ def _step(step: Step | Settings) -> dict[str, object]:
     if isinstance(step, Settings):
         return {"parameters": dict(step.parameters), "link": _link(step.link)}
     event = step.event
-    expected: dict[str, object] = {"verdict": step.expected.verdict}
+    verdict, _, place = step.expected.verdict.partition(" ")
+    expected: dict[str, object] = {"verdict": verdict}
+    if place:
+        expected["place"] = int(place)
     if step.expected.reason is not None:
         expected["reason"] = step.expected.reason
     for name, figure in step.expected.figures.items():
@@ -193,7 +208,9 @@ def _step(step: Step | Settings) -> dict[str, object]:
         else:
             expected[name] = None if figure is None else float(figure)
     written: dict[str, object] = {} if step.times == 1 else {"times": step.times}
-    return written | asdict(event) | {"coins": list(step.coins), "expected": expected}
+    label = {"ecn": None, "flow": 0, "colour": "green"}
+    given = {key: value for key, value in asdict(event).items() if label.get(key, ...) != value}
+    return written | given | {"coins": list(step.coins), "expected": expected}
 
 
 def _link(link: Link) -> dict[str, float]:

@@ -1,11 +1,12 @@
-//! A router under test: a discipline before a link that sends one packet at a time.
+//! A router under test: a queue under a discipline before a link that sends one packet at a time.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use vermilion_aqm::{
-    AnyDiscipline, Arrival, Coin, Departure, Discipline, DropReason, Fifo, Link, Verdict,
-    registry::ALGORITHMS,
+    Advisor, AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Departure, DropReason, Dropped,
+    Ecn, Fifo, Link, Packet, Sent, Verdict,
 };
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
@@ -16,42 +17,34 @@ const SIZES: [u32; 4] = [40, 552, 1000, 1500];
 const MEAN_SIZE: f64 = 773.0;
 
 /// What one arrival came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub verdict: Verdict,
+    /// Numbers of the packets dropped from inside for it.
+    pub others_dropped: Vec<u64>,
     pub average: Option<f64>,
     pub probability: Option<f64>,
 }
 
-/// A discipline chosen by name in the place of one known to the compiler. It is shared with the
-/// router, so that its figures can be read and its settings changed while the queue owns it.
+/// A discipline of a first-in, first-out queue, and what it has been told.
 #[derive(Debug)]
-struct Chosen {
+struct Overheard {
     discipline: Rc<RefCell<AnyDiscipline>>,
-    /// What the queue last told it.
+    /// What the queue first told it since somebody looked.
     told: Rc<Cell<Option<Arrival>>>,
     /// What it last told it of a departure, and the answer.
     turn: Rc<Cell<Option<(Departure, Verdict)>>>,
 }
 
-impl Discipline for Chosen {
-    const ALGORITHM: Algorithm = ALGORITHMS[0];
-
-    fn new(_: &Settings, _: Link) -> Result<Self, ParameterError> {
-        unreachable!("made around a discipline that exists")
-    }
-
-    fn reconfigure(&mut self, _: &Settings, _: Link) -> Result<(), ParameterError> {
-        unreachable!("the router changes the settings")
-    }
-
-    fn link_changed(&mut self, _: Link) {
-        unreachable!("the router's link stays as it is")
-    }
-
+impl Advisor for Overheard {
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.told.set(Some(*arrival));
-        self.discipline.borrow_mut().on_arrival(arrival, coin)
+        self.told.set(self.told.get().or(Some(*arrival)));
+        let verdict = self.discipline.borrow_mut().on_arrival(arrival, coin);
+        if let Verdict::MakeRoom { place, .. } = verdict {
+            assert!(place < arrival.queue_packets, "a place behind the last packet");
+            assert!(self.discipline.borrow().watches_departures(), "others may not make room");
+        }
+        verdict
     }
 
     fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
@@ -59,15 +52,63 @@ impl Discipline for Chosen {
         self.turn.set(Some((*departure, verdict)));
         verdict
     }
+
+    fn average_queue(&self) -> Option<f64> {
+        self.discipline.borrow().average_queue()
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        self.discipline.borrow().drop_probability()
+    }
 }
 
-#[derive(Debug)]
-struct Packet {
+/// The queue: with a discipline that is overheard, or one that keeps the packets.
+enum Queue {
+    Advised(Fifo<Parcel, Overheard>),
+    Keeping(Box<AnyScheduler<Parcel>>),
+}
+
+/// Calls one method on whichever queue it is.
+macro_rules! either {
+    ($queue:expr, $it:ident => $call:expr) => {
+        match $queue {
+            Queue::Advised($it) => $call,
+            Queue::Keeping($it) => $call,
+        }
+    };
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Parcel {
     number: u64,
     size: u32,
-    ecn_capable: bool,
-    arrived: u64,
+    flow: u32,
+    ecn: Ecn,
+    colour: Colour,
     marked: bool,
+}
+
+impl Packet for Parcel {
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn mark(&mut self) {
+        assert!(self.ecn.is_capable(), "a mark without ECN");
+        self.marked = true;
+    }
+
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn colour(&self) -> Colour {
+        self.colour
+    }
 }
 
 /// Random arrivals: stretches of different load, with pauses of up to an hour between.
@@ -84,8 +125,8 @@ impl Traffic {
         Self { random, now: 0, left: 0, load: 1.0 }
     }
 
-    /// The next packet for a link that sends a byte in `byte_time` ns: time, size, ECN-capable.
-    fn next(&mut self, byte_time: f64) -> (u64, u32, bool) {
+    /// The next packet for a link that sends a byte in `byte_time` ns, and when it arrives.
+    fn next(&mut self, number: u64, byte_time: f64) -> (u64, Parcel) {
         if self.left == 0 {
             self.left = 20 + (self.random.uniform() * 200.0) as u32;
             self.load = 0.2 * 20_f64.powf(self.random.uniform());
@@ -100,21 +141,29 @@ impl Traffic {
             let gap = -(1.0 - self.random.uniform()).ln() / 0.8;
             self.now += (gap * MEAN_SIZE * byte_time / self.load) as u64;
         }
-        let size = SIZES[(self.random.uniform() * SIZES.len() as f64) as usize];
-        (self.now, size, self.random.uniform() < 0.5)
+        let size = *self.one_of(&SIZES);
+        let ecn = *self.one_of(&[Ecn::NotCapable, Ecn::NotCapable, Ecn::Ect0, Ecn::Ect1]);
+        let colour = *self.one_of(&[Colour::Green, Colour::Yellow, Colour::Red]);
+        // A few flows send nearly everything, many others a packet now and then.
+        let flow = (self.random.uniform().powi(4) * 300.0) as u32;
+        (self.now, Parcel { number, size, flow, ecn, colour, marked: false })
+    }
+
+    fn one_of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[(self.random.uniform() * choices.len() as f64) as usize]
     }
 }
 
 /// See the module's head. Every rule of a queue is checked at every arrival.
 pub struct Router {
     name: &'static str,
-    discipline: Rc<RefCell<AnyDiscipline>>,
+    algorithm: &'static Algorithm,
     told: Rc<Cell<Option<Arrival>>>,
     turn: Rc<Cell<Option<(Departure, Verdict)>>>,
     settings: Settings,
     link: Link,
     coin: Seeded,
-    fifo: Fifo<Packet, Chosen>,
+    queue: Queue,
     /// When the packet in transmission has been sent; `None` while the link is idle.
     busy_until: Option<u64>,
     /// When it fell idle.
@@ -125,37 +174,40 @@ pub struct Router {
     dropped: u64,
     marked: u64,
     sent: u64,
+    /// The packets that must be waiting, by number, and when they arrived.
+    waiting: BTreeMap<u64, (Parcel, u64)>,
     bytes: u64,
-    last_left: Option<u64>,
-    /// By packet number: whether the verdict was to mark.
-    marks: Vec<bool>,
+    /// By flow: number of the packet sent last.
+    last_sent: BTreeMap<u32, u64>,
     most_packets: f64,
     most_bytes: f64,
 }
 
 impl Router {
     pub fn new(algorithm: &Algorithm, values: &Values, link: Link, coin: Seeded) -> Self {
-        let (discipline, settings) = AnyDiscipline::from_values(algorithm.name, values, link)
-            .expect("settings in the table");
-        let name = discipline.algorithm().name;
-        assert_eq!(name, algorithm.name);
-        let discipline = Rc::new(RefCell::new(discipline));
-        let told = Rc::new(Cell::new(None));
-        let turn = Rc::new(Cell::new(None));
-        let chosen = Chosen {
-            discipline: Rc::clone(&discipline),
-            told: Rc::clone(&told),
-            turn: Rc::clone(&turn),
+        let (told, turn) = (Rc::new(Cell::new(None)), Rc::new(Cell::new(None)));
+        let (queue, settings) =
+            AnyScheduler::from_values(algorithm.name, values, link).expect("settings in the table");
+        let algorithm_in_force = queue.algorithm();
+        assert_eq!(algorithm_in_force.name, algorithm.name);
+        let queue = match queue {
+            AnyScheduler::Fifo(fifo) => Queue::Advised(Fifo::around(Overheard {
+                discipline: Rc::new(RefCell::new(fifo.into_advisor())),
+                told: Rc::clone(&told),
+                turn: Rc::clone(&turn),
+            })),
+            #[allow(unreachable_patterns, reason = "while no discipline keeps packets")]
+            keeping => Queue::Keeping(Box::new(keeping)),
         };
         Self {
-            name,
-            fifo: Fifo::new(chosen),
-            discipline,
+            name: algorithm_in_force.name,
+            algorithm: algorithm_in_force,
             told,
             turn,
             settings,
             link,
             coin,
+            queue,
             busy_until: None,
             idle_since: 0,
             empty_since: 0,
@@ -163,9 +215,9 @@ impl Router {
             dropped: 0,
             marked: 0,
             sent: 0,
+            waiting: BTreeMap::new(),
             bytes: 0,
-            last_left: None,
-            marks: Vec::new(),
+            last_sent: BTreeMap::new(),
             most_packets: 0.0,
             most_bytes: 0.0,
         }
@@ -183,39 +235,63 @@ impl Router {
 
     /// Takes new settings, or is refused.
     pub fn try_reconfigure(&mut self, values: &Values, link: Link) -> Result<(), ParameterError> {
-        self.settings = self.discipline.borrow_mut().reconfigure(values, link)?;
+        self.settings = match &mut self.queue {
+            Queue::Advised(fifo) => {
+                fifo.advisor().discipline.borrow_mut().reconfigure(values, link)?
+            }
+            Queue::Keeping(queue) => queue.reconfigure(values, link)?,
+        };
         self.link = link;
         Ok(())
     }
 
     /// Lets the next packet of `traffic` arrive.
     pub fn offer(&mut self, traffic: &mut Traffic) -> Outcome {
-        let (now, size, ecn_capable) = traffic.next(self.byte_time());
+        let (now, packet) = traffic.next(self.offered, self.byte_time());
         self.send_until(now);
-        let expected = self.arrival(now, size, ecn_capable);
-        let (packets, bytes) = (self.fifo.len() as f64, self.fifo.bytes() as f64);
+        let expected = self.arrival(now, &packet);
+        let (packets, bytes) = (self.waiting.len() as f64, self.bytes as f64);
         self.most_packets = self.most_packets.max(packets);
         self.most_bytes = self.most_bytes.max(bytes);
 
-        let packet =
-            Packet { number: self.offered, size, ecn_capable, arrived: now, marked: false };
-        let mark = |packet: &mut Packet| packet.marked = true;
-        let verdict = self.fifo.enqueue(now, packet, size, ecn_capable, mark, &mut self.coin);
-        assert_eq!(self.told.get(), Some(expected), "{}: what the queue tells", self.name);
-        self.offered += 1;
-        self.marks.push(verdict == Verdict::Mark);
-        self.marked += u64::from(verdict == Verdict::Mark);
-        if let Verdict::Drop(_) = verdict {
-            self.dropped += 1;
-        } else {
-            self.bytes += u64::from(size);
+        let idle_since = expected.idle_since;
+        let (mut dropped, coin) = (Vec::new(), &mut self.coin);
+        let mut drop = |packet| dropped.push(packet);
+        let marked = either!(&mut self.queue, it => {
+            it.enqueue(now, idle_since, packet, coin, &mut drop)
+        });
+        if let Queue::Advised(_) = self.queue {
+            assert_eq!(self.told.take(), Some(expected), "{}: what the queue tells", self.name);
         }
-        self.check_verdict(verdict, size, ecn_capable, packets, bytes);
+        self.offered += 1;
+        self.waiting.insert(packet.number, (packet, now));
+        self.bytes += u64::from(packet.size);
+        self.marked += u64::from(marked);
+        let (mut verdict, mut others_dropped) = (Verdict::Accept, Vec::new());
+        if marked {
+            verdict = Verdict::Mark;
+            self.waiting.get_mut(&packet.number).expect("just put there").0.marked = true;
+        }
+        let mut overflowed = false;
+        for dropped in dropped {
+            overflowed |= dropped.reason == DropReason::Overflow;
+            self.take_dropped(&dropped);
+            if dropped.packet.number == packet.number {
+                verdict = Verdict::Drop(dropped.reason);
+            } else {
+                others_dropped.push(dropped.packet.number);
+            }
+        }
+        if self.waiting.is_empty() && packets > 0.0 {
+            self.empty_since = now;
+        }
+        assert!(packet.ecn.is_capable() || !marked, "{}: a mark without ECN", self.name);
+        self.check_limit(packet.size, packets, bytes, overflowed, verdict);
         if self.busy_until.is_none() {
             self.send_next(now);
         }
         self.check_conservation();
-        let outcome = self.outcome(verdict);
+        let outcome = self.outcome(verdict, others_dropped);
         self.check_figures(&outcome);
         outcome
     }
@@ -223,7 +299,8 @@ impl Router {
     /// Sends what still waits; then nothing may be left.
     pub fn settle(&mut self) {
         self.send_until(u64::MAX);
-        assert!(self.fifo.is_empty() && self.fifo.bytes() == 0, "{}", self.name);
+        self.check_conservation();
+        assert!(self.waiting.is_empty(), "{}", self.name);
         assert_eq!(self.sent + self.dropped, self.offered, "{}", self.name);
     }
 
@@ -240,58 +317,69 @@ impl Router {
     }
 
     fn send_next(&mut self, now: u64) {
-        let had_some = !self.fifo.is_empty();
-        let mut dropped = Vec::new();
-        let packet = self.fifo.dequeue(
-            now,
-            |packet| packet.marked = true,
-            |packet, reason| dropped.push((packet, reason)),
-            &mut self.coin,
-        );
-        for (packet, reason) in dropped {
-            assert_ne!(reason, DropReason::Overflow, "{}: it had its place", self.name);
-            self.leave(&packet);
-            self.dropped += 1;
+        let had_some = !self.waiting.is_empty();
+        let (mut dropped, coin) = (Vec::new(), &mut self.coin);
+        let mut drop = |packet| dropped.push(packet);
+        let sent = either!(&mut self.queue, it => it.dequeue(now, coin, &mut drop));
+        for dropped in dropped {
+            assert_ne!(dropped.reason, DropReason::Overflow, "{}: it had its place", self.name);
+            self.take_dropped(&dropped);
         }
-        if had_some && self.fifo.is_empty() {
-            self.empty_since = now;
-        }
-        let Some(packet) = packet else {
+        let Some(Sent { packet, arrived, marked }) = sent else {
+            if had_some {
+                self.empty_since = now;
+            }
+            assert!(self.waiting.is_empty(), "{}: something waits and is not sent", self.name);
             if self.busy_until.take().is_some() {
                 self.idle_since = now;
             }
             return;
         };
-        self.leave(&packet);
-        self.check_turn(now, &packet);
+        assert!(had_some, "{}: a packet from nowhere", self.name);
+        let was = self.leave(packet.number, arrived);
+        assert_eq!(packet.marked, was.marked || marked, "{}: a mark", self.name);
+        self.marked += u64::from(marked && !was.marked);
+        let last = self.last_sent.insert(packet.flow, packet.number);
+        assert!(last < Some(packet.number), "{}: order within a flow is lost", self.name);
+        if self.waiting.is_empty() {
+            self.empty_since = now;
+        }
+        if let Queue::Advised(_) = self.queue {
+            assert!(self.waiting.range(..packet.number).next().is_none(), "{}", self.name);
+            self.check_turn(now, arrived, &packet, marked);
+        }
         self.busy_until = Some(now + (f64::from(packet.size) * self.byte_time()) as u64);
         self.sent += 1;
     }
 
-    /// A packet is out of the queue, sent or dropped.
-    fn leave(&mut self, packet: &Packet) {
-        assert!(self.last_left < Some(packet.number), "{}: order is lost", self.name);
-        self.last_left = Some(packet.number);
+    fn take_dropped(&mut self, dropped: &Dropped<Parcel>) {
+        self.leave(dropped.packet.number, dropped.arrived);
+        self.dropped += 1;
+    }
+
+    /// A packet is out of the queue, sent or dropped; as it was put in.
+    fn leave(&mut self, number: u64, arrived: u64) -> Parcel {
+        let (packet, at) = self.waiting.remove(&number).expect("what leaves has waited");
+        assert_eq!(at, arrived, "{}: when it arrived", self.name);
         self.bytes -= u64::from(packet.size);
+        packet
     }
 
     /// What the discipline was told of the packet that is sent now, and that its mark is as it said.
-    fn check_turn(&mut self, now: u64, packet: &Packet) {
+    fn check_turn(&mut self, now: u64, arrived: u64, packet: &Parcel, marked: bool) {
         let told = Departure {
             now,
-            arrived: packet.arrived,
+            arrived,
             size: packet.size,
-            ecn_capable: packet.ecn_capable,
-            queue_packets: self.fifo.len() as u32,
+            flow: packet.flow,
+            ecn: packet.ecn,
+            colour: packet.colour,
+            queue_packets: self.waiting.len() as u32,
             queue_bytes: self.bytes,
         };
         let (departure, verdict) = self.turn.take().expect("every departure is told");
         assert_eq!(departure, told, "{}: what the queue tells of a departure", self.name);
-        let mark = verdict == Verdict::Mark;
-        assert!(packet.ecn_capable || !mark, "{}: a mark without ECN", self.name);
-        let marked_before = self.marks[packet.number as usize];
-        assert_eq!(packet.marked, marked_before || mark, "{}: a mark", self.name);
-        self.marked += u64::from(mark && !marked_before);
+        assert_eq!(marked, verdict == Verdict::Mark, "{}: a mark", self.name);
     }
 
     /// Packets marked so far, on arrival or on leaving.
@@ -300,11 +388,13 @@ impl Router {
     }
 
     /// What the discipline must be told of a packet that arrives now.
-    fn arrival(&self, now: u64, size: u32, ecn_capable: bool) -> Arrival {
+    fn arrival(&self, now: u64, packet: &Parcel) -> Arrival {
         Arrival {
             now,
-            size,
-            ecn_capable,
+            size: packet.size,
+            flow: packet.flow,
+            ecn: packet.ecn,
+            colour: packet.colour,
             queue_packets: (self.offered - self.dropped - self.sent) as u32,
             queue_bytes: self.bytes,
             empty_since: self.empty_since,
@@ -312,41 +402,38 @@ impl Router {
         }
     }
 
-    fn outcome(&self, verdict: Verdict) -> Outcome {
-        let discipline = self.discipline.borrow();
-        Outcome {
-            verdict,
-            average: discipline.average_queue(),
-            probability: discipline.drop_probability(),
-        }
+    fn outcome(&self, verdict: Verdict, others_dropped: Vec<u64>) -> Outcome {
+        let (average, probability) = match &self.queue {
+            Queue::Advised(it) => (it.advisor().average_queue(), it.advisor().drop_probability()),
+            Queue::Keeping(it) => (it.average_queue(), it.drop_probability()),
+        };
+        Outcome { verdict, others_dropped, average, probability }
     }
 
-    /// Marks need an ECN-capable packet, joining needs room, and only a full buffer overflows.
-    fn check_verdict(
-        &self,
-        verdict: Verdict,
-        size: u32,
-        ecn_capable: bool,
-        packets: f64,
-        bytes: f64,
-    ) {
-        assert!(ecn_capable || verdict != Verdict::Mark, "{}: a mark without ECN", self.name);
+    /// Joining needs room, if need be that of another, and only a full buffer overflows. It held
+    /// `packets` and `bytes` before a packet of `size` bytes arrived.
+    fn check_limit(&self, size: u32, packets: f64, bytes: f64, overflowed: bool, verdict: Verdict) {
         let Some(full) = self.is_full(size, packets, bytes) else { return };
-        match verdict {
-            Verdict::Accept | Verdict::Mark => {
-                assert!(!full, "{}: joins {packets} packets, {bytes} bytes", self.name);
-            }
-            Verdict::Drop(reason) => {
-                assert_eq!(full, reason == DropReason::Overflow, "{}: {reason:?}", self.name);
-            }
+        assert!(full || !overflowed, "{}: {packets} packets, {bytes} bytes", self.name);
+        assert!(overflowed || !full || !joins(verdict), "{}: joins {packets} packets", self.name);
+        if let (Verdict::Drop(_), Queue::Advised(_)) = (verdict, &self.queue) {
+            assert_eq!(full, overflowed, "{}: {verdict:?}", self.name);
         }
+        // What had its place when the limit was lowered may keep it.
+        let [before, now] = [(packets, bytes), (self.waiting.len() as f64, self.bytes as f64)];
+        let over = |(packets, bytes)| self.is_full(0, packets - 1.0, bytes) == Some(true);
+        assert!(!over(now) || over(before), "{}: {now:?} wait", self.name);
     }
 
     fn check_conservation(&self) {
-        let waiting = self.fifo.len() as u64;
-        assert_eq!(self.offered, self.sent + self.dropped + waiting, "{}", self.name);
-        assert_eq!(self.bytes, self.fifo.bytes(), "{}", self.name);
+        let (packets, bytes) = either!(&self.queue, it => (it.len(), it.bytes()));
+        assert_eq!((packets, bytes), (self.waiting.len(), self.bytes), "{}", self.name);
+        assert_eq!(self.offered, self.sent + self.dropped + packets as u64, "{}", self.name);
         assert!(self.marked <= self.offered, "{}", self.name);
+        let mut numbers = Vec::new();
+        either!(&self.queue, it => it.each(&mut |packet| numbers.push(packet.number)));
+        numbers.sort_unstable();
+        assert!(numbers.iter().eq(self.waiting.keys()), "{}: what waits", self.name);
     }
 
     /// The average lies between 0 and the longest queue met, a probability between 0 and 1.
@@ -370,20 +457,24 @@ impl Router {
     }
 
     fn unit_of(&self, parameter: &str) -> Option<&'static str> {
-        let algorithm = self.discipline.borrow().algorithm();
-        let row = algorithm.parameters.iter().find(|row| row.name == parameter)?;
+        let row = self.algorithm.parameters.iter().find(|row| row.name == parameter)?;
         Some(row.unit)
     }
 
     /// Whether the buffer has no room for a packet of `size` bytes. Its limit is in packets or in
-    /// bytes, and one in bytes counts the packet; in byte mode a limit in packets may also count packets of the mean size. `None` if there is no limit, or if the two
-    /// ways of counting differ.
+    /// bytes, and one in bytes counts the packet; in byte mode a limit in packets may also count
+    /// packets of the mean size. `None` if there is no limit, or if the two ways of counting differ.
     fn is_full(&self, size: u32, packets: f64, bytes: f64) -> Option<bool> {
+        let byte_limit = self.settings.automatic("limit_bytes");
+        let memory_limit = self.settings.automatic("memory_limit").unwrap_or(f64::INFINITY);
         let limit = self.settings.automatic("limit")?;
         if self.unit_of("limit") == Some("bytes") {
             return Some(bytes + f64::from(size) > limit);
         }
-        let full = packets >= limit;
+        if let Some(limit) = byte_limit {
+            return Some(bytes + f64::from(size) > limit);
+        }
+        let full = packets >= limit || bytes + f64::from(size) > memory_limit;
         let by_size = self.settings.switch("byte_mode")
             && self
                 .settings
@@ -391,4 +482,8 @@ impl Router {
                 .is_some_and(|size| full != (bytes >= limit * size));
         (!by_size).then_some(full)
     }
+}
+
+fn joins(verdict: Verdict) -> bool {
+    !matches!(verdict, Verdict::Drop(_))
 }

@@ -1,6 +1,6 @@
 //! Settings drawn from a discipline's own table, and links to put it in front of.
 
-use vermilion_aqm::{AnyDiscipline, Coin, Link};
+use vermilion_aqm::{AnyScheduler, Coin, Ecn, Link, Packet};
 use vermilion_parameters::{Algorithm, Kind, Parameter, Scale, Value, Values};
 
 use super::seeded::Seeded;
@@ -56,7 +56,22 @@ pub fn corners(algorithm: &'static Algorithm, link: Link) -> impl Iterator<Item 
 }
 
 fn accepts(algorithm: &Algorithm, values: &Values, link: Link) -> bool {
-    AnyDiscipline::from_values(algorithm.name, values, link).is_ok()
+    AnyScheduler::<Any>::from_values(algorithm.name, values, link).is_ok()
+}
+
+/// A packet, for queues that are only built.
+struct Any;
+
+impl Packet for Any {
+    fn size(&self) -> u32 {
+        0
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotCapable
+    }
+
+    fn mark(&mut self) {}
 }
 
 fn random_value(parameter: &Parameter, random: &mut Seeded) -> Value {

@@ -23,13 +23,13 @@ use crate::packet::Packet;
 const MOST_LOOKS: usize = 20;
 
 impl Simulation {
-    fn packets(&self) -> impl Iterator<Item = &Packet> {
+    fn packets(&self) -> impl Iterator<Item = Packet> {
         let waiting = self.links.iter().flat_map(|link| match link {
             AnyLink::AtArrival(_) => None,
             AnyLink::AtDeparture(link) => Some(link.packets()),
         });
         let lines = self.lines.iter().flat_map(crate::delay_line::DelayLine::packets);
-        lines.chain(waiting.flatten()).chain(self.access.packets())
+        lines.chain(self.access.packets()).copied().chain(waiting.flatten())
     }
 
     /// Every flow knows how many of its packets the network holds, and every acknowledgement that

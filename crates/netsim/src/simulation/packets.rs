@@ -8,7 +8,7 @@ use crate::any_link::AnyLink;
 use crate::calendar::NEVER;
 use crate::delay_line::End;
 use crate::flow::{PACING, RECEIVER, SENDER, Source, flow_of, timer_of};
-use crate::packet::Packet;
+use crate::packet::{Packet, direction, ecn_of};
 
 impl Simulation {
     /// The packet at the head of a delay line arrives.
@@ -85,7 +85,8 @@ impl Simulation {
         state.in_flight += 1;
         let group = &self.groups[state.group as usize];
         let number = self.answers.keep(answer);
-        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number);
+        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number)
+            .coloured(group.colour);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
         let time = self.now + self.lines[line as usize].extra_delay;
         self.push(line, packet, time);
@@ -141,7 +142,11 @@ impl Simulation {
                 group.packet_size
             };
             if let Some(access) = &group.access
-                && !self.access.pass(now, Packet::data(number, size, &segment), access)
+                && !self.access.pass(
+                    now,
+                    Packet::data(number, size, &segment).coloured(group.colour),
+                    access,
+                )
             {
                 in_flight += 1;
                 continue;
@@ -149,7 +154,7 @@ impl Simulation {
             let link = match link {
                 AnyLink::AtArrival(link) => link,
                 AnyLink::AtDeparture(link) => {
-                    let mut packet = Packet::data(number, size, &segment);
+                    let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
                     packet.hop = 1;
                     in_flight += 1;
                     took_turns = true;
@@ -157,12 +162,13 @@ impl Simulation {
                     continue;
                 }
             };
-            let (sent, marked) = link.offer(now, size, segment.ecn_capable, hop.line);
+            let label = (ecn_of(segment.ecn_capable, segment.scalable), group.colour);
+            let (sent, marked) = link.offer(now, size, direction(number, false), label, hop.line);
             if sent == NEVER {
                 continue;
             }
             in_flight += 1;
-            let mut packet = Packet::data(number, size, &segment);
+            let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
             packet.hop = 1;
             if marked {
                 packet.mark();
@@ -208,7 +214,8 @@ impl Simulation {
                 return;
             }
         };
-        let (sent, marked) = link.offer(self.now, packet.size, packet.ecn_capable(), hop.line);
+        let label = (packet.ecn(), packet.colour());
+        let (sent, marked) = link.offer(self.now, packet.size, packet.direction(), label, hop.line);
         if sent != NEVER {
             packet.hop += 1;
             if marked {
@@ -277,8 +284,10 @@ impl Simulation {
             Source::OpenLoop(source) => {
                 let size = source.send();
                 let next = source.next_time();
-                let packet = Packet::data(number, size, &Segment::default());
-                self.flows[number as usize].in_flight += 1;
+                let flow = &mut self.flows[number as usize];
+                flow.in_flight += 1;
+                let colour = self.groups[flow.group as usize].colour;
+                let packet = Packet::data(number, size, &Segment::default()).coloured(colour);
                 self.send_open_loop(packet);
                 self.arm(timer, next);
             }

@@ -1,0 +1,39 @@
+//! What a queue can read of a packet, and the one thing it may write.
+
+use crate::Ecn;
+
+/// Which packets to sacrifice first: the drop precedence of RFC 2597 and RFC 2697.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Colour {
+    /// Within what was promised.
+    #[default]
+    Green = 0,
+    /// Beyond it.
+    Yellow = 1,
+    /// Far beyond it: dropped first.
+    Red = 2,
+}
+
+/// A handle of a packet that a queue can keep.
+pub trait Packet {
+    /// Size in bytes.
+    fn size(&self) -> u32;
+
+    /// ECN codepoint.
+    fn ecn(&self) -> Ecn;
+
+    /// Sets the codepoint to [`Ecn::CongestionExperienced`]. Asked only of ECN-capable packets.
+    fn mark(&mut self);
+
+    /// What the packets of one flow have in common and those of another do not (a hash of addresses
+    /// and ports would do).
+    fn flow(&self) -> u32 {
+        0
+    }
+
+    /// Drop precedence.
+    fn colour(&self) -> Colour {
+        Colour::Green
+    }
+}
