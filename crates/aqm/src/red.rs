@@ -142,7 +142,7 @@ impl Discipline for Red {
         self.update_average(arrival);
         let verdict = self.choose(arrival, coin);
         if arrival.queue_packets >= self.limit {
-            self.count = 0.0;
+            self.restart_count();
             return Verdict::Drop(DropReason::Overflow);
         }
         verdict
@@ -167,7 +167,7 @@ impl Red {
     /// "if the queue is nonempty: avg <- (1 - w) avg + w q, else: m <- f(time - q_time),
     /// avg <- (1 - w)^m avg".
     #[inline]
-    fn update_average(&mut self, arrival: &Arrival) {
+    pub(crate) fn update_average(&mut self, arrival: &Arrival) {
         if arrival.queue_packets > 0 {
             self.average += self.weight * (f64::from(arrival.queue_packets) - self.average);
         } else {
@@ -175,6 +175,16 @@ impl Red {
             self.average *= (1.0 - self.weight).powf(empty_for as f64 / self.typical_transmission);
             self.decayed_until = arrival.now;
         }
+    }
+
+    /// Whether the average is so long that it may drop.
+    pub(crate) fn is_above_minimum(&self) -> bool {
+        self.average > self.min_threshold
+    }
+
+    /// A packet that was not let through has been dropped by others.
+    pub(crate) fn restart_count(&mut self) {
+        self.count = 0.0;
     }
 
     /// The probability p_b before spacing; 1 or more where every packet goes.
@@ -193,8 +203,9 @@ impl Red {
         }
     }
 
+    /// Decides over a packet, the buffer left out of account.
     #[inline]
-    fn choose(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    pub(crate) fn choose(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
         if self.average < self.min_threshold {
             self.count = 0.0;
             return Verdict::Accept;

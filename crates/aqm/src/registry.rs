@@ -5,7 +5,7 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 use crate::{
     AdaptiveRed, Advisor, Arrival, Avq, Blue, Cobalt, Codel, Coin, Departure, Discipline, DropTail,
     Dropped, Ecn, Fifo, Link, LinuxRed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Red,
-    Rem, SelfConfiguringRed, Sent, Step, Verdict, Vred,
+    Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -242,7 +242,10 @@ registry! {
     Cobalt,
     Pie,
     Step,
+    Wred,
     ; // Those that keep the packets themselves:
+    Choke,
+    DualPi2,
 }
 
 impl AnyDiscipline {
@@ -339,7 +342,6 @@ fn find(name: &str) -> Result<&'static Algorithm, ParameterError> {
 }
 
 /// In the place of packets where only a description is wanted; there is none.
-#[allow(dead_code, reason = "the list of disciplines that keep packets is empty")]
 #[derive(Clone, Copy, Debug)]
 enum NoPacket {}
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import adaptive_red
 import avq
 import blue
+import choke
 import cobalt
 import codel
 import drop_tail
+import dualpi2
 import linux_red
 import lred
 import nonlinear_red
@@ -24,6 +26,7 @@ import rem
 import self_configuring_red
 import step
 import vred
+import wred
 
 DISCIPLINES = (
     drop_tail,
@@ -44,6 +47,9 @@ DISCIPLINES = (
     cobalt,
     pie,
     step,
+    wred,
+    choke,
+    dualpi2,
 )
 FOLDER = Path(__file__).resolve().parent.parent
 

@@ -7,7 +7,7 @@ are kept or dropped as the reference says. The packet in transmission is not par
 import random
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from by_hand import answer
@@ -34,12 +34,16 @@ class UnluckyCaseError(ValueError):
 
 @dataclass(frozen=True)
 class Stretch:
-    """Random arrivals that offer `load` times what the link carries; `sizes` in bytes."""
+    """Random arrivals that offer `load` times what the link carries; `sizes` in bytes.
+
+    Packets are green, or of any of `colours`, each as likely.
+    """
 
     load: float
     packets: int
     sizes: tuple[int, ...] = (1000,)
     ecn_share: float = 0.5
+    colours: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,8 @@ def _play(
             size = source.choice(part.sizes)
             ecn_capable = source.random() < part.ecn_share
             arrival = transmitter.meet(now, size, ecn_capable=ecn_capable)
+            if part.colours:
+                arrival = replace(arrival, colour=source.choice(part.colours))
             step = _ask(machine, arrival, source)
             steps.append(step)
             while step.expected.verdict.startswith("make-room"):

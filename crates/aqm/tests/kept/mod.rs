@@ -143,7 +143,8 @@ pub fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
                 let mut coins = Coins { given: &turn.coins, asked: 0 };
                 let sent = queue.dequeue(turn.time_ns, &mut coins, &mut drop);
                 let done = sent.map_or((None, false), |sent| {
-                    assert_eq!(sent.marked, sent.packet.marked, "every mark is told");
+                    // It may have been marked as it arrived, too.
+                    assert!(sent.packet.marked || !sent.marked, "what is told is done");
                     (Some(sent.packet.number), sent.marked)
                 });
                 let wanted = (turn.expected.packet, turn.expected.marked);

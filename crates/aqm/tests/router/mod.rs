@@ -142,10 +142,11 @@ impl Traffic {
             self.now += (gap * MEAN_SIZE * byte_time / self.load) as u64;
         }
         let size = *self.one_of(&SIZES);
-        let ecn = *self.one_of(&[Ecn::NotCapable, Ecn::NotCapable, Ecn::Ect0, Ecn::Ect1]);
         let colour = *self.one_of(&[Colour::Green, Colour::Yellow, Colour::Red]);
         // A few flows send nearly everything, many others a packet now and then.
         let flow = (self.random.uniform().powi(4) * 300.0) as u32;
+        // All packets of a flow have its sender's codepoint, which may choose their queue.
+        let ecn = [Ecn::Ect0, Ecn::NotCapable, Ecn::Ect1, Ecn::NotCapable][flow as usize % 4];
         (self.now, Parcel { number, size, flow, ecn, colour, marked: false })
     }
 

@@ -1,0 +1,223 @@
+//! CHOKe: a packet that meets one of its own flow in a long queue takes it along.
+//!
+//! Source: R. Pan, B. Prabhakar, K. Psounis, "CHOKe, A Stateless Active Queue Management Scheme for
+//! Approximating Fair Bandwidth Allocation", INFOCOM 2000; Linux, `net/sched/sch_choke.c` (facts, not
+//! code).
+//!
+//! State: RED's. Update, at each arrival: RED's average. Control law: while the average is above the
+//! minimum threshold, `candidates` packets are drawn from the queue, one after the other. Those of the
+//! arriving packet's flow are dropped, and if there was one, so is the arriving packet. Else RED decides
+//! over it. Who has many packets in the queue is met, and meets its own, most often, so that flows that do
+//! not answer lose most, without anything being kept for a flow.
+//!
+//! Departures from the source:
+//! 1. RED is [`Red`](crate::Red) of 1993, not Linux's; its head says where that departs.
+//! 2. ECN-capable packets that RED strikes are marked; those that meet their own flow are dropped, as in
+//!    Linux. The paper only drops.
+//! 3. Every packet in the queue is as likely to be drawn. Linux draws among places of which some may be
+//!    empty, and after three failures takes the first packet.
+//! 4. The paper adapts the number of candidates to the queue in one of its variants; here it is fixed.
+
+use std::collections::VecDeque;
+
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+
+use crate::{
+    Arrival, Coin, Discipline, DropReason, Dropped, Link, Packet, Red, Scheduler, Sent, Verdict,
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting<P> {
+    packet: P,
+    arrived: u64,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Choke<P> {
+    red: Red,
+    limit: usize,
+    candidates: u32,
+    packets: VecDeque<Waiting<P>>,
+    bytes: u64,
+    /// When the queue last became empty, in nanoseconds.
+    empty_since: u64,
+}
+
+impl<P: Packet> Scheduler<P> for Choke<P> {
+    const ALGORITHM: Algorithm = Algorithm {
+        name: "choke",
+        title: "CHOKe",
+        summary: "RED that also drops both packets when an arriving one meets one of its own flow",
+        source: "Pan, Prabhakar and Psounis, INFOCOM 2000; Linux, net/sched/sch_choke.c",
+        parameters: &[
+            Parameter::number("limit", "packets", Some(300.0), 1.0, 1e6)
+                .whole()
+                .described("packets the buffer holds", "the paper, section III"),
+            Parameter::number("min_threshold", "packets", Some(100.0), 0.0, 1e9)
+                .searched(1.0, 150.0, Scale::Linear)
+                .described(
+                    "average queue up to which nothing is dropped",
+                    "the paper, section III",
+                ),
+            Parameter::number("max_threshold", "packets", Some(200.0), 0.0, 1e9)
+                .searched(6.0, 300.0, Scale::Linear)
+                .described(
+                    "average queue above which everything is dropped",
+                    "the paper: twice the minimum",
+                ),
+            Parameter::number("max_probability", "probability", Some(0.02), 0.0, 1.0)
+                .above_minimum()
+                .searched(1e-3, 1.0, Scale::Log)
+                .described("RED's drop probability at the maximum threshold", "tc: probability"),
+            Parameter::number("weight", "1", Some(0.002), 0.0, 1.0)
+                .above_minimum()
+                .searched(1e-4, 1.0, Scale::Log)
+                .described("weight of one arrival in the average", "as for red"),
+            Parameter::number("candidates", "packets", Some(1.0), 1.0, 100.0).whole().described(
+                "packets that an arriving one is compared with",
+                "the paper; its variants have more, Linux has 1",
+            ),
+            Parameter::switch("ecn", true)
+                .described("ECN-capable packets are marked by RED, not dropped", "Linux has false"),
+            Parameter::switch("drop_above_maximum", false).described(
+                "ECN-capable packets too are dropped above the maximum threshold",
+                "Linux: harddrop",
+            ),
+            Parameter::number("mean_packet_size", "bytes", Some(1000.0), 1.0, 65535.0)
+                .described("packet size that sets the pace of decay while empty", "as for red"),
+        ],
+        ordered: &[("min_threshold", "max_threshold")],
+    };
+
+    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+        Ok(Self {
+            red: Red::new(settings, link)?,
+            limit: settings.number("limit") as usize,
+            candidates: settings.number("candidates") as u32,
+            packets: VecDeque::new(),
+            bytes: 0,
+            empty_since: 0,
+        })
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+        self.red.reconfigure(settings, link)?;
+        self.limit = settings.number("limit") as usize;
+        self.candidates = settings.number("candidates") as u32;
+        Ok(())
+    }
+
+    fn link_changed(&mut self, link: Link) {
+        Discipline::link_changed(&mut self.red, link);
+    }
+
+    fn enqueue(
+        &mut self,
+        now: u64,
+        idle_since: Option<u64>,
+        mut packet: P,
+        coin: &mut impl Coin,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        let arrival = Arrival {
+            now,
+            size: packet.size(),
+            flow: packet.flow(),
+            ecn: packet.ecn(),
+            colour: packet.colour(),
+            queue_packets: self.packets.len() as u32,
+            queue_bytes: self.bytes,
+            empty_since: self.empty_since,
+            idle_since,
+        };
+        self.red.update_average(&arrival);
+        if self.red.is_above_minimum() && self.meets_its_own(&arrival, coin, dropped) {
+            dropped(Dropped { packet, arrived: now, reason: DropReason::Early });
+            return false;
+        }
+        let verdict = self.red.choose(&arrival, coin);
+        if self.packets.len() >= self.limit {
+            self.red.restart_count();
+            dropped(Dropped { packet, arrived: now, reason: DropReason::Overflow });
+            return false;
+        }
+        if let Verdict::Drop(reason) = verdict {
+            dropped(Dropped { packet, arrived: now, reason });
+            return false;
+        }
+        let marked = verdict == Verdict::Mark;
+        if marked {
+            packet.mark();
+        }
+        self.bytes += u64::from(arrival.size);
+        self.packets.push_back(Waiting { packet, arrived: now });
+        marked
+    }
+
+    fn dequeue(
+        &mut self,
+        now: u64,
+        _coin: &mut impl Coin,
+        _dropped: &mut impl FnMut(Dropped<P>),
+    ) -> Option<Sent<P>> {
+        let Waiting { packet, arrived } = self.take(now, 0)?;
+        Some(Sent { packet, arrived, marked: false })
+    }
+
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.packets.iter().for_each(|waiting| look(&waiting.packet));
+    }
+
+    fn average_queue(&self) -> Option<f64> {
+        Discipline::average_queue(&self.red)
+    }
+
+    /// RED's.
+    fn drop_probability(&self) -> Option<f64> {
+        Discipline::drop_probability(&self.red)
+    }
+}
+
+impl<P: Packet> Choke<P> {
+    /// Draws candidates and drops those of the arriving packet's flow: whether there was one.
+    fn meets_its_own(
+        &mut self,
+        arrival: &Arrival,
+        coin: &mut impl Coin,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        let mut met = false;
+        for _ in 0..self.candidates {
+            if self.packets.is_empty() {
+                break;
+            }
+            let place = (coin.uniform() * self.packets.len() as f64) as usize;
+            if self.packets[place].packet.flow() == arrival.flow
+                && let Some(Waiting { packet, arrived }) = self.take(arrival.now, place)
+            {
+                dropped(Dropped { packet, arrived, reason: DropReason::Early });
+                met = true;
+            }
+        }
+        met
+    }
+
+    /// Takes the packet at `place` out of the queue.
+    fn take(&mut self, now: u64, place: usize) -> Option<Waiting<P>> {
+        let waiting = self.packets.remove(place)?;
+        self.bytes -= u64::from(waiting.packet.size());
+        if self.packets.is_empty() {
+            self.empty_since = now;
+        }
+        Some(waiting)
+    }
+}
