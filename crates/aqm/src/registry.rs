@@ -5,7 +5,7 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 use crate::{
     AdaptiveRed, Advisor, Arrival, Avq, Blue, Cobalt, Codel, Coin, Departure, Discipline, DropTail,
     Dropped, Ecn, Fifo, Link, LinuxRed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Red,
-    Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
+    RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -232,6 +232,7 @@ registry! {
     NonlinearRed,
     PdRed,
     Vred,
+    RedLight,
     Lred,
     LinuxRed,
     Rem,

@@ -22,6 +22,7 @@ import pd_red
 import pi
 import pie
 import red
+import red_light
 import rem
 import self_configuring_red
 import step
@@ -37,6 +38,7 @@ DISCIPLINES = (
     nonlinear_red,
     pd_red,
     vred,
+    red_light,
     lred,
     linux_red,
     rem,

@@ -38,6 +38,7 @@ DIRECT: Parameters = {
     "max_probability": 0.2,
     "mark_probability": 1.0,
     "gentle": False,
+    "threshold_role": "trigger",
 }
 PASS = [0.999999]
 
@@ -48,7 +49,7 @@ class Vred(Ns2Red):
     DEFAULTS: ClassVar[Parameters] = {
         **Ns2Red.DEFAULTS,
         "action": "multiply",
-        "threshold_role": "trigger",
+        "threshold_role": "dead-band",
         "growth_threshold": 5.0,
         "observation_time": 0.1,
         "edge_1": 0.1,
@@ -239,6 +240,7 @@ def _hand() -> list[Case]:
 
 def _simulated() -> list[Case]:
     lively: Parameters = {
+        "threshold_role": "trigger",
         "weight": 0.1,
         "min_threshold": 2.0,
         "max_threshold": 8.0,
