@@ -67,7 +67,6 @@ pub use pi::Pi;
 pub use pie::Pie;
 pub use red::Red;
 pub use red_light::RedLight;
-pub use registry::AnyDiscipline;
 pub use registry::{AnyDiscipline, AnyScheduler};
 pub use rem::Rem;
 pub use scheduler::{Dropped, Scheduler, Sent};

@@ -296,6 +296,6 @@ impl RedLight {
     #[inline]
     fn notify(&mut self, arrival: &Arrival, reason: DropReason) -> Verdict {
         self.count = 0.0;
-        if self.ecn && arrival.ecn_capable { Verdict::Mark } else { Verdict::Drop(reason) }
+        if self.ecn && arrival.ecn_capable() { Verdict::Mark } else { Verdict::Drop(reason) }
     }
 }
