@@ -1,12 +1,14 @@
 """Every registered search keeps the promises of the interface."""
 
+import json
+import math
 import re
 import subprocess
 import sys
 
 import pytest
 
-from vermilion.search import SEARCHES, Search, search_named
+from vermilion.search import SEARCHES, Search, search_from_state, search_named
 from vermilion.search.testing import SearchConformance
 
 
@@ -31,6 +33,11 @@ class TestRecursiveRandomSearchInOtherSettings(SearchConformance):
             stop_side=0.02,
             **settings,
         )
+
+
+class TestLocalisedRecursiveRandomSearch(SearchConformance):
+    def make(self, dimensions: int, seed: int = 1, **settings) -> Search:
+        return SEARCHES["localised-recursive-random-search"](dimensions, seed=seed, **settings)
 
 
 class TestSobol(SearchConformance):
@@ -70,9 +77,81 @@ class TestSimulatedAnnealing(SearchConformance):
         return SEARCHES["simulated-annealing"](dimensions, seed=seed, **settings)
 
 
+class Lattice(Search):
+    """A user's own search, which is in no registry: the additive recurrence of golden ratios."""
+
+    name = "lattice"
+    summary = "a search that only this test knows"
+    used = 0
+
+    def _propose(self):
+        self.used += 1
+        return tuple(
+            (0.01 * self.seed + self.used * math.sqrt(2 + axis)) % 1.0
+            for axis in range(self.dimensions)
+        )
+
+    def _learn(self, point, value):  # noqa: ARG002
+        return False
+
+    def _memory(self):
+        return {"used": self.used}
+
+    def _remember(self, memory):
+        self.used = memory["used"]
+
+
+class TestASearchOfOnesOwn(SearchConformance):
+    def make(self, dimensions: int, seed: int = 1, **settings) -> Search:
+        return Lattice(dimensions, seed=seed, **settings)
+
+
+class Forgetful(Lattice):
+    def _memory(self):
+        return {"used": 0}
+
+
+class Eager(Lattice):
+    def _propose(self):
+        # Where it goes next depends on what it has been told, which it does not wait for.
+        self.used += self.evaluations
+        return super()._propose()
+
+
+class Greedy(Lattice):
+    def recommend(self):
+        return self.outstanding()[0] if self.outstanding() else super().recommend()
+
+
+@pytest.mark.parametrize(
+    ("kind", "test", "complaint"),
+    [
+        (Forgetful, "test_a_restored_search_continues_exactly", "another way"),
+        (Eager, "test_how_many_points_are_asked_for_at_a_time_does_not_matter", "another way"),
+        (Greedy, "test_it_can_be_stopped_at_any_moment", "best so far"),
+    ],
+)
+def test_a_search_that_breaks_a_promise_is_found_out(kind, test, complaint):
+    conformance = TestASearchOfOnesOwn()
+    conformance.make = lambda dimensions, seed=1, **settings: kind(
+        dimensions, seed=seed, **settings
+    )
+    with pytest.raises(AssertionError, match=complaint):
+        getattr(conformance, test)()
+
+
 def test_every_search_is_tested():
     tested = {conformance().make(1).name for conformance in SearchConformance.__subclasses__()}
-    assert tested == set(SEARCHES)
+    assert tested == {*SEARCHES, Lattice.name}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_state_says_which_search_it_belongs_to(name):
+    search = SEARCHES[name](2)
+    search.tell(points := search.ask(1), [1.0] * len(points))
+    restored = search_from_state(json.loads(json.dumps(search.state())))
+    assert type(restored) is SEARCHES[name]
+    assert restored.state() == search.state()
 
 
 def test_names_and_summaries_suit_a_command_line():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.search.cma_es import CmaEs
 from vermilion.search.differential_evolution import DifferentialEvolution
+from vermilion.search.localised_recursive_random_search import LocalisedRecursiveRandomSearch
 from vermilion.search.random_search import RandomSearch
 from vermilion.search.recursive_random_search import RecursiveRandomSearch
 from vermilion.search.simulated_annealing import SimulatedAnnealing
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _SEARCHES: Final[tuple[type[Search], ...]] = (
     RecursiveRandomSearch,
+    LocalisedRecursiveRandomSearch,
     CmaEs,
     TreeParzenEstimator,
     DifferentialEvolution,

@@ -1,0 +1,63 @@
+"""Compares the searches: `python benches/searches networks`, `coco` or `draw`.
+
+`networks` and `coco` measure what results.jsonl does not hold yet, on one core: about ten minutes
+each; interrupt and call again at will. `draw` makes the figures and tables of
+docs/search-benchmark.md from that file. `coco` needs requirements/benchmark.txt and the extra
+`optuna`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+# Before numpy is loaded: matrices of this size gain nothing from more threads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import cells
+from contenders import CONTENDERS
+
+
+def measure_networks() -> None:
+    """What is missing of our own instances."""
+    import networks
+
+    known = cells.load()
+    for network in networks.NETWORKS:
+        for search in CONTENDERS:
+            dimensions = len(network.surface()[0])
+            if (network.name, dimensions, search) not in known:
+                report(network.name, dimensions, search)
+                cells.add(networks.measure(network, search))
+
+
+def measure_coco() -> None:
+    """What is missing of coco's functions."""
+    import coco_functions
+
+    known = cells.load()
+    for function, dimensions, search in coco_functions.plan():
+        if (f"f{function}", dimensions, search) not in known:
+            report(f"f{function}", dimensions, search)
+            cells.add(coco_functions.measure(function, dimensions, search))
+
+
+def report(*words: object) -> None:
+    """Says what is being measured."""
+    print(f"{time.strftime('%H:%M:%S')}", *words, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def draw() -> None:
+    """The figures and the tables."""
+    import drawing
+
+    drawing.draw(cells.load())
+
+
+COMMANDS = {"networks": measure_networks, "coco": measure_coco, "draw": draw}
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:  # noqa: PLR2004 - one argument
+        sys.exit(f"one of: {', '.join(COMMANDS)}")
+    COMMANDS[sys.argv[1]]()

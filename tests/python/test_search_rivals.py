@@ -1,0 +1,284 @@
+"""The rivals of recursive random search do what their sources say: laws and hand calculations."""
+
+import itertools
+import json
+import math
+import sys
+from statistics import median
+
+import numpy as np
+import pytest
+
+from vermilion import ScenarioError
+from vermilion.search import SEARCHES
+from vermilion.search.cma_es import CmaEs
+from vermilion.search.differential_evolution import DifferentialEvolution
+from vermilion.search.localised_recursive_random_search import LocalisedRecursiveRandomSearch
+from vermilion.search.simulated_annealing import SimulatedAnnealing
+from vermilion.search.sobol import SobolSearch
+from vermilion.search.testing import bowl, minimise
+from vermilion.search.tree_parzen_estimator import TreeParzenEstimator
+
+LEARNING = sorted(set(SEARCHES) - {"random-search", "sobol"})
+SEEDS = range(15)
+
+
+def median_best(name, function, dimensions, budget, **settings):
+    values = []
+    for seed in SEEDS:
+        search = SEARCHES[name](dimensions, seed=seed, **settings)
+        minimise(search, function, budget)
+        values.append(search.best_value)
+    return median(values)
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_what_learns_from_values_beats_what_does_not(name):
+    assert median_best(name, bowl, 4, 150) < 0.7 * median_best("random-search", bowl, 4, 150)
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_a_good_start_point_is_made_use_of(name):
+    # A quarter of the range off in one direction; the box holds few points as good.
+    start = (0.55, 0.3, 0.3, 0.3, 0.3, 0.3)
+    assert median_best(name, bowl, 6, 250, start_points=[start]) < 0.9 * bowl(start)
+
+
+# --- Sobol' points ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimensions", [1, 4, 16])
+def test_each_of_64_equal_slices_of_every_axis_holds_one_of_64_sobol_points(dimensions):
+    points = SobolSearch(dimensions, seed=7).ask(64)
+    for axis in range(dimensions):
+        assert sorted(int(64 * point[axis]) for point in points) == list(range(64))
+
+
+# --- CMA-ES ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dimensions", "population"), [(2, 6), (4, 8), (10, 10), (16, 12)])
+def test_a_generation_has_the_size_of_the_tutorial(dimensions, population):
+    assert len(CmaEs(dimensions).ask(100)) == population
+
+
+def test_cma_es_sees_the_order_of_values_and_not_the_values():
+    path = minimise(CmaEs(3, seed=2), bowl, 400)
+    bent = minimise(CmaEs(3, seed=2), lambda point: math.exp(7.0 * bowl(point)) - 5.0, 400)
+    assert [point for point, _ in bent] == [point for point, _ in path]
+
+
+def test_cma_es_learns_a_valley_that_runs_across_the_axes():
+    # A condition number of 10^4, turned by 45 degrees in each pair of axes.
+    def valley(point):
+        x = [u - 0.4 for u in point]
+        pairs = zip(x[::2], x[1::2], strict=True)
+        return sum((a + b) ** 2 + 1e4 * (a - b) ** 2 for a, b in pairs)
+
+    rival = median_best("recursive-random-search", valley, 4, 800)
+    assert median_best("cma-es", valley, 4, 800, stop_side=1e-6) < 0.01 * rival
+
+
+def test_the_first_descent_begins_at_the_best_start_point_or_in_the_middle():
+    starts = [(0.9, 0.1), (0.2, 0.7)]
+    for given, centre in ((starts, (0.2, 0.7)), ([], (0.5, 0.5))):
+        search = CmaEs(2, start_points=given, population=2000, first_step=0.02)
+        minimise(search, lambda point: abs(point[0] - 0.2), len(given))
+        points = search.ask(2000)
+        assert np.mean(points, axis=0) == pytest.approx(centre, abs=0.002)
+        assert np.std(points, axis=0) == pytest.approx((0.02, 0.02), rel=0.1)
+
+
+def test_after_a_descent_the_next_one_has_twice_the_population():
+    search = CmaEs(2, population=6, stop_side=0.05)
+    sizes = []
+    for _ in range(300):
+        points = search.ask(1000)
+        sizes.append(len(points))
+        search.tell(points, [bowl(point) for point in points])
+        if sizes[-1] == 24:
+            break
+    assert [size for size, _ in itertools.groupby(sizes)] == [6, 12, 24]
+
+
+def test_cma_es_ends_a_descent_where_all_fails():
+    search = CmaEs(2)
+    told = minimise(search, lambda _: math.inf, 2000)
+    assert search.state()["memory"]["descent"] >= 1
+    assert len({point for point, _ in told}) == 2000
+
+
+# --- TPE -------------------------------------------------------------------------------------
+
+
+def test_without_optuna_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    monkeypatch.setitem(sys.modules, "optuna.distributions", None)
+    with pytest.raises(ScenarioError, match=r"tree-parzen-estimator.*vermilion\[optuna\]"):
+        TreeParzenEstimator(2)
+
+
+def test_a_study_is_not_announced_and_the_user_s_verbosity_stays(capfd):
+    import optuna
+
+    before = optuna.logging.get_verbosity()
+    minimise(TreeParzenEstimator(2), bowl, 20)
+    assert optuna.logging.get_verbosity() == before
+    assert capfd.readouterr().err == ""
+
+
+def test_points_that_are_proposed_together_are_as_many_as_the_setting_says():
+    search = TreeParzenEstimator(2, at_once=3)
+    assert len(search.ask(100)) == 3
+    assert search.ask(1) == []
+
+
+# --- differential evolution ------------------------------------------------------------------
+
+
+def founded(dimensions, **settings):
+    """A search with a full population, and that population."""
+    search = DifferentialEvolution(dimensions, **settings)
+    members = search.ask(1000)
+    search.tell(members, [bowl(point) for point in members])
+    return search, members
+
+
+def test_a_mutant_is_one_member_plus_the_weighted_difference_of_two_others():
+    search, members = founded(
+        2, population=6, least_weight=0.25, most_weight=0.25, crossover_probability=1.0
+    )
+    for own, rival in enumerate(search.ask(6)):
+        others = [member for index, member in enumerate(members) if index != own]
+        assert any(made_of(rival, *three) for three in itertools.permutations(others, 3))
+
+
+def made_of(rival, a, b, c):
+    """Whether each coordinate is a + (b - c) / 4 or, where that is outside, bounced back."""
+    for found, x, y, z in zip(rival, a, b, c, strict=True):
+        mutant = x + 0.25 * (y - z)
+        if 0.0 <= mutant <= 1.0:
+            if found != pytest.approx(mutant, abs=1e-12):
+                return False
+        elif not min(x, round(mutant)) <= found <= max(x, round(mutant)):
+            return False
+    return True
+
+
+def test_without_crossover_a_rival_differs_from_its_member_in_one_coordinate():
+    search, members = founded(5, crossover_probability=0.0)
+    for member, rival in zip(members, search.ask(1000), strict=True):
+        assert sum(x != y for x, y in zip(member, rival, strict=True)) == 1
+
+
+def test_a_rival_takes_its_member_s_place_if_it_is_not_worse():
+    search, members = founded(2, population=4)
+    rivals = search.ask(4)
+    better, equal, worse, failed = (bowl(member) for member in members)
+    search.tell(rivals, [better - 0.01, equal, worse + 0.01, math.inf])
+    expected = [rivals[0], rivals[1], members[2], members[3]]
+    assert [tuple(point) for point, _ in search.state()["memory"]["members"]] == expected
+    assert failed < math.inf
+
+
+def test_a_population_has_five_members_for_each_dimension_and_at_least_eight():
+    sizes = [len(DifferentialEvolution(dimensions).ask(1000)) for dimensions in (1, 2, 16)]
+    assert sizes == [8, 10, 80]
+
+
+# --- simulated annealing ---------------------------------------------------------------------
+
+
+def hot(seed):
+    """A search at its first temperature: the sd of five times 0 and five times 2, sqrt(10/9)."""
+    search = SimulatedAnnealing(2, seed=seed)
+    for k in range(10):
+        minimise(search, lambda _, k=k: 2.0 * (k % 2), 1)
+    return search
+
+
+def test_a_worse_point_is_accepted_with_boltzmann_s_probability():
+    temperature = math.sqrt(10 / 9)
+    accepted = 0
+    for seed in range(400):
+        search = hot(seed)
+        [(point, _)] = minimise(search, lambda _: temperature * math.log(2.0), 1)
+        accepted += tuple(search.state()["memory"]["at"][0][0]) == point
+    # One half, within four standard errors of 400 tosses.
+    assert abs(accepted - 200) <= 40
+
+
+def test_it_cools_with_the_number_of_steps_for_each_dimension():
+    search = SimulatedAnnealing(4)
+    steps = {10: 1.0, 14: 1 / 2, 22: 1 / 4, 10 + 4 * 99: 1 / 100}
+    for step, temperature in steps.items():
+        assert search.temperature(step) == pytest.approx(temperature)
+
+
+def test_half_of_the_first_steps_are_shorter_than_their_scale_and_some_are_long():
+    # The quartiles of Cauchy's distribution are one scale off; 6.3 % lie beyond ten scales.
+    steps = []
+    for seed in range(300):
+        search = SimulatedAnnealing(1, seed=seed, sample=1, first_step=0.01)
+        [(start, _)] = minimise(search, lambda _: 0.0, 1)
+        steps.append(abs(search.ask(1)[0][0] - start[0]))
+    assert abs(sum(step < 0.01 for step in steps) - 150) <= 4 * math.sqrt(75)
+    assert sum(step > 0.1 for step in steps) >= 5
+
+
+def test_points_after_an_accepted_one_are_taken_back():
+    search = hot(1)
+    first, second, third = search.ask(3)
+    assert search.tell([third, second], [5.0, 5.0]) == []
+    assert search.tell([first], [-1.0]) == [first]
+    assert not {second, third} & set(search.ask(2))
+
+
+# --- recursive random search by sides --------------------------------------------------------
+
+
+@pytest.mark.parametrize("dimensions", [1, 4, 16])
+def test_by_side_a_local_search_takes_as_many_failures_in_any_number_of_dimensions(dimensions):
+    # 7 failures: 0.5^7 < 1 - 0.99. Ten shrinks: 0.5 x 0.7^10 = 0.014 is the first below 0.02.
+    search = LocalisedRecursiveRandomSearch(dimensions)
+    told = minimise(search, lambda _: 1.0, 44)
+    centre = told[0][0]
+    for shrinks in range(10):
+        half = 0.5 * 0.5 * 0.7**shrinks + 1e-12
+        for point, _ in minimise(search, lambda _: 2.0, 7):
+            assert all(abs(x - c) <= half for x, c in zip(point, centre, strict=True))
+    exploring = minimise(search, lambda _: 2.0, 44)
+    assert max(abs(point[0] - centre[0]) for point, _ in exploring) > 0.3
+
+
+# --- settings --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [
+        ("cma-es", "first_step", 0.0),
+        ("cma-es", "stop_side", 1.0),
+        ("cma-es", "population", 3),
+        ("tree-parzen-estimator", "at_once", 0),
+        ("tree-parzen-estimator", "random_points", 0),
+        ("differential-evolution", "population", 3),
+        ("differential-evolution", "most_weight", 0.4),
+        ("differential-evolution", "crossover_probability", 1.1),
+        ("simulated-annealing", "sample", 0),
+        ("simulated-annealing", "first_step", math.nan),
+        ("localised-recursive-random-search", "first_side", 1.0),
+        ("localised-recursive-random-search", "side_ratio", 0.0),
+    ],
+)
+def test_a_setting_outside_its_range_is_refused(name, setting, value):
+    with pytest.raises(ValueError, match=setting):
+        SEARCHES[name](2, **{setting: value})
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_the_settings_of_a_search_make_the_same_search_again(name):
+    search = SEARCHES[name](3)
+    settings = json.loads(json.dumps(search.settings()))
+    again = SEARCHES[name](3, **settings)
+    assert minimise(again, bowl, 60) == minimise(search, bowl, 60)
