@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vermilion.simulate.statistics import Interval, mean_interval, ratio_interval
+from vermilion.simulate.statistics import (
+    Interval,
+    mean_interval,
+    ratio_interval,
+    ratio_of_means_interval,
+)
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -79,3 +85,21 @@ def test_a_single_pair_has_a_ratio_and_no_interval():
     ratio = ratio_interval([(6.0, 2.0)])
     assert ratio.mean == pytest.approx(3.0)
     assert (ratio.low, ratio.high) == (None, None)
+
+
+def test_the_ratio_of_means_ends_where_a_paired_t_test_changes_its_mind():
+    random = np.random.default_rng(3)
+    second = random.normal(10.0, 2.0, 12)
+    first = 0.5 * second + random.normal(0.0, 1.0, 12)
+    ratio = ratio_of_means_interval(zip(first, second, strict=True))
+    assert ratio.mean == pytest.approx(first.mean() / second.mean())
+    for end in (ratio.low, ratio.high):
+        interval = mean_interval(first - end * second)
+        assert abs(interval.mean) == pytest.approx(interval.half_width)
+
+
+def test_a_ratio_to_what_may_be_nothing_has_no_interval():
+    assert ratio_of_means_interval([(1.0, -1.0), (2.0, 1.1), (1.0, 0.2)]) is None
+    assert ratio_of_means_interval([(1.0, 0.0)]) is None
+    assert ratio_of_means_interval([]) is None
+    assert ratio_of_means_interval([(1.0, 4.0)]).low is None

@@ -133,8 +133,8 @@ def test_the_json_is_strict_and_has_the_pieces(recommendation):
     assert record["constraints"]["best"][0]["holds"] == "met"
     assert record["seeds"] == {
         "search": [1, 2, 3],
-        "re_evaluation": [4, 5, 6, 7, 8],
-        "comparison": [*range(9, 19)],
+        "re_evaluation": [*range(4, 19)],
+        "comparison": [*range(19, 29)],
     }
     assert record["search"]["state"]["search"] == "recursive-random-search"
 
@@ -145,7 +145,7 @@ def test_the_text_says_what_to_do_why_and_how_to_repeat_it(recommendation):
     assert f"{QUEUE}.min_threshold" in text
     assert "15 packets" in text
     assert "1 .. 3 for the search" in text
-    assert "9 .. 18 for the comparison" in text
+    assert "19 .. 28 for the comparison" in text
 
 
 def test_an_unaccepted_recommendation_chooses_the_incumbent(scenario, recommendation):

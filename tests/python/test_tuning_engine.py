@@ -87,11 +87,26 @@ def test_it_finds_the_level_that_is_asked_for(monkeypatch):
     assert outcome.evaluations == 150
 
 
-def test_all_candidates_meet_the_same_seeds(monkeypatch):
-    _, core = tune(monkeypatch)
-    searching = [seeds for settings, seeds in core.calls if seeds == [1, 2]]
-    assert sum(len(settings) for settings, seeds in core.calls if seeds == [1, 2]) >= 150
-    assert len(core.calls) - len(searching) == 2
+def noisy(setting, seed):
+    """The level, and noise that depends on setting and seed."""
+    random = np.random.default_rng([seed, int(1e6 * setting["other"])])
+    return setting["level"], 1.0 + random.random(), 1.0
+
+
+def test_all_candidates_meet_the_same_seeds_and_the_hopeless_only_the_first(monkeypatch):
+    _, core = tune(monkeypatch, noisy)
+    met = {seed: [] for seed in SEEDS.search}
+    for settings, seeds in core.calls:
+        for seed in set(seeds) & met.keys():
+            met[seed] += [setting["level"] for setting in settings]
+    assert len(met[1]) >= 150
+    assert set(met[2]) < set(met[1])
+    # Without noise in the level, the squared distance from 30 orders the settings.
+    stopped = [abs(level - 30.0) for level in set(met[1]) - set(met[2])]
+    went_on = [abs(level - 30.0) for level in met[2]]
+    assert len(stopped) > 50
+    assert min(went_on) < min(stopped)
+    assert len(went_on) > 10
 
 
 def test_the_comparison_is_on_seeds_that_the_search_has_not_seen(monkeypatch):
@@ -107,7 +122,9 @@ def test_the_incumbent_is_simulated_only_once_with_each_seed(monkeypatch):
     _, core = tune(monkeypatch)
     simulated = [seed for settings, seeds in core.calls
                  for setting in settings if setting["level"] == 50.0 for seed in seeds]  # fmt: skip
-    assert sorted(simulated) == list(range(1, 17))
+    assert len(set(simulated)) == len(simulated)
+    assert set(simulated) >= {*SEEDS.search, *SEEDS.comparison}
+    assert set(simulated) & set(SEEDS.re_evaluation)
 
 
 def test_the_likely_best_wins_and_not_the_luckiest(monkeypatch):
@@ -221,10 +238,7 @@ def test_warm_starts_are_simulated_first(monkeypatch):
     warm = [{LEVEL: 31.0, OTHER: 0.1}, {LEVEL: 77.0, OTHER: 0.2}]
     outcome, core = tune(monkeypatch, warm_starts=warm, budget=3)
     searched = [
-        setting["level"]
-        for settings, seeds in core.calls
-        if seeds == [1, 2]
-        for setting in settings
+        setting["level"] for settings, seeds in core.calls if seeds[0] == 1 for setting in settings
     ]
     assert searched == [50.0, pytest.approx(31.0), pytest.approx(77.0)]
     assert outcome.best[LEVEL] == pytest.approx(31.0)
@@ -312,10 +326,6 @@ def test_a_deadline_that_comes_first_is_said(monkeypatch):
 
 
 def test_the_outcome_does_not_depend_on_the_number_of_processors(monkeypatch):
-    def noisy(setting, seed):
-        random = np.random.default_rng([seed, int(1e6 * setting["other"])])
-        return setting["level"], 1.0 + random.random(), 1.0
-
     outcomes = [tune(monkeypatch, noisy, threads=threads)[0] for threads in (1, 2, 7, 64)]
     for outcome in outcomes:
         assert outcome.best == outcomes[0].best
@@ -361,3 +371,64 @@ def test_a_seed_serves_one_purpose():
         Seeds((1, 2), (2,), (3, 4))
     with pytest.raises(ValueError, match="at least 1 and 2"):
         Seeds((1,), (), (2,))
+
+
+class Timed(Core):
+    """A core whose outcome may depend on how long is simulated."""
+
+    def __call__(self, texts, seeds, **options):
+        self.durations = getattr(self, "durations", [])
+        self.durations += [json.loads(text)["duration_ns"] for text in texts for _ in seeds]
+        self.duration = json.loads(texts[0])["duration_ns"]
+        return super().__call__(texts, seeds, **options)
+
+    def result(self, setting, seed):
+        self.short = self.duration < 100e9
+        return super().result(setting, seed)
+
+
+def tune_timed(monkeypatch, metrics):
+    model = {**json.loads(MODEL), "duration_ns": 100_000_000_000, "changes": []}
+    core = Timed(None)
+    core.metrics = lambda setting, seed: metrics(setting, seed, short=core.short)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
+    outcome = search_best(
+        json.dumps(model), SPACE, OBJECTIVE, incumbent=STANDARD, seeds=SEEDS, budget=150,
+        fidelity="auto",
+    )  # fmt: skip
+    return outcome, core
+
+
+def test_where_short_runs_rank_alike_most_runs_are_short(monkeypatch):
+    def alike(setting, _, short):
+        return setting["level"], (2.0 if short else 1.0), 1.0
+
+    outcome, core = tune_timed(monkeypatch, alike)
+    assert outcome.fidelity.used
+    assert outcome.best[LEVEL] == pytest.approx(30.0, abs=1.5)
+    long = [duration for duration in core.durations if duration == 100_000_000_000]
+    assert len(long) < len(core.durations) / 2
+    assert outcome.simulations == len(core.durations)
+
+
+def test_where_short_runs_favour_others_they_are_not_used(monkeypatch):
+    """Short runs reach the target at level 80, long ones at 30."""
+
+    def misled(setting, _, short):
+        return (setting["level"] - 50.0 if short else setting["level"]), 1.0, 1.0
+
+    outcome, _ = tune_timed(monkeypatch, misled)
+    assert not outcome.fidelity.used
+    assert outcome.fidelity.agreement.correlation < 0.5
+    assert outcome.best[LEVEL] == pytest.approx(30.0, abs=1.5)
+
+
+def test_the_leaders_of_short_runs_meet_the_whole_time_before_one_is_chosen(monkeypatch):
+    """Short runs rank nearly alike, but their best setting, at level 32, is not the best."""
+
+    def nearly(setting, _, short):
+        return setting["level"] - (2.0 if short else 0.0), 1.0, 1.0
+
+    outcome, _ = tune_timed(monkeypatch, nearly)
+    assert outcome.fidelity.used
+    assert outcome.comparison.best.mean < 1.0 + 2.0**2

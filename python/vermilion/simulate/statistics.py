@@ -83,10 +83,11 @@ def mean_interval(values: Iterable[float], confidence: float = 0.95) -> Interval
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """How many times larger one positive quantity is than another, over paired replications.
+    """How many times larger one quantity is than another, over paired replications.
 
     Attributes:
-        mean: the geometric mean of the ratios.
+        mean: the geometric mean of the ratios, or the ratio of the means: whatever the function
+            that made it says.
         low: the confidence interval's lower end; ``None`` for a single pair.
         high: its upper end, likewise.
         count: the number of pairs.
@@ -124,6 +125,46 @@ def ratio_interval(
         None if high is None else math.exp(high),
         logarithm.count,
     )
+
+
+def ratio_of_means_interval(
+    pairs: Iterable[tuple[float, float]], confidence: float = 0.95
+) -> RatioInterval | None:
+    """The mean of the first / the mean of the second of pairs, with its confidence interval.
+
+    Both means are uncertain, and together; E. C. Fieller, "Some problems in interval
+    estimation", Journal of the Royal Statistical Society B 16 (1954): the interval has those
+    ratios r for which a t test does not find the mean of first - r x second different from 0.
+
+    Args:
+        pairs: (numerator, denominator), one pair per replication.
+        confidence: as for :func:`mean_interval`.
+
+    Returns:
+        ``None`` if there are no pairs, a value is not finite, the mean of the second is 0, or it
+        cannot be told from 0, for then the interval has no ends. A single pair has a ratio
+        and no interval.
+    """
+    sample = [(float(first), float(second)) for first, second in pairs]
+    count = len(sample)
+    if not sample or not all(math.isfinite(value) for pair in sample for value in pair):
+        return None
+    first = math.fsum(pair[0] for pair in sample) / count
+    second = math.fsum(pair[1] for pair in sample) / count
+    if second == 0.0:
+        return None
+    if count == 1:
+        return RatioInterval(first / second, None, None, 1)
+    scale = _t_quantile(confidence, count - 1) ** 2 / (count * (count - 1))
+    square_first = scale * math.fsum((pair[0] - first) ** 2 for pair in sample)
+    square_second = scale * math.fsum((pair[1] - second) ** 2 for pair in sample)
+    product = scale * math.fsum((pair[0] - first) * (pair[1] - second) for pair in sample)
+    # The ends are the roots of a r^2 - 2 b r + c.
+    a, b, c = second**2 - square_second, first * second - product, first**2 - square_first
+    if a <= 0.0:
+        return None
+    root = math.sqrt(max(0.0, b * b - a * c))
+    return RatioInterval(first / second, (b - root) / a, (b + root) / a, count)
 
 
 def _t_quantile(confidence: float, degrees_of_freedom: int) -> float:

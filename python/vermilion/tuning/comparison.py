@@ -7,10 +7,16 @@ tie: changing a network costs something, and what is in force is known to work.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.simulate.statistics import (
+    Interval,
+    RatioInterval,
+    mean_interval,
+    ratio_of_means_interval,
+)
 from vermilion.tuning.verdict import ConstraintVerdict, judge
 
 if TYPE_CHECKING:
@@ -24,13 +30,15 @@ if TYPE_CHECKING:
 class Comparison:
     """What fresh seeds say about two settings.
 
-    All intervals are 95 % t intervals over the seeds.
+    All intervals are 95 % t intervals over the seeds, that of the improvement Fieller's.
 
     Attributes:
         best: the objective of the best setting found.
         incumbent: the objective of the setting in force.
         difference: best - incumbent, seed by seed; negative where the best is better, unless
             the objective is to be maximised.
+        improvement: what the best gains, as a fraction of the incumbent's objective: 0.2 is a
+            fifth less, or more where it is to be maximised. ``None`` where it cannot be computed.
         best_verdicts: on each constraint, for the best setting found.
         incumbent_verdicts: the same for the setting in force.
         accepted: whether the best setting should replace the one in force.
@@ -40,6 +48,7 @@ class Comparison:
     best: Interval
     incumbent: Interval
     difference: Interval
+    improvement: RatioInterval | None
     best_verdicts: tuple[ConstraintVerdict, ...]
     incumbent_verdicts: tuple[ConstraintVerdict, ...]
     accepted: bool
@@ -63,14 +72,17 @@ def compare(
         required_improvement: the fraction of the incumbent's objective that must be gained,
             beyond doubt, for a change to be worth its while.
     """
-    pairs = zip(best.objectives, incumbent.objectives, strict=True)
+    pairs = list(zip(best.objectives, incumbent.objectives, strict=True))
     difference = mean_interval(new - old for new, old in pairs)
     best_interval = mean_interval(best.objectives)
     incumbent_interval = mean_interval(incumbent.objectives)
     best_verdicts = judge(constraints, best, incumbent)
     incumbent_verdicts = judge(constraints, incumbent, incumbent)
+    # The required gain is uncertain too, for it is a fraction of what the incumbent reaches.
+    wanted = math.copysign(required_improvement, incumbent_interval.mean)
+    short_of = mean_interval(new - old + wanted * old for new, old in pairs)
     accepted, reason = _by_constraints(best_verdicts, incumbent_verdicts) or _by_objective(
-        difference, required_improvement * abs(incumbent_interval.mean)
+        difference, short_of, required_improvement
     )
     if objective.maximised:
         difference, best_interval, incumbent_interval = (
@@ -88,11 +100,26 @@ def compare(
         best_interval,
         incumbent_interval,
         difference,
+        _improvement(pairs, incumbent_interval.mean),
         best_verdicts,
         incumbent_verdicts,
         accepted,
         f"{reason}{met}: {change}",
     )
+
+
+def _improvement(pairs: Sequence[tuple[float, float]], incumbent: float) -> RatioInterval | None:
+    """What is gained, as a fraction of the incumbent's objective."""
+    ratio = ratio_of_means_interval(pairs)
+    if ratio is None:
+        return None
+    # Values are to be minimised; those of an objective to be maximised are negative ones.
+    ends = [ratio.low, ratio.high]
+    if incumbent > 0.0:
+        low, high = (None if end is None else 1.0 - end for end in reversed(ends))
+        return RatioInterval(1.0 - ratio.mean, low, high, ratio.count)
+    low, high = (None if end is None else end - 1.0 for end in ends)
+    return RatioInterval(ratio.mean - 1.0, low, high, ratio.count)
 
 
 def _by_constraints(
@@ -108,17 +135,23 @@ def _by_constraints(
     return None
 
 
-def _by_objective(difference: Interval, required: float) -> tuple[bool, str]:
-    """The decision and why, where the constraints leave it to the objective."""
+def _by_objective(difference: Interval, short_of: Interval, required: float) -> tuple[bool, str]:
+    """The decision and why, where the constraints leave it to the objective.
+
+    Args:
+        difference: between the two settings.
+        short_of: what the best lacks of the required gain; negative where it has more.
+        required: the fraction that must be gained.
+    """
     low, high = difference.low, difference.high
-    if low is None or high is None:
+    if low is None or high is None or short_of.high is None:
         return False, "kept the incumbent, because a single seed says nothing about chance"
-    if high < -required:
+    if short_of.high < 0.0:
         return True, "significantly better"
     if high < 0.0:
         return False, (
             "kept the incumbent, because what was found is better, but not surely "
-            f"by the {required:.3g} required"
+            f"by the {required:.3g} of it that is required"
         )
     if low > 0.0:
         return False, "kept the incumbent, because nothing better was found"

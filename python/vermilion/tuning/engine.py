@@ -4,10 +4,12 @@
 a controller that calls it again and again with a deadline of half a second.
 
 1. *Search.* Every candidate meets the same few seeds (common random numbers), so that
-   candidates differ by their settings and not by their luck.
-2. *Re-evaluation.* The few best settings meet more seeds, so that the likely best wins and
-   not the luckiest. All their seeds count for the choice; a constraint must be kept by the
-   worse end of its interval.
+   candidates differ by their settings and not by their luck; those that the first seed shows to
+   be hopeless meet no other (:mod:`vermilion.tuning.screening`). Where short simulations rank
+   settings like long ones, the search uses short ones, and its best climb to the whole length
+   (:mod:`vermilion.tuning.fidelity`).
+2. *Re-evaluation.* The few best settings race on more seeds, so that the likely best wins and
+   not the luckiest (:mod:`vermilion.tuning.race`).
 3. *Comparison* of the winner with the incumbent on fresh seeds: what is reported, and what
    decides (:mod:`vermilion.tuning.comparison`).
 
@@ -23,15 +25,16 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from vermilion.objectives import feasible_first
 from vermilion.search import search_from_state, search_named
 from vermilion.simulate.runs import check_seed
 from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.horizon import Horizon, Shorter
 from vermilion.tuning.progress import TuningProgress
+from vermilion.tuning.race import Race
+from vermilion.tuning.screening import Screening
 from vermilion.tuning.simulations import Simulations
-from vermilion.tuning.verdict import judge, mean_violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +43,9 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Point, Search, Space
     from vermilion.simulate import Result
+    from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.progress import ProgressReport, Stage
+    from vermilion.tuning.race import RaceReport
     from vermilion.tuning.seeds import Seeds
 
 End = Literal["budget", "deadline", "interrupted"]
@@ -52,9 +57,15 @@ _RESERVE = 1.2
 """Seconds set aside for the later stages per second that they are expected to take: they
 simulate good settings, whose full queues and busy links cost a little more than the average."""
 
+RACE_SEEDS = 6
+"""Seeds that each of the shortlist can meet on average, if the race may use as many."""
+
 _LEAST_SEARCH = 0.25
 """The fraction of the time that the search gets in any case: what the first simulations say
 about the later ones' duration is rough."""
+
+_MOST_RACE = 0.25
+"""The fraction of the time that is set aside for the race at most; it ends whenever it must."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,8 @@ class SearchOutcome:
         simulations: runs of the simulator, in all stages.
         seconds: of wall time, in all stages.
         search_state: of the search, to go on from.
+        race: how the re-evaluation went; ``None`` if it did not come to that.
+        fidelity: whether short simulations were used; ``None`` if that was not asked for.
     """
 
     best: Setting | None
@@ -89,6 +102,8 @@ class SearchOutcome:
     simulations: int
     seconds: float
     search_state: Mapping[str, Any]
+    race: RaceReport | None = None
+    fidelity: FidelityReport | None = None
 
 
 def search_best(
@@ -107,6 +122,8 @@ def search_best(
     search_settings: Mapping[str, Any] | None = None,
     search_state: Mapping[str, Any] | None = None,
     shortlist: int = 5,
+    race_budget: int | None = None,
+    fidelity: Fidelity = "full",
     required_improvement: float = 0.0,
     threads: int | None = None,
     progress: ProgressReport | None = None,
@@ -131,6 +148,10 @@ def search_best(
         search_state: a search to go on with instead of a new one; then the four arguments
             before this do not matter.
         shortlist: how many of the best settings are re-evaluated.
+        race_budget: simulations of the re-evaluation; by default so many that all of the
+            shortlist and the incumbent could meet :data:`RACE_SEEDS` of its seeds.
+        fidelity: "auto" lets the search use short simulations where they rank settings alike;
+            then the outcome without a deadline does not depend on more than it does otherwise.
         required_improvement: fraction of the incumbent's objective that must be gained.
         threads: simulations at a time; ``None`` for one on each core.
         progress: called now and then.
@@ -143,8 +164,9 @@ def search_best(
     start = time.monotonic()
     for seed in (*seeds.search, *seeds.re_evaluation, *seeds.comparison):
         check_seed(seed)
-    candidates = Candidates(model, space.names)
-    simulations = Simulations(candidates, objective, constraints, threads)
+    text = model if isinstance(model, str) else model.core_json()
+    simulations = Simulations(Candidates(text, space.names), objective, constraints, threads)
+    full = Horizon(text, 1.0, simulations, constraints, Evaluation(incumbent))
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
@@ -156,20 +178,25 @@ def search_best(
             start_points=[space.point(setting) for setting in (*known, *warm_starts)],
             **(search_settings or {}),
         )
+    if race_budget is None:
+        race_budget = (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
     tuning = _Tuning(
-        simulations,
+        full,
         space,
         objective,
         constraints,
         seeds,
         searcher,
-        Evaluation(incumbent),
+        shortlist,
+        race_budget,
         progress,
         start,
         None if deadline_s is None else start + deadline_s,
+        full,
+        Shorter(full, objective, space, threads),
     )
     try:
-        tuning.run(budget, shortlist)
+        tuning.run(budget, search_seed if fidelity == "auto" else None)
     except KeyboardInterrupt:
         tuning.end = "interrupted"
     accepted, reason, comparison = tuning.decision(required_improvement)
@@ -183,9 +210,11 @@ def search_best(
         incumbent_results=tuple(tuning.results[1]),
         end=tuning.end,
         evaluations=tuning.evaluations,
-        simulations=simulations.count,
+        simulations=simulations.count + tuning.shorter.count,
         seconds=time.monotonic() - start,
         search_state=searcher.state(),
+        race=tuning.race,
+        fidelity=tuning.fidelity,
     )
 
 
@@ -194,51 +223,73 @@ class _Tuning:
     """One tuning, from the incumbent's first simulation to the comparison.
 
     Attributes:
+        full: the whole scenario.
+        shortlist: how many settings race.
+        race_budget: simulations of the race.
         start: the moment when it began, on the clock of ``time.monotonic``.
         until: the moment when all must be over, on the same clock.
-        scale: the size of the objective, from the incumbent's.
+        search_start: the moment when the search began.
+        horizon: what the search simulates.
+        shorter: the shorter horizons, if there are any.
         ranking: the settings of the search, each after the number that it told the search and
             the order in which they came; the incumbent is not among them.
-        best: the first of them, and later the winner of the re-evaluation.
+        best: the first of them, and later the winner of the race.
         compared: the best and the incumbent on fresh seeds, and their ``results``.
     """
 
-    simulations: Simulations
+    full: Horizon
     space: Space
     objective: Objective
     constraints: Sequence[Constraint]
     seeds: Seeds
     search: Search
-    incumbent: Evaluation
+    shortlist: int
+    race_budget: int
     progress: ProgressReport | None
     start: float
     until: float | None
-    scale: float = 1.0
+    horizon: Horizon
+    shorter: Shorter
+    search_start: float = 0.0
     end: End = "budget"
     evaluations: int = 0
     ranking: list[tuple[float, int, Evaluation]] = field(default_factory=list)
+    screening: Screening = field(default_factory=Screening)
     best: Evaluation | None = None
+    race: RaceReport | None = None
+    fidelity: FidelityReport | None = None
     compared: tuple[Evaluation, Evaluation] | None = None
     results: list[list[Result]] = field(default_factory=lambda: [[], []])
 
-    def run(self, budget: int, shortlist: int) -> None:
-        """All stages, until all is done or the time is up."""
+    def run(self, budget: int, pilot_seed: int | None) -> None:
+        """All stages, until all is done or the time is up.
+
+        Args:
+            budget: settings of the search.
+            pilot_seed: of the settings that tell whether short simulations would do; ``None``
+                for the full length without asking.
+        """
         seeds = self.seeds
-        self.simulations.run([self.incumbent], seeds.search, until=self.until)
-        if self.incumbent.refusal is not None:
-            raise self.incumbent.refusal
-        if self.incumbent.not_measured is not None:
-            raise self.incumbent.not_measured
-        if len(self.incumbent.seeds) < len(seeds.search):
+        incumbent = self.full.incumbent
+        [first, *_] = self.full.meet(seeds.search, self.until)
+        if incumbent.refusal is not None:
+            raise incumbent.refusal
+        if incumbent.not_measured is not None:
+            raise incumbent.not_measured
+        if first is None or len(incumbent.seeds) < len(seeds.search):
             self.end = "deadline"
             return
-        self.scale = abs(self.incumbent.objective) or 1.0
-        self._search(budget, (shortlist + 1) * len(seeds.re_evaluation) + 2 * len(seeds.comparison))
+        if pilot_seed is not None:
+            self.fidelity = self.shorter.measure(first, seeds.search, pilot_seed, self.until)
+            if self.fidelity.used:
+                self.horizon = self.shorter.rungs[0]
+        self.search_start = time.monotonic()
+        self._search(budget)
         if self.best is None:
             return
-        self._re_evaluate(sorted(self.ranking)[:shortlist])
-        self.compared = (Evaluation(self.best.setting), Evaluation(self.incumbent.setting))
-        self.results = self.simulations.run_in_step(
+        self._re_evaluate(self._leaders())
+        self.compared = (Evaluation(self.best.setting), Evaluation(incumbent.setting))
+        self.results = self.full.simulations.run_in_step(
             self.compared,
             seeds.comparison,
             until=self.until,
@@ -267,67 +318,126 @@ class _Tuning:
             return False, f"{why} before any other setting had been simulated", None
         return False, f"{why} before the best setting had been compared on fresh seeds", None
 
-    def _search(self, budget: int, later: int) -> None:
+    def _search(self, budget: int) -> None:
         """Asks, simulates and tells until the budget or the time is spent.
 
         Args:
             budget: settings.
-            later: simulations for which time must be left.
         """
         seeds = self.seeds.search
-        at_once = self.simulations.batch_size(len(seeds))
+        simulations = self.horizon.simulations
+        first = seeds[:1] if len(seeds) > 1 else seeds
+        at_once = simulations.batch_size(len(first))
         own = self._own_point()
-        own_value = self._value(self.incumbent)
-        waiting: dict[Point, Evaluation] = {}
+        waiting: dict[Point, tuple[Evaluation, float]] = {}
         # Of a search that is gone on with, the first points have been asked for already.
         points = self.search.outstanding()
         while points or self.evaluations < budget:
             points = points or self.search.ask(min(at_once, budget - self.evaluations))
-            each = self.simulations.seconds_each
-            until = self._search_until(later)
+            until = self._search_until()
+            each = simulations.seconds_each
             if until is not None and time.monotonic() + each * len(points) * len(seeds) > until:
                 self.end = "deadline"
                 return
-            batch = {p: Evaluation(self.space.values(p)) for p in points if p != own}
-            self.simulations.run(
-                list(batch.values()),
-                seeds,
-                until=until,
-                progress=self._report("search", budget * len(seeds), self.evaluations * len(seeds)),
-            )
-            if not all(each.is_complete(seeds) for each in batch.values()):
+            batch = {
+                point: self.horizon.incumbent
+                if point == own
+                else Evaluation(self.space.values(point))
+                for point in points
+            }
+            asked = [evaluation for point, evaluation in batch.items() if point != own]
+            progress = self._report("search", budget, self.evaluations)
+            simulations.run(asked, first, until=until)
+            promising = [
+                each
+                for each in asked
+                if each.refusal is None and not self.screening.is_hopeless(each)
+            ]
+            simulations.run(promising, seeds[len(first) :], until=until)
+            if not all(each.is_complete(first) for each in asked) or not all(
+                each.is_complete(seeds) for each in promising
+            ):
                 # Not told: who goes on with this search simulates them anew.
                 self.end = "deadline"
                 return
-            values = {point: self._value(evaluation) for point, evaluation in batch.items()}
-            waiting.update(batch)
-            used = self.search.tell(points, [values.get(point, own_value) for point in points])
-            self.evaluations += len(used)
-            self._rank(waiting.pop(point) for point in used if point in waiting)
+            # What has been simulated ahead may be out of date: each is judged by those before it.
+            for point in points:
+                evaluation = batch[point]
+                hopeless = self.screening.is_hopeless(evaluation)
+                if not hopeless and not evaluation.is_complete(seeds):
+                    simulations.run([evaluation], seeds[len(first) :], until=until)
+                    if not evaluation.is_complete(seeds):
+                        self.end = "deadline"
+                        return
+                waiting[point] = evaluation, self._told(evaluation, hopeless=hopeless)
+                for used in self.search.tell([point], [waiting[point][1]]):
+                    self._rank(*waiting.pop(used))
+            if progress is not None:
+                progress(len(points))
             points = []
 
-    def _search_until(self, later: int) -> float | None:
-        """The moment when the search must end for so many later simulations to fit in."""
+    def _told(self, evaluation: Evaluation, *, hopeless: bool) -> float:
+        """What the search is told about a setting."""
+        if not hopeless or evaluation.refusal is not None:
+            return self.horizon.value(evaluation)
+        first = evaluation.only_first()
+        return self.horizon.value(first, self.screening.expected(first))
+
+    def _search_until(self) -> float | None:
+        """The moment when the search must end for the later stages to fit in."""
         if self.until is None:
             return None
-        earliest = self.start + _LEAST_SEARCH * (self.until - self.start)
-        return max(earliest, self.until - _RESERVE * self.simulations.seconds_each * later)
+        earliest = self.search_start + _LEAST_SEARCH * (self.until - self.search_start)
+        return max(earliest, self.until - self._climb_seconds() - self._race_seconds())
 
-    def _rank(self, evaluations: Iterable[Evaluation]) -> None:
-        """Takes up the settings whose values the search has used.
+    def _race_seconds(self) -> float:
+        """Wall seconds set aside for the race and the comparison."""
+        race = _RESERVE * self.full.simulations.seconds_each * self.race_budget
+        if self.until is not None:
+            race = min(race, _MOST_RACE * (self.until - self.start))
+        return race + self._comparison_seconds()
+
+    def _comparison_seconds(self) -> float:
+        """Wall seconds set aside for the comparison alone."""
+        return _RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
+
+    def _climb_seconds(self) -> float:
+        """Wall seconds set aside for the climb from short simulations to full ones."""
+        if self.horizon is self.full:
+            return 0.0
+        rungs = self.shorter.rungs[1:]
+        runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
+        each = self.full.simulations.seconds_each
+        return _RESERVE * each * runs * self.shortlist * len(self.seeds.search)
+
+    def _leaders(self) -> list[Evaluation]:
+        """The best of the search, to be raced in the whole scenario."""
+        ranked = [evaluation for _, _, evaluation in sorted(self.ranking)]
+        if self.horizon is self.full:
+            return ranked[: self.shortlist]
+        until = None if self.until is None else self.until - self._race_seconds()
+        settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
+        return [Evaluation(setting) for setting in settings]
+
+    def _rank(self, evaluation: Evaluation, value: float) -> None:
+        """Takes up a setting whose value the search has used.
 
         Those that it has taken back are left out, so that the outcome does not depend on how
-        many processors there are. Those that the core refused are left out too.
+        many processors there are. Those that the core refused are left out too, and those that
+        one seed has shown to be hopeless.
         """
-        for evaluation in evaluations:
-            if evaluation.refusal is None:
-                self.ranking.append((self._value(evaluation), len(self.ranking), evaluation))
-        self.best = min(self.ranking)[2] if self.ranking else None
+        self.evaluations += 1
+        if evaluation.refusal is not None or self.screening.is_hopeless(evaluation):
+            return
+        self.screening.learn(value, evaluation)
+        if evaluation is not self.horizon.incumbent:
+            self.ranking.append((value, len(self.ranking), evaluation))
+            self.best = min(self.ranking)[2]
 
     def _own_point(self) -> Point | None:
         """The point that means the incumbent, whose value is known; ``None`` if none does."""
         setting = {
-            name: value for name, value in self.incumbent.setting.items() if value is not None
+            name: value for name, value in self.full.incumbent.setting.items() if value is not None
         }
         if len(setting) < len(self.space):
             return None
@@ -336,30 +446,23 @@ class _Tuning:
         same = all(math.isclose(nearest[name], setting[name], rel_tol=1e-9) for name in nearest)
         return point if same else None
 
-    def _re_evaluate(self, ranked: Sequence[tuple[float, int, Evaluation]]) -> None:
-        """Lets the best settings meet more seeds and chooses the likely best."""
-        comparison = _RESERVE * self.simulations.seconds_each * 2 * len(self.seeds.comparison)
-        shortlist = [evaluation for _, _, evaluation in ranked]
-        self.simulations.run_in_step(
-            [self.incumbent, *shortlist],
-            self.seeds.re_evaluation,
-            until=None if self.until is None else self.until - comparison,
-            progress=self._report(
-                "re-evaluation", (len(shortlist) + 1) * len(self.seeds.re_evaluation)
-            ),
+    def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
+        """Lets the best settings race on more seeds and chooses the likely best."""
+        comparison = _RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
+        race = Race(
+            self.full.simulations,
+            self.constraints,
+            self.full.incumbent,
+            leaders,
+            self.full.scale,
         )
-        self.best = min(shortlist, key=lambda evaluation: self._value(evaluation, cautious=True))
-
-    def _value(self, evaluation: Evaluation, *, cautious: bool = False) -> float:
-        """The number that orders settings: see :func:`feasible_first`."""
-        if evaluation.refusal is not None:
-            return math.inf
-        if cautious:
-            verdicts = judge(self.constraints, evaluation, self.incumbent)
-            violation = math.fsum(verdict.cautious_violation for verdict in verdicts)
-        else:
-            violation = mean_violation(self.constraints, evaluation, self.incumbent)
-        return feasible_first(evaluation.objective, violation, self.scale)
+        race.run(
+            self.seeds.re_evaluation,
+            self.race_budget,
+            until=None if self.until is None else self.until - comparison,
+            progress=self._report("re-evaluation", self.race_budget),
+        )
+        self.best, self.race = race.winner, race.report
 
     def _report(self, stage: Stage, total: int, before: int = 0) -> Callable[[int], object] | None:
         """What turns a number of simulations done into a report of progress."""

@@ -45,6 +45,17 @@ class Evaluation:
             return math.inf
         return math.fsum(self.objectives) / len(self.objectives)
 
+    def only_first(self) -> Evaluation:
+        """The same with its first seed alone."""
+        return Evaluation(
+            self.setting,
+            self.seeds[:1],
+            self.objectives[:1],
+            [values[:1] for values in self.constrained],
+            self.refusal,
+            self.not_measured,
+        )
+
     def is_complete(self, seeds: Sequence[int]) -> bool:
         """Whether there is nothing left to simulate with these seeds."""
         return self.refusal is not None or set(seeds) <= set(self.seeds)

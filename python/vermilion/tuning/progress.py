@@ -15,8 +15,8 @@ class TuningProgress:
 
     Attributes:
         stage: what it is doing.
-        done: simulations done in this stage.
-        total: simulations that this stage will take at most.
+        done: settings tried in the search, simulations done in the other stages.
+        total: how many they will be at most.
         best: the best value of the objective so far among settings that keep the
             constraints; ``math.inf`` before there is one.
     """

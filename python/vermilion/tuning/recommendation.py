@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.engine import End
+    from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.race import RaceReport
     from vermilion.tuning.seeds import Seeds
     from vermilion.tuning.verdict import ConstraintVerdict
 
@@ -52,6 +54,8 @@ class Recommendation:
         search_state: to go on with it.
         version: of Vermilion.
         readable: both settings as one would write them in a scenario, by path.
+        race: how the leaders of the search were told apart; ``None`` if it did not come to that.
+        fidelity: whether the search simulated less than the scenario's duration, and why.
     """
 
     scenario: str
@@ -71,6 +75,8 @@ class Recommendation:
     search_state: Mapping[str, Any]
     version: str
     readable: Mapping[str, tuple[str, str]]
+    race: RaceReport | None = None
+    fidelity: FidelityReport | None = None
 
     @property
     def chosen(self) -> Setting:
@@ -92,6 +98,9 @@ class Recommendation:
                 "best": comparison and _interval(comparison.best),
                 "incumbent": comparison and _interval(comparison.incumbent),
                 "difference": comparison and _interval(comparison.difference),
+                "improvement": comparison
+                and comparison.improvement
+                and asdict(comparison.improvement),
             },
             "constraints": comparison
             and {
@@ -107,6 +116,8 @@ class Recommendation:
             "seconds": self.seconds,
             "end": self.end,
             "seeds": asdict(self.seeds),
+            "race": self.race and asdict(self.race),
+            "fidelity": self.fidelity and asdict(self.fidelity),
             "search": {"name": self.search, "state": self.search_state},
         }
         return json.dumps(_present(data), indent=indent, allow_nan=False)
@@ -119,6 +130,7 @@ class Recommendation:
         if comparison is not None:
             rows += [("", "", ""), ("on fresh seeds", "incumbent", "best found")]
             rows += [(self.objective, _text(comparison.incumbent), _text(comparison.best))]
+            rows += _improvement(comparison)
             rows += [
                 (name, _text(incumbent), _text(best))
                 for name, (best, incumbent) in self.metrics.items()
@@ -138,6 +150,7 @@ class Recommendation:
             f"{_range(numbers)} for the {stage.replace('_', '-')}"
             for stage, numbers in asdict(self.seeds).items()
         )
+        lines += [str(report) for report in (self.fidelity, self.race) if report is not None]
         lines += [
             f"{self.evaluations} settings tried by {self.search}; seeds {seeds}",
             f"{self.simulations} simulations in {self.seconds:.1f} s"
@@ -173,6 +186,17 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
         f"  {first:<{widths[0]}}  {second:>{widths[1]}}  {third:>{widths[2]}}".rstrip()
         for first, second, third in rows
     ]
+
+
+def _improvement(comparison: Comparison) -> list[tuple[str, str, str]]:
+    """A row with what is gained, if that is known."""
+    gain = comparison.improvement
+    if gain is None:
+        return []
+    text = f"{gain.mean:.1%}"
+    if gain.low is not None and gain.high is not None:
+        text += f" [{gain.low:.1%}, {gain.high:.1%}]"
+    return [("improvement", "", text)]
 
 
 def _text(interval: Interval) -> str:

@@ -12,7 +12,8 @@ class Seeds:
 
     Attributes:
         search: common to all candidates of the search; at least one.
-        re_evaluation: those that the few best settings meet in addition; may be empty.
+        re_evaluation: those that the few best settings may meet in addition, as many as it takes
+            to tell them apart; may be empty.
         comparison: fresh ones for the best setting and the incumbent; at least two, because a
             single one says nothing about chance.
     """
@@ -35,7 +36,7 @@ class Seeds:
 
     @classmethod
     def counted(
-        cls, first: int = 1, *, search: int = 3, re_evaluation: int = 5, comparison: int = 10
+        cls, first: int = 1, *, search: int = 3, re_evaluation: int = 15, comparison: int = 10
     ) -> Self:
         """So many seeds for each stage, one after the other from ``first`` on."""
         start, end = first + search, first + search + re_evaluation

@@ -90,6 +90,8 @@ class Simulations:
         Returns:
             The results, one list for each evaluation; ``None`` where time was up.
         """
+        if not evaluations or not seeds:
+            return [[] for _ in evaluations]
         start = time.monotonic()
         texts = [self._candidates.text(evaluation.setting) for evaluation in evaluations]
         deadline = None if until is None else max(0.0, until - start)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
     from vermilion.tuning.engine import SearchOutcome
+    from vermilion.tuning.fidelity import Fidelity
     from vermilion.tuning.progress import ProgressReport
 
 DEFAULT_BUDGET: Final = 400
@@ -61,7 +62,9 @@ def tune(
     deadline_s: float | None = None,
     warm_starts: Iterable[Mapping[str, float]] = (),
     resume: Mapping[str, Any] | None = None,
-    shortlist: int = 5,
+    shortlist: int = 6,
+    race_budget: int | None = None,
+    fidelity: Fidelity = "auto",
     required_improvement: float = 0.0,
     threads: int | None = None,
     progress: ProgressReport | None = None,
@@ -81,12 +84,16 @@ def tune(
         search: the name of the search.
         search_settings: further arguments of the search, such as ``stop_side``.
         budget: settings that the search may simulate.
-        seeds: of the simulations; by default 3, 5 and 10 seeds, counted from ``seed`` on.
+        seeds: of the simulations; by default 3, 15 and 10 seeds, counted from ``seed`` on.
         seed: of the search's random points, and the first one of the simulations.
         deadline_s: wall seconds for everything.
         warm_starts: settings to try first, after the scenario's own.
         resume: the ``search_state`` of an earlier recommendation, to go on with it.
-        shortlist: how many of the best settings are re-evaluated.
+        shortlist: how many of the best settings race on further seeds.
+        race_budget: simulations of that race; by default so many that each of them and the
+            incumbent could meet six seeds.
+        fidelity: "auto" lets the search simulate less than the scenario's duration if that ranks
+            settings alike; "full" does not.
         required_improvement: the fraction of the incumbent's objective that must be gained
             for the recommendation to be accepted.
         threads: simulations at a time; ``None`` for one on each core.
@@ -134,6 +141,8 @@ def tune(
             search_settings=search_settings,
             search_state=resume,
             shortlist=shortlist,
+            race_budget=race_budget,
+            fidelity=fidelity,
             required_improvement=required_improvement,
             threads=threads,
             progress=progress,
@@ -160,6 +169,8 @@ def tune(
         search_state=outcome.search_state,
         version=_core.VERSION,
         readable=_readable(scenario, outcome),
+        race=outcome.race,
+        fidelity=outcome.fidelity,
     )
 
 

@@ -1,0 +1,208 @@
+"""The lengths of simulation that a tuning uses: the whole scenario, and shorter versions of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from vermilion.objectives import WindowObjective, feasible_first
+from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.fidelity import PILOT, RUNGS, full_length, judged, rank_agreement
+from vermilion.tuning.shortening import CannotShortenError, shortened
+from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.verdict import mean_violation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.objectives import Constraint, Objective
+    from vermilion.search import Point, Space
+    from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.fidelity import FidelityReport
+
+PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
+"""Name and version of the random stream of the pilot set."""
+
+_PILOT_SHARE: Final = 0.15
+"""Of the time left, what the pilot set may take."""
+
+
+@dataclass(slots=True)
+class Horizon:
+    """One length of simulation, and what the incumbent reaches in it.
+
+    Attributes:
+        text: the scenario of this length, as the core reads it.
+        fraction: of the scenario's measured time.
+        simulations: runs settings with it.
+        constraints: that its evaluations are made with.
+        incumbent: what constraints refer to.
+        scale: a typical size of the objective, the incumbent's.
+    """
+
+    text: str
+    fraction: float
+    simulations: Simulations
+    constraints: Sequence[Constraint]
+    incumbent: Evaluation
+    scale: float = field(init=False, default=1.0)
+
+    def meet(self, seeds: Sequence[int], until: float | None) -> list[Result | None]:
+        """Lets the incumbent meet the seeds of the search, which every setting will meet."""
+        [results] = self.simulations.run([self.incumbent], seeds, until=until)
+        self.scale = abs(self.incumbent.objective) or 1.0
+        return results
+
+    def value(self, evaluation: Evaluation, objective: float | None = None) -> float:
+        """The number that orders settings in a search: see :func:`feasible_first`.
+
+        Args:
+            evaluation: on seeds that the incumbent has met.
+            objective: another one than its mean.
+        """
+        if evaluation.refusal is not None:
+            return math.inf
+        violation = mean_violation(self.constraints, evaluation, self.incumbent)
+        reached = evaluation.objective if objective is None else objective
+        return feasible_first(reached, violation, self.scale)
+
+
+class Shorter:
+    """The shorter horizons of a tuning, and whether its search may use the shortest of them.
+
+    Args:
+        full: the whole scenario; its incumbent has met the seeds of the search.
+        objective: what is minimised.
+        space: that is searched.
+        threads: simulations at a time.
+    """
+
+    def __init__(
+        self, full: Horizon, objective: Objective, space: Space, threads: int | None
+    ) -> None:
+        self._full = full
+        self._objective = objective
+        self._space = space
+        self._threads = threads
+        self.rungs: list[Horizon] = []
+
+    @property
+    def count(self) -> int:
+        """Simulations of shortened scenarios so far."""
+        return sum(rung.simulations.count for rung in self.rungs)
+
+    def measure(
+        self, result: Result, seeds: Sequence[int], search_seed: int, until: float | None
+    ) -> FidelityReport:
+        """Whether the search may use the shortest horizon, by a pilot set of settings.
+
+        Args:
+            result: of the incumbent in the whole scenario.
+            seeds: of the search.
+            search_seed: of the pilot set.
+            until: the moment when the tuning must be over.
+        """
+        seconds = self._full.simulations.seconds_each * PILOT * (1.0 + RUNGS[0])
+        if until is not None and seconds > _PILOT_SHARE * (until - time.monotonic()):
+            return full_length("there is no time to measure whether short runs would do")
+        try:
+            self.rungs = [self._rung(result, fraction) for fraction in RUNGS]
+            self._run_incumbent(result, seeds, until)
+        except CannotShortenError as reason:
+            return full_length(f"the scenario cannot be shortened: {reason}")
+        settings = [self._space.values(point) for point in _pilot(len(self._space), search_seed)]
+        values = []
+        for horizon in (self.rungs[0], self._full):
+            evaluations = [Evaluation(setting) for setting in settings]
+            horizon.simulations.run(evaluations, seeds[:1], until=until)
+            if not all(each.is_complete(seeds[:1]) for each in evaluations):
+                return full_length("time was up before it was measured whether short runs would do")
+            values.append([horizon.value(evaluation) for evaluation in evaluations])
+        return judged(rank_agreement(*values), RUNGS[0])
+
+    def climb(
+        self,
+        leaders: Sequence[Evaluation],
+        keep: int,
+        seeds: Sequence[int],
+        until: float | None,
+    ) -> list[Setting]:
+        """The settings that the whole scenario is worth simulating for, the likely best first.
+
+        Args:
+            leaders: of the search on the shortest horizon, the best first; at each longer one
+                half of them go on.
+            keep: how many go on to the whole scenario.
+            seeds: of the search.
+            until: the moment when the climb must be over; those that lead then go on.
+        """
+        left = [leader.setting for leader in leaders]
+        for number, rung in enumerate(self.rungs[1:], start=1):
+            wanted = keep * 2 ** (len(self.rungs) - number)
+            left = left[:wanted]
+            if len(left) <= keep:
+                break
+            evaluations = [Evaluation(setting) for setting in left]
+            rung.simulations.run(evaluations, seeds, until=until)
+            if not all(each.is_complete(seeds) for each in evaluations):
+                break
+            order = sorted(range(len(left)), key=lambda index: rung.value(evaluations[index]))
+            left = [left[index] for index in order]
+        return left[:keep]
+
+    def _rung(self, result: Result, fraction: float) -> Horizon:
+        """A shorter version of the scenario.
+
+        Raises:
+            CannotShortenError: it cannot be shortened.
+        """
+        full = self._full
+        windows = _windows(result)
+        objective = self._objective
+        total = isinstance(objective, WindowObjective) and objective.over == "total"
+        if total and len(windows) > 1:
+            message = "the objective is over all phases and what lies between them"
+            raise CannotShortenError(message)
+        text = shortened(full.text, windows, fraction)
+        candidates = Candidates(text, self._space.names)
+        simulations = Simulations(candidates, self._objective, full.constraints, self._threads)
+        incumbent = Evaluation(full.incumbent.setting)
+        return Horizon(text, fraction, simulations, full.constraints, incumbent)
+
+    def _run_incumbent(self, result: Result, seeds: Sequence[int], until: float | None) -> None:
+        """Lets the incumbent meet the seeds on every rung, and looks whether no phase was lost.
+
+        Raises:
+            CannotShortenError: one was, or what is minimised cannot be measured any more.
+        """
+        for rung in self.rungs:
+            results = rung.meet(seeds, until)
+            if rung.incumbent.refusal is not None or None in results:
+                message = "the incumbent could not be simulated with less time"
+                raise CannotShortenError(message)
+            if any(
+                each is None or len(_windows(each)) != len(_windows(result)) for each in results
+            ):
+                message = "a phase would be lost"
+                raise CannotShortenError(message)
+            if rung.incumbent.not_measured is not None:
+                raise CannotShortenError(str(rung.incumbent.not_measured))
+
+
+def _windows(result: Result) -> list[tuple[float, float]]:
+    """What was measured of each phase, seconds; of a run without phases, of the whole."""
+    link = result.link(result.links[0])
+    return [(window["start_s"], window["end_s"]) for window in link.phases or [link.total]]
+
+
+def _pilot(dimensions: int, seed: int) -> list[Point]:
+    """Points of the whole cube, from a random stream of their own."""
+    import numpy as np
+
+    sequence = np.random.SeedSequence([seed, *PILOT_STREAM.encode()])
+    generator = np.random.Generator(np.random.PCG64(sequence))
+    return [tuple(row) for row in generator.random((PILOT, dimensions)).tolist()]
