@@ -35,6 +35,7 @@ import vermilion
 from vermilion import load_scenario
 from vermilion.objectives import objective_of
 from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.search import SEARCHES
 from vermilion.simulate import mean_interval, run_many
 from vermilion.simulate.variants import make_variants
 from vermilion.tuning import engine, horizon, simulations
@@ -51,6 +52,7 @@ FIGURES = HERE.parent / "docs" / "figures"
 BEST_KNOWN = json.loads((HERE / "best_known.json").read_text(encoding="utf-8"))
 CORES = 2
 REPETITIONS = 15
+SPEED_SEARCH = "cma-es"
 SPEED = {"four": ("varying-load", 2.0, 0.10), "sixteen": ("four-red-queues", 30.0, 0.20)}
 """Scenario, seconds, and how far from the best known objective the median may be."""
 
@@ -84,17 +86,22 @@ def values(scenario: Scenario, setting: Mapping[str, Any], seeds: Sequence[int])
     return [objective.evaluate(result) for result in results if result is not None]
 
 
-def speed(part: str, *, cpu_clock: bool) -> str:
+def speed(part: str, search: str, seeds: int, *, cpu_clock: bool) -> str:
     """What is found before a deadline, beside the best known."""
     name, limit, promised = SPEED[part]
     scenario, known = load_scenario(name), BEST_KNOWN[name]
     vermilion.tune(scenario, budget=2)  # imports are not the search's business
     best = statistics.fmean(values(scenario, known["setting"], TRUTH))
     walls, cpus, settings, ratios, short = [], [], [], [], 0
-    for seed in range(1, REPETITIONS + 1):
+    for seed in range(1, seeds + 1):
         wall, cpu = time.perf_counter(), time.process_time()
         found = vermilion.tune(
-            scenario, budget=10**6, deadline_s=limit, seed=1000 * seed, threads=CORES
+            scenario,
+            search=search,
+            budget=10**6,
+            deadline_s=limit,
+            seed=1000 * seed,
+            threads=CORES,
         )
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
@@ -108,13 +115,14 @@ def speed(part: str, *, cpu_clock: bool) -> str:
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
     rows = {
         "scenario": f"`{name}`, {len(known['setting'])} parameters",
+        "search": f"`{search}`, {seeds} seeds",
         "wall time, median (limit)": f"{statistics.median(walls):.2f} s ({limit:g} s)",
         "CPU time, median (limit)": f"{statistics.median(cpus):.2f} s ({CORES * limit:g} s)",
         "settings tried, median": f"{statistics.median(settings):.0f}",
         "objective / best known, median (promised)": f"{middle:.3f} ({1.0 + promised:.2f})",
         "quartiles": f"{low:.3f} .. {high:.3f}",
         "worst": f"{max(ratios):.3f}",
-        "searches with short simulations": f"{short} of {REPETITIONS}",
+        "searches with short simulations": f"{short} of {seeds}",
         "best known": f"{known['mean']:.4g} ± {known['half_width']:.2g}, of "
         f"{known['evaluations']:,} evaluations in {known['searches']} searches",
     }
@@ -266,13 +274,19 @@ def main() -> None:
     names = [*SPEED, *parts]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=names, action="append")
+    parser.add_argument("--search", choices=list(SEARCHES), default=SPEED_SEARCH)
+    parser.add_argument("--seeds", type=int, default=REPETITIONS)
     parser.add_argument("--cpu-clock", action="store_true")
     options = parser.parse_args()
     if options.cpu_clock:
         count_cpu_time()
     say(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     for part in options.part or names:
-        text = speed(part, cpu_clock=options.cpu_clock) if part in SPEED else parts[part]()
+        text = (
+            speed(part, options.search, options.seeds, cpu_clock=options.cpu_clock)
+            if part in SPEED
+            else parts[part]()
+        )
         (FIGURES / f"tuning_{part}.txt").write_text(f"{text}\n", encoding="utf-8")
         say(text)
 

@@ -120,9 +120,7 @@ def measure(function: int, dimensions: int, search: str) -> Cell:
 
 
 def _measure_here(function: int, dimensions: int, search: str) -> Cell:
-    budgets: Sequence[int] = (
-        TREE_PARZEN_BUDGETS if search == "tree-parzen-estimator" else BUDGETS
-    )
+    budgets: Sequence[int] = TREE_PARZEN_BUDGETS if search == "tree-parzen-estimator" else BUDGETS
     values, cpu, own = [], [], []
     for repetition in range(1, REPETITIONS + 1):
         problem = Problem(function, dimensions, repetition)

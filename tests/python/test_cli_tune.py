@@ -55,6 +55,16 @@ def test_a_search_goes_on_where_it_stopped(vermilion, tmp_path):
     assert strict(out)["search"]["state"] != strict(path.read_text())["search"]["state"]
 
 
+def test_a_tuning_begins_with_earlier_answers_and_adds_its_own(vermilion, tmp_path):
+    path = tmp_path / "answers.json"
+    arguments = ("tune", "varying-load", "--budget=60", *SHORT, f"--warm-start={path}", "--json=-")
+    first = strict(vermilion(*arguments)[1])
+    assert first["accepted"]
+    assert first["warm_starts"] == []
+    again = strict(vermilion(*arguments)[1])
+    assert again["warm_starts"] == [{"scenario": "varying-load", "distance": 0.0}]
+
+
 @pytest.mark.parametrize(
     "content", ["", "{}", "[]", '{"search": {"state": 3}}', '{"search": {"state": {"x": 1}}}']
 )
@@ -87,6 +97,9 @@ def test_a_damaged_state_is_refused(vermilion, tmp_path):
         (["--parameter=links.bottleneck.queue.gentle"], "gentle"),
         (["--constraint=be good"], "links.NAME.METRIC"),
         (["--resume=/nowhere.json"], "cannot be read"),
+        (["--warm-start=/nowhere/answers.json"], "no such directory"),
+        (["--warm-start=/"], "cannot be read"),
+        (["--fidelity=some"], "auto, full"),
         (["--json=/nowhere/x.json"], "cannot be written"),
         (["--set=tuning.objective.name=beauty"], "queue-deviation"),
     ],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vermilion.scenario import Scenario
-    from vermilion.tuning import ProgressReport, Recommendation, TuningProgress
+    from vermilion.tuning import AnswerFile, ProgressReport, Recommendation, TuningProgress
 
 
 def tune(
@@ -68,6 +68,24 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    warm_start: Annotated[
+        Path | None,
+        typer.Option(
+            "--warm-start",
+            metavar="FILE",
+            help="Begin with the answers of this file to similar conditions, and add what is "
+            "recommended to it. Created if there is none.",
+            show_default=False,
+        ),
+    ] = None,
+    fidelity: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|full",
+            help="Whether the search may simulate less than the duration where that ranks "
+            "settings alike.",
+        ),
+    ] = "auto",
     seed: options.Seed = 1,
     overrides: options.Overrides = None,
     threads: options.Threads = None,
@@ -82,7 +100,11 @@ def tune(
     from vermilion import tuning
     from vermilion.scenario import ScenarioError, load_scenario
 
+    if fidelity not in ("auto", "full"):
+        message = f'--fidelity: "{fidelity}" is not accepted; expected one of: auto, full'
+        raise UserError(message)
     loaded = load_scenario(scenario, overrides or ())
+    answers = None if warm_start is None else _answers(warm_start)
     state = None if resume is None else _search_state(resume)
     time_left = None if deadline is None else options.seconds("--deadline", deadline)
     with output_file("--json", target or STANDARD_OUTPUT) as file:
@@ -98,11 +120,16 @@ def tune(
                     seed=seed,
                     deadline_s=time_left,
                     resume=state,
+                    answers=answers,
+                    fidelity="full" if fidelity == "full" else "auto",
                     threads=threads,
                     progress=_report_to(bar),
                 )
             except ScenarioError:
                 raise
+            except OSError as error:  # the answer could not be added to the file
+                message = f'--warm-start: "{warm_start}" cannot be written ({error.strerror})'
+                raise UserError(message) from None
             except (ValueError, KeyError, TypeError) as error:
                 if state is None:
                     raise
@@ -129,6 +156,16 @@ def _report_to(bar: ProgressBar) -> "ProgressReport | None":
         update(progress.done)
 
     return report
+
+
+def _answers(path: Path) -> "AnswerFile":
+    from vermilion.tuning import AnswerFile, AnswerFileError
+
+    try:
+        return AnswerFile(path)
+    except AnswerFileError as error:
+        message = f"--warm-start: {error}"
+        raise UserError(message) from None
 
 
 def _search_state(path: Path) -> dict[str, Any]:

@@ -6,10 +6,13 @@ below it, for callers that bring their own model, space and deadline.
 
 from __future__ import annotations
 
+from vermilion.tuning.answer_file import AnswerFile, AnswerFileError
 from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison
 from vermilion.tuning.engine import SearchOutcome, search_best
+from vermilion.tuning.fidelity import FidelityReport, RankAgreement
 from vermilion.tuning.progress import ProgressReport, TuningProgress
+from vermilion.tuning.race import RaceReport
 from vermilion.tuning.recommendation import Recommendation
 from vermilion.tuning.seeds import Seeds
 from vermilion.tuning.tune import DEFAULT_BUDGET, tune
@@ -17,10 +20,15 @@ from vermilion.tuning.verdict import ConstraintVerdict
 
 __all__ = [
     "DEFAULT_BUDGET",
+    "AnswerFile",
+    "AnswerFileError",
     "Candidates",
     "Comparison",
     "ConstraintVerdict",
+    "FidelityReport",
     "ProgressReport",
+    "RaceReport",
+    "RankAgreement",
     "Recommendation",
     "SearchOutcome",
     "Seeds",

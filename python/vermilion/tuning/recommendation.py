@@ -56,6 +56,8 @@ class Recommendation:
         readable: both settings as one would write them in a scenario, by path.
         race: how the leaders of the search were told apart; ``None`` if it did not come to that.
         fidelity: whether the search simulated less than the scenario's duration, and why.
+        warm_starts: earlier answers that the search began with: the scenario, and how far its
+            conditions lie from these (:mod:`vermilion.tuning.conditions`).
     """
 
     scenario: str
@@ -77,6 +79,7 @@ class Recommendation:
     readable: Mapping[str, tuple[str, str]]
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
+    warm_starts: tuple[tuple[str, float], ...] = ()
 
     @property
     def chosen(self) -> Setting:
@@ -118,6 +121,9 @@ class Recommendation:
             "seeds": asdict(self.seeds),
             "race": self.race and asdict(self.race),
             "fidelity": self.fidelity and asdict(self.fidelity),
+            "warm_starts": [
+                {"scenario": source, "distance": apart} for source, apart in self.warm_starts
+            ],
             "search": {"name": self.search, "state": self.search_state},
         }
         return json.dumps(_present(data), indent=indent, allow_nan=False)
@@ -150,6 +156,10 @@ class Recommendation:
             f"{_range(numbers)} for the {stage.replace('_', '-')}"
             for stage, numbers in asdict(self.seeds).items()
         )
+        if self.warm_starts:
+            source, apart = self.warm_starts[0]
+            nearest = f"the nearest that to {source} (distance {apart:.2g})"
+            lines += [f"began with {len(self.warm_starts)} earlier answers, {nearest}"]
         lines += [str(report) for report in (self.fidelity, self.race) if report is not None]
         lines += [
             f"{self.evaluations} settings tried by {self.search}; seeds {seeds}",

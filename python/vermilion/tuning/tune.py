@@ -20,6 +20,8 @@ from vermilion.scenario.errors import ScenarioError
 from vermilion.search import SEARCHES, Space
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.tuning.answers import Answer
+from vermilion.tuning.conditions import conditions_of
 from vermilion.tuning.engine import DEFAULT_SEARCH, search_best
 from vermilion.tuning.recommendation import Recommendation
 from vermilion.tuning.seeds import Seeds
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from vermilion.objectives.windows import Over
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.tuning.answer_file import AnswerFile
     from vermilion.tuning.engine import SearchOutcome
     from vermilion.tuning.fidelity import Fidelity
     from vermilion.tuning.progress import ProgressReport
@@ -61,6 +64,7 @@ def tune(
     seed: int = 1,
     deadline_s: float | None = None,
     warm_starts: Iterable[Mapping[str, float]] = (),
+    answers: AnswerFile | None = None,
     resume: Mapping[str, Any] | None = None,
     shortlist: int = 6,
     race_budget: int | None = None,
@@ -88,6 +92,8 @@ def tune(
         seed: of the search's random points, and the first one of the simulations.
         deadline_s: wall seconds for everything.
         warm_starts: settings to try first, after the scenario's own.
+        answers: earlier answers; those to the most similar conditions are tried after these,
+            and an accepted recommendation is added.
         resume: the ``search_state`` of an earlier recommendation, to go on with it.
         shortlist: how many of the best settings race on further seeds.
         race_budget: simulations of that race; by default so many that each of them and the
@@ -122,6 +128,8 @@ def tune(
     links = tuned_links(scenario, space.names)
     held = constraints_of(scenario, objective, constraints, links=links)
     seeds = seeds or Seeds.counted(seed)
+    conditions = conditions_of(scenario, space.names, objective)
+    earlier = [] if answers is None else answers.nearest(conditions)
     try:
         if objective.needs_incumbent:
             [now] = run_many([scenario], seeds.search, threads=threads)
@@ -135,7 +143,7 @@ def tune(
             seeds=seeds,
             budget=budget,
             deadline_s=deadline_s,
-            warm_starts=warm_starts,
+            warm_starts=[*warm_starts, *(answer.setting for _, answer in earlier)],
             search=search,
             search_seed=seed,
             search_settings=search_settings,
@@ -151,6 +159,9 @@ def tune(
         raise ScenarioError(
             "tuning.objective.name", objective.label, f"another objective: {error}", scenario.origin
         ) from None
+    numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
+    if answers is not None and outcome.accepted:
+        answers.add(Answer(conditions, numbers, scenario.origin))
     return Recommendation(
         scenario=scenario.origin,
         objective=objective.label,
@@ -171,6 +182,7 @@ def tune(
         readable=_readable(scenario, outcome),
         race=outcome.race,
         fidelity=outcome.fidelity,
+        warm_starts=tuple((answer.source, apart) for apart, answer in earlier),
     )
 
 
