@@ -26,9 +26,10 @@ def measure_networks() -> None:
     known = cells.load()
     for network in networks.NETWORKS:
         for search in CONTENDERS:
-            dimensions = len(network.surface()[0])
-            if (network.name, dimensions, search) not in known:
-                report(network.name, dimensions, search)
+            if network.name == "parking-lot" and search == "sobol":
+                continue  # in 16 dimensions 300 points are too few to be spread evenly
+            if (network.name, network.dimensions, search) not in known:
+                report(network.name, search)
                 cells.add(networks.measure(network, search))
 
 

@@ -1,13 +1,13 @@
 """Noisy test functions of the black-box optimisation community: coco's suite bbob-noisy.
 
 N. Hansen and others, "COCO: a platform for comparing continuous optimizers in a black-box
-setting", Optimization Methods and Software 36, 2021. Eight of its thirty functions, one of each
-family, all with Gaussian noise, which multiplies the distance from the optimal value by
-exp(beta N(0, 1)): beta = 0.01 where it is moderate and 1 where it is severe.
+setting", Optimization Methods and Software 36, 2021. Six of its thirty functions, of as many
+families, all with severe Gaussian noise, which multiplies the distance from the optimal value by
+exp(N(0, 1)).
 
 The suite does not tell a point's value without noise. As the noise multiplies by a number whose
 logarithm has mean 0, the geometric mean of many noisy distances is that value's estimate: within
-7 % (one standard error) of 201 evaluations at beta = 1. The suite's generator cannot be seeded, but
+7 % (one standard error) of 201 evaluations. The suite's generator cannot be seeded, but
 it begins anew with each process; so each cell is measured in a process of its own.
 """
 
@@ -31,13 +31,11 @@ if TYPE_CHECKING:
     from vermilion.search import Point
 
 FUNCTIONS = {
-    101: "sphere, moderate noise",
     107: "sphere",
     110: "Rosenbrock",
     113: "step ellipsoid",
     116: "ellipsoid",
     122: "Schaffer F7",
-    125: "Griewank-Rosenbrock",
     128: "Gallagher's 101 peaks",
 }
 DIMENSIONS = (3, 5, 10, 20)

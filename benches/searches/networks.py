@@ -54,6 +54,11 @@ class Network:
     true_seeds: int
     budgets: tuple[int, ...]
 
+    @property
+    def dimensions(self) -> int:
+        """Parameters."""
+        return 16 if self.name == "parking-lot" else 4
+
     def surface(self) -> tuple[Space, Callable[[Point, Sequence[int]], float]]:
         """The box, and the mean objective of a point over some seeds."""
         scenario = load_scenario(str(HERE / f"{self.name}.toml"))

@@ -276,6 +276,29 @@ def test_a_setting_outside_its_range_is_refused(name, setting, value):
         SEARCHES[name](2, **{setting: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("cma-es", {"proposed": 10**9}),
+        ("cma-es", {"told": [[[0.5, 0.5], 1.0]] * 3}),
+        ("cma-es", {"history": [[[0.5, 0.5], 1.0]]}),
+        ("cma-es", {"descent": -1}),
+        ("tree-parzen-estimator", {"proposed": 5}),
+        ("tree-parzen-estimator", {"history": [[[0.5], 1.0]]}),
+        ("differential-evolution", {"members": []}),
+        ("differential-evolution", {"told": [[[0.5, 0.5], "many"]], "proposed": 1}),
+    ],
+)
+def test_a_damaged_state_is_refused(name, damage):
+    search = SEARCHES[name](2)
+    minimise(search, bowl, 60)
+    search.ask(2)
+    state = json.loads(json.dumps(search.state()))
+    SEARCHES[name].from_state(state)
+    with pytest.raises(ValueError, match=r"not accepted|argument|could not|negative"):
+        SEARCHES[name].from_state({**state, "memory": {**state["memory"], **damage}})
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_settings_of_a_search_make_the_same_search_again(name):
     search = SEARCHES[name](3)

@@ -17,7 +17,8 @@ Where the tutorial leaves a choice:
 - A descent ends when all points of a generation lie within a box of side ``stop_side``, where
   differences no longer mean anything to a queue, or for one of the package's own reasons. Then
   another begins around a uniform point, with twice the population (A. Auger and N. Hansen,
-  "A restart CMA evolution strategy with increasing population size", CEC 2005).
+  "A restart CMA evolution strategy with increasing population size", CEC 2005), up to 1024 times
+  the first.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 _STREAM: Final = "vermilion.search.cma-es.1"
 _CENTRE_STREAM: Final = "vermilion.search.cma-es.centres.1"
+_LEAST_POPULATION: Final = 4
+_MOST_DOUBLINGS: Final = 10
 _LARGEST: Final = 1e300
 """Stands for infinity, of which the package would take differences."""
 
@@ -95,7 +98,7 @@ class CmaEs(Generations):
         return dict(self._settings)
 
     def _size(self) -> int:
-        return self.first_population << self._descent
+        return self.first_population << min(self._descent, _MOST_DOUBLINGS)
 
     def _member(self, index: int) -> Point:
         strategy = self._up_to_date()
@@ -141,15 +144,16 @@ class CmaEs(Generations):
     def _generations_memory(self) -> dict[str, Any]:
         return {"descent": self._descent, "history": told_to_json(self._history)}
 
-    def _remember_generations(self, memory: Mapping[str, Any], proposed: int) -> None:
+    def _remember_generations(self, memory: Mapping[str, Any]) -> None:
         self._descent = memory["descent"]
         self._history = told_from_json(memory["history"])
         self._strategy = None
-        for index in range(proposed):
-            self._member(index)
-
-
-_LEAST_POPULATION: Final = 4
+        if len(self._history) % self._size() > 0:
+            message = (
+                f"{len(self._history)} values in descent {self._descent} are not accepted; "
+                f"expected whole generations of {self._size()}"
+            )
+            raise ValueError(message)
 
 
 def _tell(strategy: CMA, told: Iterable[Told]) -> None:

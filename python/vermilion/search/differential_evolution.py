@@ -154,10 +154,15 @@ class DifferentialEvolution(Generations):
             "grown": self._grown,
         }
 
-    def _remember_generations(self, memory: Mapping[str, Any], proposed: int) -> None:  # noqa: ARG002
+    def _remember_generations(self, memory: Mapping[str, Any]) -> None:
         self._generation = memory["generation"]
         self._members = told_from_json(memory["members"])
         self._grown = memory["grown"]
+        if self._grown and len(self._members) != self.population:
+            message = (
+                f"a population of {len(self._members)} is not accepted; expected {self.population}"
+            )
+            raise ValueError(message)
 
 
 def _in_the_box(base: float, step: float, bounce: float) -> float:

@@ -65,13 +65,8 @@ class Generations(Search):
         """What remains of earlier generations, for JSON."""
 
     @abstractmethod
-    def _remember_generations(self, memory: Mapping[str, Any], proposed: int) -> None:
-        """Takes back what ``_generations_memory`` gave.
-
-        Args:
-            memory: that.
-            proposed: how many points of the present generation have been asked for.
-        """
+    def _remember_generations(self, memory: Mapping[str, Any]) -> None:
+        """Takes back what ``_generations_memory`` gave."""
 
     def _propose(self) -> Point | None:
         if not self._starts_known or self._proposed == self._size():
@@ -96,9 +91,18 @@ class Generations(Search):
         }
 
     def _remember(self, memory: Mapping[str, Any]) -> None:
-        self._proposed = memory["proposed"]
-        self._told = told_from_json(memory["told"])
-        self._remember_generations(memory, self._proposed)
+        self._remember_generations(memory)
+        told, proposed = told_from_json(memory["told"]), memory["proposed"]
+        if not len(told) <= proposed <= self._size():
+            message = (
+                f"{proposed} points and {len(told)} values of a generation are not accepted; "
+                f"expected at most {self._size()} points, and no more values than points"
+            )
+            raise ValueError(message)
+        self._told, self._proposed = told, proposed
+        for index in range(proposed):
+            # Random numbers are drawn one after the other: those that follow are the next ones.
+            self._member(index)
 
 
 def told_to_json(told: Iterable[Told]) -> list[list[Any]]:

@@ -128,13 +128,11 @@ class TreeParzenEstimator(Generations):
     def _generations_memory(self) -> dict[str, Any]:
         return {"batch": self._batch, "history": told_to_json(self._history)}
 
-    def _remember_generations(self, memory: Mapping[str, Any], proposed: int) -> None:
+    def _remember_generations(self, memory: Mapping[str, Any]) -> None:
         self._batch = memory["batch"]
         self._history = told_from_json(memory["history"])
         self._study = None
         self._running = []
-        for index in range(proposed):
-            self._member(index)
 
 
 def _axes(dimensions: int) -> dict[str, BaseDistribution]:
