@@ -60,6 +60,31 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Propose only what such a device can be set to, and print the command for it: "
+            "linux-red, sonic, cisco, linux-codel or linux-pie.",
+            show_default=False,
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The interface, or the WRED profile, that the command is to name.",
+            show_default=False,
+        ),
+    ] = None,
+    parent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help='Where the queue stands below the interface, like "1:10" (Linux).',
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -98,6 +123,7 @@ def tune(
     if it is significantly better and keeps every constraint.
     """
     from vermilion import tuning
+    from vermilion.profiles import Place
     from vermilion.scenario import ScenarioError, load_scenario
 
     if fidelity not in ("auto", "full"):
@@ -115,6 +141,8 @@ def tune(
                     parameters=parameters,
                     objective=objective,
                     constraints=constraints,
+                    profile=profile,
+                    place=Place(device, parent),
                     search=search,
                     budget=budget,
                     seed=seed,

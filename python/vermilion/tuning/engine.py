@@ -233,6 +233,7 @@ class _Tuning:
         shorter: the shorter horizons, if there are any.
         ranking: the settings of the search, each after the number that it told the search and
             the order in which they came; the incumbent is not among them.
+        ranked: the identities of those in it: several points may mean one setting.
         best: the first of them, and later the winner of the race.
         compared: the best and the incumbent on fresh seeds, and their ``results``.
     """
@@ -254,6 +255,7 @@ class _Tuning:
     end: End = "budget"
     evaluations: int = 0
     ranking: list[tuple[float, int, Evaluation]] = field(default_factory=list)
+    ranked: set[int] = field(default_factory=set)
     screening: Screening = field(default_factory=Screening)
     best: Evaluation | None = None
     race: RaceReport | None = None
@@ -328,8 +330,10 @@ class _Tuning:
         simulations = self.horizon.simulations
         first = seeds[:1] if len(seeds) > 1 else seeds
         at_once = simulations.batch_size(len(first))
-        own = self._own_point()
+        own = self._own_setting()
         waiting: dict[Point, tuple[Evaluation, float]] = {}
+        # Several points may mean one setting, of whole numbers or of what a device has.
+        known: dict[tuple[float, ...], Evaluation] = {}
         # Of a search that is gone on with, the first points have been asked for already.
         points = self.search.outstanding()
         while points or self.evaluations < budget:
@@ -339,19 +343,23 @@ class _Tuning:
             if until is not None and time.monotonic() + each * len(points) * len(seeds) > until:
                 self.end = "deadline"
                 return
-            batch = {
-                point: self.horizon.incumbent
-                if point == own
-                else Evaluation(self.space.values(point))
-                for point in points
-            }
-            asked = [evaluation for point, evaluation in batch.items() if point != own]
+            batch: dict[Point, Evaluation] = {}
+            for point in points:
+                setting = self.space.values(point)
+                batch[point] = (
+                    self.horizon.incumbent
+                    if setting == own
+                    else known.setdefault(tuple(setting.values()), Evaluation(setting))
+                )
+            asked = list({id(each): each for each in batch.values()}.values())
             progress = self._report("search", budget, self.evaluations)
-            simulations.run(asked, first, until=until)
+            simulations.run(
+                [each for each in asked if not each.is_complete(first)], first, until=until
+            )
             promising = [
                 each
                 for each in asked
-                if each.refusal is None and not self.screening.is_hopeless(each)
+                if not each.is_complete(seeds) and not self.screening.is_hopeless(each)
             ]
             simulations.run(promising, seeds[len(first) :], until=until)
             if not all(each.is_complete(first) for each in asked) or not all(
@@ -430,21 +438,21 @@ class _Tuning:
         if evaluation.refusal is not None or self.screening.is_hopeless(evaluation):
             return
         self.screening.learn(value, evaluation)
-        if evaluation is not self.horizon.incumbent:
+        if evaluation is not self.horizon.incumbent and id(evaluation) not in self.ranked:
+            self.ranked.add(id(evaluation))
             self.ranking.append((value, len(self.ranking), evaluation))
             self.best = min(self.ranking)[2]
 
-    def _own_point(self) -> Point | None:
-        """The point that means the incumbent, whose value is known; ``None`` if none does."""
+    def _own_setting(self) -> dict[str, float] | None:
+        """What the space makes of the incumbent, whose value is known; ``None`` if it has none."""
         setting = {
             name: value for name, value in self.full.incumbent.setting.items() if value is not None
         }
         if len(setting) < len(self.space):
             return None
-        point = self.space.point(setting)
-        nearest = self.space.values(point)
+        nearest = self.space.values(self.space.point(setting))
         same = all(math.isclose(nearest[name], setting[name], rel_tol=1e-9) for name in nearest)
-        return point if same else None
+        return nearest if same else None
 
     def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
         """Lets the best settings race on more seeds and chooses the likely best."""

@@ -26,6 +26,22 @@ _ENDS: Final = {"deadline": "its deadline", "interrupted": "Ctrl-C"}
 
 
 @dataclass(frozen=True, slots=True)
+class OnDevice:
+    """The chosen setting in the words of a device.
+
+    Attributes:
+        profile: the name of the device profile.
+        command: what to tell the device, one command for each line; empty where the chosen
+            setting has automatic values, which only the scenario's discipline understands.
+        notes: what of the scenario is lost on the device, a sentence each.
+    """
+
+    profile: str
+    command: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recommendation:
     """The best setting found for a scenario, and whether it should replace the incumbent.
 
@@ -58,6 +74,7 @@ class Recommendation:
         fidelity: whether the search simulated less than the scenario's duration, and why.
         warm_starts: earlier answers that the search began with: the scenario, and how far its
             conditions lie from these (:mod:`vermilion.tuning.conditions`).
+        device: the setting to use in a device's own words, if a profile was asked for.
     """
 
     scenario: str
@@ -80,6 +97,7 @@ class Recommendation:
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
     warm_starts: tuple[tuple[str, float], ...] = ()
+    device: OnDevice | None = None
 
     @property
     def chosen(self) -> Setting:
@@ -124,6 +142,12 @@ class Recommendation:
             "warm_starts": [
                 {"scenario": source, "distance": apart} for source, apart in self.warm_starts
             ],
+            "device": self.device
+            and {
+                "profile": self.device.profile,
+                "command": self.device.command or None,
+                "notes": list(self.device.notes),
+            },
             "search": {"name": self.search, "state": self.search_state},
         }
         return json.dumps(_present(data), indent=indent, allow_nan=False)
@@ -166,6 +190,10 @@ class Recommendation:
             f"{self.simulations} simulations in {self.seconds:.1f} s"
             + (f", ended by {_ENDS[self.end]}" if self.end in _ENDS else ""),
         ]
+        if self.device is not None and self.device.command:
+            what = "the best found" if self.accepted else "the incumbent"
+            lines += ["", f"{what} on {self.device.profile}:", self.device.command]
+            lines += [f"note: {note}" for note in self.device.notes]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -16,6 +16,7 @@ from vermilion.objectives import (
     objective_of,
     weighted_mean,
 )
+from vermilion.profiles import Device, SettableSpace
 from vermilion.scenario.errors import ScenarioError
 from vermilion.search import SEARCHES, Space
 from vermilion.simulate.runs import run_many
@@ -23,13 +24,14 @@ from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.answers import Answer
 from vermilion.tuning.conditions import conditions_of
 from vermilion.tuning.engine import DEFAULT_SEARCH, search_best
-from vermilion.tuning.recommendation import Recommendation
+from vermilion.tuning.recommendation import OnDevice, Recommendation
 from vermilion.tuning.seeds import Seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from vermilion.objectives.windows import Over
+    from vermilion.profiles import Place
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
     from vermilion.tuning.answer_file import AnswerFile
@@ -57,6 +59,8 @@ def tune(
     objective: Objective | Callable[[Result], float | None] | str | None = None,
     constraints: Iterable[str] | None = None,
     boxes: Mapping[str, tuple[float, float]] | None = None,
+    profile: str | None = None,
+    place: Place | None = None,
     search: str = DEFAULT_SEARCH,
     search_settings: Mapping[str, Any] | None = None,
     budget: int = DEFAULT_BUDGET,
@@ -85,6 +89,9 @@ def tune(
             as a function of a result, to be minimised.
         constraints: like "links.bottleneck.utilization >= 0.95"; an empty list means none.
         boxes: lower and upper ends of some parameters, in the units of their tables.
+        profile: the name of a device profile; then only what the device can be set to is
+            proposed, and the recommendation has the device's own command.
+        place: what that command is to name, such as the network interface.
         search: the name of the search.
         search_settings: further arguments of the search, such as ``stop_side``.
         budget: settings that the search may simulate.
@@ -116,17 +123,15 @@ def tune(
         raise ScenarioError("search", search, accepted, scenario.origin)
     if budget < 1:
         raise ScenarioError("budget", budget, "at least 1 setting", scenario.origin)
-    if isinstance(objective, str):
-        objective, stated = objective_from_text(objective, scenario)
-        if stated:
-            constraints = (*(constraints or ()), *stated)
-    elif objective is None:
-        objective = objective_of(scenario)
-    elif not isinstance(objective, Objective):
-        objective = CalledFunction(objective)
+    objective, stated = _objective(objective, scenario)
+    if stated:
+        constraints = (*(constraints or ()), *stated)
     space = Space.from_scenario(scenario, parameters, boxes)
     links = tuned_links(scenario, space.names)
     held = constraints_of(scenario, objective, constraints, links=links)
+    device = None if profile is None else Device(profile, scenario, space.names)
+    if device is not None:
+        space = SettableSpace(space, device)
     seeds = seeds or Seeds.counted(seed)
     conditions = conditions_of(scenario, space.names, objective)
     earlier = [] if answers is None else answers.nearest(conditions)
@@ -183,7 +188,28 @@ def tune(
         race=outcome.race,
         fidelity=outcome.fidelity,
         warm_starts=tuple((answer.source, apart) for apart, answer in earlier),
+        device=None if device is None else _on_device(device, outcome, place),
     )
+
+
+def _objective(
+    given: Objective | Callable[[Result], float | None] | str | None, scenario: Scenario
+) -> tuple[Objective, Iterable[str]]:
+    """The objective that is meant, and the constraints that a text states with it."""
+    if given is None:
+        return objective_of(scenario), ()
+    if isinstance(given, str):
+        return objective_from_text(given, scenario)
+    return (given if isinstance(given, Objective) else CalledFunction(given)), ()
+
+
+def _on_device(device: Device, outcome: SearchOutcome, place: Place | None) -> OnDevice:
+    """The best setting, or the incumbent if it stays, in the device's own words."""
+    chosen = outcome.best if outcome.accepted and outcome.best is not None else outcome.incumbent
+    known = {path: value for path, value in chosen.items() if value is not None}
+    if len(known) < len(chosen):
+        return OnDevice(device.name, "", ())
+    return OnDevice(device.name, device.command(known, place), tuple(device.notes(known)))
 
 
 def tuned_links(scenario: Scenario, paths: Iterable[str]) -> tuple[str, ...]:

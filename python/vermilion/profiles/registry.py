@@ -1,0 +1,28 @@
+"""Every device profile by name: one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vermilion.profiles.cisco import Cisco
+from vermilion.profiles.linux_delays import LinuxCodel, LinuxPie
+from vermilion.profiles.linux_red import LinuxRed
+from vermilion.profiles.sonic import Sonic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.profiles.interface import DeviceProfile
+
+_PROFILES: Final[tuple[type[DeviceProfile], ...]] = (
+    LinuxRed,
+    Sonic,
+    Cisco,
+    LinuxCodel,
+    LinuxPie,
+)
+
+PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {
+    profile.name: profile for profile in _PROFILES
+}
+"""The profiles by name."""
