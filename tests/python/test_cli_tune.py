@@ -154,3 +154,28 @@ def test_the_objectives_are_listed_with_their_fields(vermilion):
     code, out, _ = vermilion("objectives")
     assert code == 0
     assert all(name in out for name in listed)
+
+
+def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
+    page, numbers = tmp_path / "front.html", tmp_path / "front.json"
+    code, out, err = vermilion(*QUICK, "--pareto", f"--figure={page}", f"--json={numbers}")
+    assert (code, err) == (0, "")
+    assert "the front of less links.bottleneck.sojourn_ms.mean against more" in out
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    document = strict(numbers.read_text())
+    assert [entry["goal"] for entry in document["objectives"]] == ["minimise", "maximise"]
+    assert document["points"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--figure=x.svg"], "--pareto"),
+        (["--objective=links.bottleneck.drop_rate"] * 2, "two with --pareto"),
+        (["--pareto", "--deadline=1 s"], "--deadline"),
+        (["--pareto", "--figure=x.pdf"], ".svg"),
+        (["--pareto", "--objective=links.bottleneck.drop_rate"], "expected two"),
+    ],
+)
+def test_options_of_a_front_that_do_not_fit_are_one_line(vermilion, options, expected):
+    assert expected in refused(vermilion(*QUICK, *options))

@@ -9,12 +9,13 @@ from vermilion.cli import options
 from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
 from vermilion.cli.output import STANDARD_OUTPUT, output_file
 from vermilion.cli.progress import ProgressBar
+from vermilion.cli.tune_front import report_to, tune_front
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from vermilion.scenario import Scenario
-    from vermilion.tuning import AnswerFile, ProgressReport, Recommendation, TuningProgress
+    from vermilion.tuning import AnswerFile, Recommendation
 
 
 def tune(
@@ -40,13 +41,14 @@ def tune(
             show_default=False,
         ),
     ] = None,
-    objective: Annotated[
-        str | None,
+    objectives: Annotated[
+        list[str] | None,
         typer.Option(
+            "--objective",
             metavar="TEXT",
             help="What to minimise or maximise, instead of the scenario's own objective, like "
             "'minimise links.bottleneck.sojourn_ms.p99' or a table like "
-            "'{ name = \"jain-index\" }'.",
+            "'{ name = \"jain-index\" }'. Twice with --pareto.",
             show_default=False,
         ),
     ] = None,
@@ -57,6 +59,22 @@ def tune(
             metavar="TEXT",
             help="What must hold, instead of the scenario's own list, like "
             "'links.bottleneck.utilization >= 0.95'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    pareto: Annotated[
+        bool,
+        typer.Option(
+            "--pareto",
+            help="Search the front of two objectives instead of one setting: what each costs in "
+            "the other. By default waiting time against utilisation.",
+        ),
+    ] = False,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the front: .svg, .png, or a page, .html. Needs --pareto.",
             show_default=False,
         ),
     ] = None,
@@ -129,7 +147,23 @@ def tune(
     if fidelity not in ("auto", "full"):
         message = f'--fidelity: "{fidelity}" is not accepted; expected one of: auto, full'
         raise UserError(message)
+    _check_front_options(pareto, objectives or (), figure, deadline, resume)
     loaded = load_scenario(scenario, overrides or ())
+    if pareto:
+        return tune_front(
+            loaded,
+            figure=figure,
+            target=target,
+            objectives=objectives,
+            parameters=parameters,
+            constraints=constraints or (),
+            profile=profile,
+            place=Place(device, parent),
+            search=search,
+            budget=budget,
+            seed=seed,
+            threads=threads,
+        )
     answers = None if warm_start is None else _answers(warm_start)
     state = None if resume is None else _search_state(resume)
     time_left = None if deadline is None else options.seconds("--deadline", deadline)
@@ -139,7 +173,7 @@ def tune(
                 outcome = tuning.tune(
                     loaded,
                     parameters=parameters,
-                    objective=objective,
+                    objective=objectives[0] if objectives else None,
                     constraints=constraints,
                     profile=profile,
                     place=Place(device, parent),
@@ -151,7 +185,7 @@ def tune(
                     answers=answers,
                     fidelity="full" if fidelity == "full" else "auto",
                     threads=threads,
-                    progress=_report_to(bar),
+                    progress=report_to(bar),
                 )
             except ScenarioError:
                 raise
@@ -173,17 +207,22 @@ def tune(
     return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
 
 
-def _report_to(bar: ProgressBar) -> "ProgressReport | None":
-    update: Callable[[float], object] | None = bar.callback
-    if update is None:
-        return None
-
-    def report(progress: "TuningProgress") -> None:
-        best = "" if progress.best == float("inf") else f" (best so far {progress.best:.4g})"
-        bar.describe(f"{progress.stage}{best}", progress.total)
-        update(progress.done)
-
-    return report
+def _check_front_options(
+    pareto: bool,  # noqa: FBT001 - one of the command's options among others
+    objectives: "Sequence[str]",
+    figure: str | None,
+    deadline: str | None,
+    resume: Path | None,
+) -> None:
+    message = ""
+    if pareto and (deadline is not None or resume is not None):
+        message = "--deadline and --resume are of a tuning without --pareto"
+    elif not pareto and figure is not None:
+        message = "--figure draws a front; expected --pareto with it"
+    elif not pareto and len(objectives) > 1:
+        message = "--objective is given more than once; expected one, or two with --pareto"
+    if message:
+        raise UserError(message)
 
 
 def _answers(path: Path) -> "AnswerFile":

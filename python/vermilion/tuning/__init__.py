@@ -11,6 +11,8 @@ from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison
 from vermilion.tuning.engine import SearchOutcome, search_best
 from vermilion.tuning.fidelity import FidelityReport, RankAgreement
+from vermilion.tuning.front import Front, FrontPoint
+from vermilion.tuning.pareto import tune_front
 from vermilion.tuning.progress import ProgressReport, TuningProgress
 from vermilion.tuning.race import RaceReport
 from vermilion.tuning.recommendation import Recommendation
@@ -26,6 +28,8 @@ __all__ = [
     "Comparison",
     "ConstraintVerdict",
     "FidelityReport",
+    "Front",
+    "FrontPoint",
     "ProgressReport",
     "RaceReport",
     "RankAgreement",
@@ -36,4 +40,5 @@ __all__ = [
     "TuningProgress",
     "search_best",
     "tune",
+    "tune_front",
 ]

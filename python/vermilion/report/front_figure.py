@@ -1,0 +1,183 @@
+"""The figure of a front: what one objective costs in the other.
+
+Grey points are settings that were tried; where one would need a larger scale to be seen, it is
+left out, and the caption of the page says how many. Blue points with a line are the front on fresh
+seeds, with 95 % intervals in both directions, and the cross is the setting in force. The line is
+a staircase, because between two settings nothing is known but that none was found that is better
+than both in both.
+"""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from vermilion.report import drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from vermilion.tuning.front import Front, FrontPoint
+
+_SIZE_IN: Final = (8.2, 5.2)
+_DOTS_PER_INCH: Final = 150
+_MARGIN: Final = 0.08
+"""Of the range that the front and the incumbent span, on each side."""
+
+_ROOM: Final = 0.6
+"""The same where tried settings may still be shown."""
+
+
+def front_figure(front: Front) -> Figure:
+    """Draws a front."""
+    from matplotlib.figure import Figure
+
+    with drawing.style():
+        figure = Figure(figsize=_SIZE_IN, layout="constrained")
+        axes = figure.add_subplot()
+        axes.grid(visible=True, axis="both")
+        _set_limits(axes, front)
+        axes.scatter(
+            [first for first, _ in front.tried],
+            [second for _, second in front.tried],
+            s=11,
+            color=drawing.GREY,
+            alpha=0.45,
+            linewidths=0,
+            label="tried in the search",
+        )
+        if front.points:
+            means = [(point.values[0].mean, point.values[1].mean) for point in front.points]
+            axes.plot(
+                *_staircase(means, front.maximised), color=drawing.BLUE, linewidth=1.3, zorder=3
+            )
+            _with_intervals(axes, front.points, drawing.BLUE, "o", "front, on fresh seeds")
+        _with_intervals(axes, [front.incumbent], drawing.VERMILION, "X", "now, on the same seeds")
+        labels = [
+            f"{name}{f', {unit}' if unit else ''}  ({_better(index, high)})"
+            for index, (name, unit, high) in enumerate(
+                zip(front.objectives, front.units, front.maximised, strict=True)
+            )
+        ]
+        axes.set_xlabel(labels[0])
+        axes.set_ylabel(labels[1])
+        axes.set_title(front.scenario)
+        axes.legend(loc="best")
+    return figure
+
+
+def rendered(front: Front, kind: str) -> bytes:
+    """The figure as ``svg`` or ``png``, or with its numbers as a page, ``html``.
+
+    The same front gives the same bytes.
+    """
+    if kind == "html":
+        return _page(front).encode()
+    figure = front_figure(front)
+    target = io.BytesIO()
+    with drawing.style():
+        if kind == "svg":
+            figure.savefig(target, format="svg", metadata={"Date": None})
+        else:
+            figure.savefig(target, format="png", dpi=_DOTS_PER_INCH)
+    return target.getvalue()
+
+
+def _page(front: Front) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=PackageLoader("vermilion.report"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    figure = drawing.svg(
+        front_figure(front),
+        name="front",
+        description=f"The front of {front.objectives[0]} against {front.objectives[1]}",
+    )
+    (left, right), (bottom, top) = _limits(front)
+    hidden = sum(
+        not (left <= first <= right and bottom <= second <= top) for first, second in front.tried
+    )
+    environment.filters["zip"] = zip
+    return environment.get_template("front.html.j2").render(
+        front=front,
+        figure=figure,
+        hidden=hidden,
+        names=list(front.incumbent.parameters),
+        rows=[*enumerate(front.points, 1), ("now", front.incumbent)],
+    )
+
+
+def _limits(front: Front) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ends of both axes: what is reported, and of what was tried that which lies near."""
+    ends = []
+    for axis in (0, 1):
+        shown = [point.values[axis] for point in (*front.points, front.incumbent)]
+        values = [
+            end for each in shown for end in (each.low, each.mean, each.high) if end is not None
+        ]
+        low, high = min(values), max(values)
+        span = (high - low) or abs(high) or 1.0
+        near = [
+            values[axis]
+            for values in front.tried
+            if low - _ROOM * span <= values[axis] <= high + _ROOM * span
+        ]
+        low, high = min([low, *near]), max([high, *near])
+        ends.append((low - _MARGIN * span, high + _MARGIN * span))
+    return ends[0], ends[1]
+
+
+def _set_limits(axes: Axes, front: Front) -> None:
+    horizontal, vertical = _limits(front)
+    axes.set_xlim(*horizontal)
+    axes.set_ylim(*vertical)
+
+
+def _with_intervals(
+    axes: Axes, points: Sequence[FrontPoint], colour: str, marker: str, label: str
+) -> None:
+    halves = [[each.half_width or 0.0 for each in point.values] for point in points]
+    axes.errorbar(
+        [point.values[0].mean for point in points],
+        [point.values[1].mean for point in points],
+        xerr=[half[0] for half in halves],
+        yerr=[half[1] for half in halves],
+        fmt=marker,
+        color=colour,
+        markersize=6 if marker == "o" else 9,
+        elinewidth=1.0,
+        capsize=2.0,
+        label=label,
+        zorder=4,
+    )
+
+
+def _staircase(
+    means: Sequence[tuple[float, float]], maximised: Sequence[bool]
+) -> tuple[list[float], list[float]]:
+    """The border of what is dominated by the front.
+
+    From one point to the next, the worse of the first objective is met with the worse of the
+    second, so the corner lies on the side of what both would rather not have.
+    """
+    # The points begin with the best in the first objective, whichever way that is.
+    ordered = sorted(means, reverse=maximised[0])
+    horizontal, vertical = [ordered[0][0]], [ordered[0][1]]
+    for (_, before), (first, second) in pairwise(ordered):
+        horizontal += [first, first]
+        vertical += [before, second]
+    return horizontal, vertical
+
+
+def _better(axis: int, maximised: bool) -> str:  # noqa: FBT001 - read next to its call
+    directions = (("left", "right"), ("down", "up"))
+    return f"better: {directions[axis][maximised]}"

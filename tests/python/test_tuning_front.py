@@ -1,0 +1,211 @@
+"""The front of two objectives: found where it is known, confirmed on fresh seeds, drawn.
+
+Most tests replace the simulator by a formula, so that the true front is known.
+"""
+
+import json
+import math
+from itertools import pairwise
+from types import SimpleNamespace
+
+import pytest
+
+from html_page import Page
+from vermilion import load_scenario
+from vermilion.objectives import objective_from_text
+from vermilion.report.front_figure import front_figure, rendered
+from vermilion.scenario import ScenarioError
+from vermilion.simulate import Result
+from vermilion.tuning import Seeds, tune_front
+from vermilion.tuning.pareto import non_dominated, thinned
+
+WEIGHT = "links.bottleneck.queue.weight"
+PROBABILITY = "links.bottleneck.queue.max_probability"
+SEEDS = Seeds.counted(1, search=2, re_evaluation=0, comparison=6)
+BOXES = {WEIGHT: (0.001, 1.0), PROBABILITY: (0.0001, 1.0)}
+
+
+def formulas(monkeypatch, measure):
+    """Replaces the simulator: ``measure`` gives waiting time and utilisation of a setting."""
+    met = []
+
+    def run_many(texts, seeds, **_):
+        rows = []
+        for text in texts:
+            queue = json.loads(text)["links"][0]["queue"]["parameters"]
+            met.extend((queue["weight"], queue["max_probability"], seed) for seed in seeds)
+            rows.append([result(*measure(queue["weight"], queue["max_probability"], seed), seed)
+                         for seed in seeds])  # fmt: skip
+        return rows
+
+    monkeypatch.setattr("vermilion.tuning.pareto.run_many", run_many)
+    return met
+
+
+def result(delay, used, seed):
+    window = {"start_s": 0.0, "end_s": 1.0, "utilization": used, "sojourn_ms": {"mean": delay}}
+    links = {"bottleneck": {"total": window, "phases": [], "ledger": {}}}
+    return Result({"seed": seed, "links": links, "flows": {}})
+
+
+def circle(weight, probability, _):
+    """The front is a quarter of a circle, not convex; a probability above its least is waste."""
+    angle = -math.log10(weight) / 3 * math.pi / 2
+    return 1 - math.sin(angle) + probability, math.cos(angle)
+
+
+def front(monkeypatch, measure=circle, **options):
+    met = formulas(monkeypatch, measure)
+    options = {"parameters": [WEIGHT, PROBABILITY], "boxes": BOXES, "seeds": SEEDS, **options}
+    return tune_front(load_scenario("varying-load"), **options), met
+
+
+def judged(*means):
+    return [SimpleNamespace(means=pair) for pair in means]
+
+
+def test_what_another_beats_in_both_is_not_on_the_front():
+    entries = judged((1, 5), (2, 2), (3, 3), (4, 1), (2, 4), (5, 1))
+    assert [entry.means for entry in non_dominated(entries)] == [(1, 5), (2, 2), (4, 1)]
+
+
+def test_a_front_is_thinned_where_it_is_dense_and_keeps_its_ends():
+    entries = judged((0, 10), (1, 9), (1.1, 8.9), (5, 5), (10, 0))
+    assert [entry.means for entry in thinned(entries, 4)] == [(0, 10), (1.1, 8.9), (5, 5), (10, 0)]
+    assert len(thinned(entries, 9)) == 5
+
+
+def test_a_front_that_is_not_convex_is_found_all_along(monkeypatch):
+    found, _ = front(monkeypatch, budget=400)
+    angles = []
+    for point in found.points:
+        delay, used = (value.mean for value in point.values)
+        # On the circle up to the waste, which the log scale lets be small.
+        assert math.hypot(1 - delay, used) == pytest.approx(1.0, abs=0.03)
+        angles.append(math.atan2(1 - delay, used))
+    assert len(angles) >= 8
+    assert max(angles) - min(angles) > 0.85 * math.pi / 2
+    gaps = [abs(one - other) for one, other in pairwise(angles)]
+    assert max(gaps) < 0.25 * math.pi / 2
+
+
+def test_the_front_begins_with_the_best_in_the_first_objective(monkeypatch):
+    found, _ = front(monkeypatch, budget=100)
+    assert found.maximised == (False, True)
+    assert found.units == ("ms", "")
+    firsts, seconds = ([point.values[axis].mean for point in found.points] for axis in (0, 1))
+    assert firsts == sorted(firsts)
+    assert seconds == sorted(seconds)
+
+
+def test_what_is_reported_is_of_seeds_that_nothing_was_chosen_by(monkeypatch):
+    found, met = front(monkeypatch, budget=60)
+    reported = {(p.parameters[WEIGHT], p.parameters[PROBABILITY]) for p in found.points}
+    for weight, probability in reported:
+        seeds = [seed for w, p, seed in met if (w, p) == (weight, probability)]
+        assert sorted(seeds) == sorted([*SEEDS.search, *SEEDS.comparison])
+    assert all(value.count == 6 for point in found.points for value in point.values)
+
+
+def test_luck_in_the_search_is_not_reported(monkeypatch):
+    """With the seeds of the search, high weights look wonderful; with others they are bad."""
+
+    def lucky(weight, probability, seed):
+        delay, used = circle(weight, probability, seed)
+        luck = 0.5 if weight > 0.5 else 0.0
+        return (delay - luck, used) if seed in SEEDS.search else (delay + luck, used - luck)
+
+    found, _ = front(monkeypatch, lucky, budget=150)
+    assert found.dropped > 0
+    assert all(point.parameters[WEIGHT] <= 0.5 for point in found.points)
+
+
+def test_the_budget_is_what_is_simulated(monkeypatch):
+    found, met = front(monkeypatch, budget=70)
+    simulated = {(weight, probability) for weight, probability, seed in met if seed == 1}
+    assert len(simulated) == found.evaluations + 1 <= 71  # and the incumbent
+    assert found.simulations == len(met)
+
+
+def test_the_same_seed_finds_the_same_front(monkeypatch):
+    one, other = (front(monkeypatch, budget=60)[0].to_json() for _ in range(2))
+    assert one == other
+
+
+def test_a_constraint_cuts_the_front_off(monkeypatch):
+    text = "links.bottleneck.utilization >= 0.5"
+    found, _ = front(monkeypatch, budget=150, constraints=[text])
+    assert found.constraints == (text,)
+    assert min(point.values[1].mean for point in found.points) >= 0.5
+
+
+def test_any_two_objectives_may_be_named(monkeypatch):
+    scenario = load_scenario("varying-load")
+    first = objective_from_text("maximise links.bottleneck.utilization", scenario)[0]
+    used = "links.bottleneck.utilization >= 0.2"
+    second = f"minimise links.bottleneck.sojourn_ms.mean subject to {used}"
+    found, _ = front(monkeypatch, objectives=[first, second], budget=60)
+    assert found.objectives == ("links.bottleneck.utilization", "links.bottleneck.sojourn_ms.mean")
+    assert found.constraints == (used,)
+    assert found.points[0].values[0].mean == max(p.values[0].mean for p in found.points)
+
+
+def test_better_than_now_is_said_where_it_is_sure(monkeypatch):
+    found, _ = front(monkeypatch, budget=60)
+    now = found.incumbent
+    assert now.better == (False, False)
+    for point in found.points:
+        for axis, sign in ((0, 1), (1, -1)):
+            # Without noise any difference is significant.
+            less = sign * point.values[axis].mean < sign * now.values[axis].mean
+            assert point.better[axis] == less
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"objectives": ["links.bottleneck.utilization"]}, "objectives"),
+        ({"objectives": ["links.bottleneck.utilization", "nothing"]}, "tuning.objective"),
+        ({"search": "luck"}, "search"),
+        ({"budget": 0}, "budget"),
+        ({"profile": "toaster"}, "profile"),
+        ({"constraints": ["be good"]}, "tuning.constraints.0"),
+    ],
+)
+def test_what_does_not_fit_is_refused(monkeypatch, options, field):
+    with pytest.raises(ScenarioError) as refused:
+        front(monkeypatch, **options)
+    assert refused.value.field == field
+
+
+def test_a_front_of_a_real_queue_trades_delay_for_use():
+    scenario = load_scenario("varying-load", ["duration=20 s", "flows.late.start=9 s .. 10 s"])
+    found = tune_front(scenario, seeds=SEEDS, budget=60, profile="linux-red")
+    assert len(found.points) >= 2
+    best, last = found.points[0], found.points[-1]
+    assert best.values[0].high < last.values[0].low
+    assert best.values[1].mean < last.values[1].mean
+    assert best.command.startswith("tc qdisc change dev DEV root red limit ")
+    assert 2.0 ** round(math.log2(best.parameters[WEIGHT])) == best.parameters[WEIGHT]
+
+
+def test_the_figure_shows_the_front_and_what_is_in_force(monkeypatch):
+    found, _ = front(monkeypatch, budget=60)
+    [axes] = front_figure(found).axes
+    assert axes.get_xlabel() == "links.bottleneck.sojourn_ms.mean, ms  (better: left)"
+    assert axes.get_ylabel() == "links.bottleneck.utilization  (better: up)"
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels == ["tried in the search", "front, on fresh seeds", "now, on the same seeds"]
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    for point in (*found.points, found.incumbent):
+        assert left < point.values[0].mean < right
+        assert bottom < point.values[1].mean < top
+    assert rendered(found, "svg") == rendered(found, "svg")
+    assert rendered(found, "png")[:4] == b"\x89PNG"
+
+
+def test_the_page_has_every_number(monkeypatch):
+    found, _ = front(monkeypatch, budget=60)
+    page = Page(rendered(found, "html").decode())
+    for number, point in enumerate(found.points, 1):
+        assert page.row(str(number))[0].startswith(f"{point.values[0].mean:.4g}")
