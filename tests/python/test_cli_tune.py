@@ -179,3 +179,33 @@ def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
 )
 def test_options_of_a_front_that_do_not_fit_are_one_line(vermilion, options, expected):
     assert expected in refused(vermilion(*QUICK, *options))
+
+
+def test_several_scenarios_are_tuned_together(vermilion):
+    options = ("varying-load", "--robust=mean", "--weights=2,1", "--json=-")
+    code, out, _ = vermilion(*QUICK, *options)
+    assert code == 0
+    document = strict(out)
+    assert document["robust"] == "mean"
+    assert [case["weight"] for case in document["scenarios"]] == pytest.approx([2 / 3, 1 / 3])
+    assert [case["scenario"] for case in document["scenarios"]] == [
+        "varying-load #1",
+        "varying-load #2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["varying-load"], "--robust worst"),
+        (["--robust=worst"], "at least two scenarios"),
+        (["varying-load", "--robust=best"], "worst, mean"),
+        (["varying-load", "--robust=mean", "--weights=a,b"], '"2,1"'),
+        (["varying-load", "--robust=mean", "--weights=1"], "one number above 0 for each"),
+        (["varying-load", "--robust=worst", "--weights=1,2"], "--robust mean"),
+        (["varying-load", "--robust=worst", "--pareto"], "only one of them"),
+        (["varying-load", "--robust=worst", "--deadline=1 s"], "--deadline"),
+    ],
+)
+def test_options_of_several_scenarios_that_do_not_fit_are_one_line(vermilion, options, expected):
+    assert expected in refused(vermilion(*QUICK, *options))

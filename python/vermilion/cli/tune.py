@@ -10,6 +10,7 @@ from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
 from vermilion.cli.output import STANDARD_OUTPUT, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.tune_front import report_to, tune_front
+from vermilion.cli.tune_robust import tune_robust
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
 
 
 def tune(
-    scenario: options.ScenarioName,
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO...",
+            help="A scenario file (TOML) or the name of a shipped one; several with --robust.",
+            show_default=False,
+        ),
+    ],
     *,
     budget: Annotated[
         int,
@@ -75,6 +83,23 @@ def tune(
         typer.Option(
             metavar="FILE",
             help="Draw the front: .svg, .png, or a page, .html. Needs --pareto.",
+            show_default=False,
+        ),
+    ] = None,
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="worst|mean",
+            help="Search one setting for several scenarios: for the worst of them, or their mean, "
+            "each measured by what it has now.",
+            show_default=False,
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help='Of the scenarios in the mean, like "2,1" (default: equal).',
             show_default=False,
         ),
     ] = None,
@@ -144,11 +169,31 @@ def tune(
     from vermilion.profiles import Place
     from vermilion.scenario import ScenarioError, load_scenario
 
+    _check_options(scenarios, robust, pareto, objectives or (), figure, weights)
+    if (pareto or robust is not None) and (deadline is not None or resume is not None):
+        message = "--deadline and --resume are of a tuning without --pareto and --robust"
+        raise UserError(message)
     if fidelity not in ("auto", "full"):
         message = f'--fidelity: "{fidelity}" is not accepted; expected one of: auto, full'
         raise UserError(message)
-    _check_front_options(pareto, objectives or (), figure, deadline, resume)
-    loaded = load_scenario(scenario, overrides or ())
+    read = [load_scenario(scenario, overrides or ()) for scenario in scenarios]
+    scenario, loaded = scenarios[0], read[0]
+    if robust is not None:
+        return tune_robust(
+            read,
+            robust,
+            weights=weights,
+            target=target,
+            objective=objectives[0] if objectives else None,
+            parameters=parameters,
+            constraints=constraints,
+            profile=profile,
+            place=Place(device, parent),
+            search=search,
+            budget=budget,
+            seed=seed,
+            threads=threads,
+        )
     if pareto:
         return tune_front(
             loaded,
@@ -207,22 +252,29 @@ def tune(
     return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
 
 
-def _check_front_options(
+def _check_options(
+    scenarios: "Sequence[str]",
+    robust: str | None,
     pareto: bool,  # noqa: FBT001 - one of the command's options among others
     objectives: "Sequence[str]",
     figure: str | None,
-    deadline: str | None,
-    resume: Path | None,
+    weights: str | None,
 ) -> None:
-    message = ""
-    if pareto and (deadline is not None or resume is not None):
-        message = "--deadline and --resume are of a tuning without --pareto"
-    elif not pareto and figure is not None:
-        message = "--figure draws a front; expected --pareto with it"
-    elif not pareto and len(objectives) > 1:
-        message = "--objective is given more than once; expected one, or two with --pareto"
-    if message:
-        raise UserError(message)
+    """Refuses options that do not go together."""
+    wrong = {
+        "--robust and --pareto: expected only one of them": pareto and robust is not None,
+        "several scenarios: expected --robust worst or --robust mean with them": len(scenarios) > 1
+        and robust is None,
+        "--robust: expected at least two scenarios": len(scenarios) == 1 and robust is not None,
+        "--weights: expected --robust mean with it": weights is not None and robust != "mean",
+        "--figure draws a front; expected --pareto with it": figure is not None and not pareto,
+        "--objective is given more than once; expected one, or two with --pareto": len(objectives)
+        > 1
+        and not pareto,
+    }
+    for message, applies in wrong.items():
+        if applies:
+            raise UserError(message)
 
 
 def _answers(path: Path) -> "AnswerFile":

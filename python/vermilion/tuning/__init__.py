@@ -16,6 +16,8 @@ from vermilion.tuning.pareto import tune_front
 from vermilion.tuning.progress import ProgressReport, TuningProgress
 from vermilion.tuning.race import RaceReport
 from vermilion.tuning.recommendation import Recommendation
+from vermilion.tuning.robust import tune_robust
+from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
 from vermilion.tuning.seeds import Seeds
 from vermilion.tuning.tune import DEFAULT_BUDGET, tune
 from vermilion.tuning.verdict import ConstraintVerdict
@@ -34,6 +36,8 @@ __all__ = [
     "RaceReport",
     "RankAgreement",
     "Recommendation",
+    "RobustCase",
+    "RobustRecommendation",
     "SearchOutcome",
     "Seeds",
     "Setting",
@@ -41,4 +45,5 @@ __all__ = [
     "search_best",
     "tune",
     "tune_front",
+    "tune_robust",
 ]

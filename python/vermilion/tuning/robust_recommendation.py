@@ -1,0 +1,158 @@
+"""What a tuning for several scenarios recommends, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.simulate.statistics import Interval
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.comparison import Comparison
+    from vermilion.tuning.recommendation import OnDevice
+    from vermilion.tuning.seeds import Seeds
+
+
+@dataclass(frozen=True, slots=True)
+class RobustCase:
+    """One of the scenarios.
+
+    Attributes:
+        scenario: its file or name, numbered where several have the same.
+        objective: what its objective is called.
+        incumbent: its own setting.
+        weight: its share in a mean.
+        comparison: of the best setting with the incumbent on fresh seeds in this scenario, whose
+            ``accepted`` and ``reason`` speak of this scenario alone; ``None`` if it did not come
+            to that.
+    """
+
+    scenario: str
+    objective: str
+    incumbent: Setting
+    weight: float
+    comparison: Comparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class RobustRecommendation:
+    """The best setting found for several scenarios, and whether it should be used in all.
+
+    Attributes:
+        over: "worst" or "mean".
+        parameters: the best setting found, by path; empty if there is none.
+        accepted: whether it should replace the incumbents.
+        reason: why, in one sentence.
+        cases: the scenarios.
+        change: the weighted mean of the relative changes of the objectives, to be minimised, with
+            its 95 % t interval over the fresh seeds: -0.2 is a fifth less.
+        evaluations: settings that the search used.
+        simulations: runs of the simulator in all.
+        interrupted: whether Ctrl-C ended it.
+        seeds: of the simulations.
+        search: the name of the search.
+        version: of Vermilion.
+        readable: the best setting as one would write it in a scenario, by path.
+        device: it in a device's own words, if it is accepted and a profile was asked for.
+    """
+
+    over: str
+    parameters: Setting
+    accepted: bool
+    reason: str
+    cases: tuple[RobustCase, ...]
+    change: Interval | None
+    evaluations: int
+    simulations: int
+    interrupted: bool
+    seeds: Seeds
+    search: str
+    version: str
+    readable: Mapping[str, str]
+    device: OnDevice | None = None
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as strict JSON; what could not be computed is absent."""
+        data: dict[str, Any] = {
+            "version": self.version,
+            "robust": self.over,
+            "accepted": self.accepted,
+            "reason": self.reason,
+            "parameters": dict(self.parameters),
+            "scenarios": [_case(case) for case in self.cases],
+            "evaluations": self.evaluations,
+            "simulations": self.simulations,
+            "end": "interrupted" if self.interrupted else "budget",
+            "seeds": asdict(self.seeds),
+            "search": {"name": self.search},
+        }
+        if self.change is not None:
+            data["change"] = _interval(self.change)
+        if self.device is not None:
+            data["device"] = {
+                "profile": self.device.profile,
+                "command": self.device.command,
+                "notes": list(self.device.notes),
+            }
+        return json.dumps(data, indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        """A page of text: the decision and what it rests on."""
+        decision = "use the best setting found in all of them" if self.accepted else "no change"
+        lines = [f"{len(self.cases)} scenarios, {self.over}: {decision}", self.reason, ""]
+        widest = max((len(path) for path in self.readable), default=0)
+        lines += [f"  {path:<{widest}}  {text}" for path, text in self.readable.items()]
+        for case in self.cases:
+            lines += ["", f"{case.scenario}"]
+            each = case.comparison
+            if each is not None:
+                reached = f"{_text(each.best)} instead of {_text(each.incumbent)}"
+                lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
+                lines += [f"  {verdict}" for verdict in each.best_verdicts]
+        last = self.seeds.comparison
+        lines += [
+            "",
+            f"{self.evaluations} settings tried by {self.search}; seeds {last[0]} .. {last[-1]} "
+            f"for the figures above; {self.simulations} simulations"
+            + (", ended by Ctrl-C" if self.interrupted else ""),
+        ]
+        if self.device is not None:
+            lines += ["", f"the best found on {self.device.profile}:", self.device.command]
+            lines += [f"note: {note}" for note in self.device.notes]
+        return "\n".join(lines)
+
+
+def _case(case: RobustCase) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "scenario": case.scenario,
+        "weight": case.weight,
+        "incumbent": dict(case.incumbent),
+        "objective": {"name": case.objective},
+    }
+    each = case.comparison
+    if each is not None:
+        data["objective"] |= {
+            "best": _interval(each.best),
+            "incumbent": _interval(each.incumbent),
+            "difference": _interval(each.difference),
+        }
+        data["constraints"] = [
+            {"constraint": verdict.constraint, "holds": verdict.holds}
+            for verdict in each.best_verdicts
+        ]
+    return data
+
+
+def _interval(interval: Interval) -> dict[str, float | int]:
+    data: dict[str, float | int] = {"mean": interval.mean, "count": interval.count}
+    if interval.low is not None and interval.high is not None:
+        data |= {"low": interval.low, "high": interval.high}
+    return data
+
+
+def _text(interval: Interval) -> str:
+    half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
+    return f"{interval.mean:.4g}{half}"

@@ -1,0 +1,201 @@
+"""One setting for several scenarios: which one, measured by what, and when it is accepted.
+
+Most tests replace the simulator by a formula, so that the best compromise is known.
+"""
+
+import json
+import math
+
+import pytest
+
+from vermilion import load_scenario
+from vermilion.scenario import ScenarioError, parse_scenario
+from vermilion.simulate import Result
+from vermilion.tuning import Seeds, tune_robust
+
+WEIGHT = "links.bottleneck.queue.weight"
+SEEDS = Seeds.counted(1, search=2, re_evaluation=2, comparison=6)
+SEARCH = {"parameters": [WEIGHT], "boxes": {WEIGHT: (0.0001, 1.0)}, "seeds": SEEDS, "budget": 60}
+
+
+def scenario(name, weight=0.002, more=""):
+    """A scenario that the formulas tell from others by the delay of its link."""
+    text = f"""
+    duration = "20 s"
+    [links.bottleneck]
+    rate = "10 Mbit/s"
+    delay = "{name} ms"
+    [links.bottleneck.queue]
+    discipline = "red"
+    weight = {weight}
+    [flows.all]
+    path = ["bottleneck"]
+    rtt = "100 ms"
+    sender = "reno"
+    [tuning]
+    parameters = ["{WEIGHT}"]
+    objective = {{ name = "mean-sojourn", link = "bottleneck" }}
+    {more}
+    """
+    return parse_scenario(text, origin=f"delay-{name}")
+
+
+def formulas(monkeypatch, measure):
+    """Replaces the simulator: ``measure`` gives the waiting time by delay, log weight and seed."""
+    met = []
+
+    def outcome(text, seed):
+        link = (text if isinstance(text, dict) else json.loads(text))["links"][0]
+        weight = math.log10(link["queue"]["parameters"]["weight"])
+        delay = round(link["delay_ns"] / 1e6)
+        met.append((delay, weight, seed))
+        window = {"start_s": 0.0, "end_s": 1.0, "utilization": 1.0}
+        window["sojourn_ms"] = {"mean": measure(delay, weight, seed)}
+        links = {"bottleneck": {"total": window, "phases": [], "ledger": {}}}
+        return Result({"seed": seed, "links": links, "flows": {}})
+
+    def run_many(texts, seeds, **_):
+        return [[outcome(text, seed) for seed in seeds] for text in texts]
+
+    monkeypatch.setattr("vermilion.tuning.robust.run_many", run_many)
+    return met
+
+
+def two_bowls(delay, weight, _):
+    """Scenario 1 is best at weight 10^-1, a hundredfold scenario 2 at 10^-2; both slope alike."""
+    best, size = {1: (-1.0, 1.0), 2: (-2.0, 100.0)}[delay]
+    return size * (1.0 + abs(weight - best))
+
+
+def found(monkeypatch, measure=two_bowls, over="worst", scenarios=None, **options):
+    met = formulas(monkeypatch, measure)
+    scenarios = scenarios or [scenario(1), scenario(2)]
+    return tune_robust(scenarios, over, **{**SEARCH, **options}), met
+
+
+def test_the_worst_case_is_balanced_between_scenarios_of_any_size(monkeypatch):
+    """Incumbents reach 2.70 and 170, so (1 + |w + 1|) / 2.70 meets (1 + |w + 2|) / 1.70."""
+    outcome, _ = found(monkeypatch, budget=200)
+    now = math.log10(0.002)
+    ratios = (-now, -now - 1.0)
+    # Between the best weights: (1 - w - 1)/r1 = (1 + w + 2)/r2.
+    balance = -3.0 * ratios[0] / (ratios[0] + ratios[1])
+    assert math.log10(outcome.parameters[WEIGHT]) == pytest.approx(balance, abs=0.08)
+    assert outcome.accepted
+    for case in outcome.cases:
+        each = case.comparison
+        assert each.best.mean / each.incumbent.mean == pytest.approx(-balance / ratios[0], abs=0.04)
+
+
+def test_the_mean_follows_the_weights(monkeypatch):
+    for weights, best in (([9.0, 1.0], -1.0), ([1.0, 9.0], -2.0)):
+        outcome, _ = found(monkeypatch, over="mean", weights=weights, budget=200)
+        assert math.log10(outcome.parameters[WEIGHT]) == pytest.approx(best, abs=0.08)
+        assert [case.weight for case in outcome.cases] == pytest.approx([w / 10 for w in weights])
+
+
+def test_every_candidate_meets_the_same_seeds_in_every_scenario(monkeypatch):
+    outcome, met = found(monkeypatch)
+    weight = math.log10(outcome.parameters[WEIGHT])
+    for delay in (1, 2):
+        seeds = sorted(seed for d, w, seed in met if (d, w) == (delay, weight))
+        assert seeds == sorted([*SEEDS.search, *SEEDS.re_evaluation, *SEEDS.comparison])
+    assert outcome.simulations == len(met)
+
+
+def test_what_is_worse_in_one_scenario_is_not_robust(monkeypatch):
+    """Scenario 2 is at its best already, so nothing is better in both."""
+    pair = [scenario(1, weight=0.01), scenario(2, weight=0.01)]
+    worst, _ = found(monkeypatch, scenarios=pair)
+    assert not worst.accepted
+    assert "not surely better in delay-2" in worst.reason
+    mean, _ = found(monkeypatch, over="mean", scenarios=pair, weights=[9.0, 1.0])
+    assert mean.accepted
+    assert mean.change.high < 0.0
+
+
+def test_chance_is_not_an_improvement(monkeypatch):
+    def noise(delay, weight, seed):
+        return 100.0 + math.sin(1e3 * (seed + delay) * (1 + weight))
+
+    for over in ("worst", "mean"):
+        outcome, _ = found(monkeypatch, noise, over)
+        assert not outcome.accepted
+        assert "kept the incumbents" in outcome.reason
+
+
+def test_a_constraint_broken_in_one_scenario_refuses_the_setting(monkeypatch):
+    hard = 'constraints = ["links.bottleneck.sojourn_ms.mean <= 90 ms"]'
+    outcome, _ = found(monkeypatch, scenarios=[scenario(1), scenario(2, more=hard)])
+    assert not outcome.accepted
+    assert outcome.reason.startswith("refused, because in delay-2 links.bottleneck.sojourn_ms.mean")
+
+
+def test_each_scenario_is_measured_by_its_own_incumbent(monkeypatch):
+    pair = [scenario(1, weight=0.1), scenario(2, weight=0.0001)]
+    outcome, _ = found(monkeypatch, scenarios=pair)
+    incumbents = [case.incumbent[WEIGHT] for case in outcome.cases]
+    assert incumbents == [0.1, 0.0001]
+    reached = [case.comparison.incumbent.mean for case in outcome.cases]
+    assert reached == pytest.approx([1.0, 300.0])
+
+
+def test_the_same_seed_finds_the_same_setting(monkeypatch):
+    one, other = (found(monkeypatch)[0].to_json() for _ in range(2))
+    assert one == other
+    document = json.loads(one)
+    assert [case["scenario"] for case in document["scenarios"]] == ["delay-1", "delay-2"]
+
+
+def test_scenarios_of_one_name_are_numbered(monkeypatch):
+    outcome, _ = found(monkeypatch, scenarios=[scenario(1), scenario(1)])
+    assert [case.scenario for case in outcome.cases] == ["delay-1 #1", "delay-1 #2"]
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "options", "field"),
+    [
+        ([1], {}, "scenarios"),
+        ([1, 2], {"over": "best"}, "robust"),
+        ([1, 2], {"over": "mean", "weights": [1.0]}, "weights"),
+        ([1, 2], {"over": "mean", "weights": [1.0, -1.0]}, "weights"),
+        ([1, 2], {"weights": [1.0, 2.0]}, "weights"),
+        ([1, 2], {"search": "luck"}, "search"),
+        ([1, 2], {"budget": 0}, "budget"),
+    ],
+)
+def test_what_does_not_fit_is_refused(monkeypatch, scenarios, options, field):
+    with pytest.raises(ScenarioError) as refused:
+        found(monkeypatch, scenarios=[scenario(name) for name in scenarios], **options)
+    assert refused.value.field == field
+
+
+def test_a_parameter_that_means_something_else_elsewhere_is_refused():
+    path = "links.bottleneck.queue.max_threshold"
+    linux = parse_scenario("""
+    duration = "20 s"
+    [links.bottleneck]
+    rate = "10 Mbit/s"
+    delay = "1 ms"
+    queue = { discipline = "linux-red" }
+    [flows.all]
+    path = ["bottleneck"]
+    rtt = "100 ms"
+    sender = "reno"
+    """)
+    with pytest.raises(ScenarioError, match="in packets, as in delay-1"):
+        tune_robust([scenario(1), linux], parameters=[path])
+
+
+def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
+    pair = [
+        load_scenario("varying-load", ["duration=15 s", "flows.late.start=8 s .. 9 s"]),
+        load_scenario("varying-load", ["duration=15 s", "flows.late.start=8 s .. 9 s",
+                                       "links.bottleneck.rate=20 Mbit/s"]),
+    ]  # fmt: skip
+    outcome = tune_robust(pair, seeds=SEEDS, budget=30, profile="linux-red")
+    assert outcome.accepted
+    assert "burst" in outcome.device.command
+    assert outcome.device.command in str(outcome)
+    for case in outcome.cases:
+        assert case.comparison.best.mean < case.comparison.incumbent.mean
