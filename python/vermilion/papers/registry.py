@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 # One line for each paper: its name, and the module whose PAPER it is.
 _MODULES: Final = {
-    # "ye-2002": "ye_2002",
+    "ye-2002": "ye_2002",
     "athuraliya-2000": "athuraliya_2000",
-    # "feng-1999": "feng_1999",
+    "feng-1999": "feng_1999",
 }
 
 

@@ -76,8 +76,10 @@ class Workbench:
             lambda seed: simulate.run(scenario, seed, probe_interval_s), list(self.seeds)
         )
 
-    def each(self, work: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
-        """The work done on each item, several at a time; each counts as one run.
+    def each(
+        self, work: Callable[[Item], Outcome], items: Iterable[Item], weight: int = 1
+    ) -> list[Outcome]:
+        """The work done on each item, several at a time; each counts as ``weight`` runs.
 
         ``work`` must not depend on the order in which items are done.
         """
@@ -87,7 +89,7 @@ class Workbench:
             futures = [pool.submit(work, item) for item in items]
             for future in as_completed(futures):
                 future.result()
-                self._tell(self._done + 1)
+                self._tell(self._done + weight)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

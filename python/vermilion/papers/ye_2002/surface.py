@@ -1,0 +1,135 @@
+"""Figure 3: the average drop rate over w_q and max_p is a noisy surface."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from vermilion.papers import plots
+from vermilion.papers.measures import interval, of_phases
+from vermilion.papers.verdict import Check, Expected
+from vermilion.papers.ye_2002.network import LINK, QUEUE, steady
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from vermilion.papers.interface import Evidence, Numbers
+    from vermilion.papers.workbench import Workbench
+
+
+WEIGHTS = tuple(10 ** (-4 + 4 * k / 11) for k in range(12))
+PROBABILITIES = tuple(10 ** (-3 + 3 * k / 9) for k in range(10))
+SURFACES = {"16 flows": 16, "64 flows": 64}
+
+
+def measure_surface(bench: Workbench) -> Numbers:
+    scenarios = {}
+    for name, flows in SURFACES.items():
+        base = steady(flows)
+        for i, weight in enumerate(WEIGHTS):
+            for j, probability in enumerate(PROBABILITIES):
+                scenarios[f"{name}/{i}/{j}"] = base.with_values(
+                    {f"{QUEUE}.weight": weight, f"{QUEUE}.max_probability": probability}
+                )
+    bench.expect(len(scenarios) * len(bench.seeds))
+    results = bench.run_many(scenarios)
+    return {
+        name: _surface(
+            [
+                [
+                    of_phases(results[f"{name}/{i}/{j}"], LINK, "drop_rate")[0]
+                    for j in range(len(PROBABILITIES))
+                ]
+                for i in range(len(WEIGHTS))
+            ]
+        )
+        for name in SURFACES
+    }
+
+
+def _surface(samples: list[list[list[float]]]) -> Numbers:
+    import numpy as np
+
+    surfaces = np.array(samples).transpose(2, 0, 1)  # seed, weight, probability
+    mean = surfaces.mean(axis=0)
+    return {
+        "first": surfaces[0].tolist(),
+        "mean": mean.tolist(),
+        "minima": [float(_local_minima(surface)) for surface in surfaces],
+        "minima_of_mean": _local_minima(mean),
+        # How well one surface tells good from bad where the others do, as a rank correlation.
+        "agreement": [
+            _rank_correlation(surfaces[k], np.delete(surfaces, k, axis=0).mean(axis=0))
+            for k in range(len(surfaces))
+        ],
+    }
+
+
+def _local_minima(surface: Any) -> int:  # noqa: ANN401 - an array
+    """Points of the grid that are lower than all of their up to eight neighbours."""
+    import numpy as np
+
+    padded = np.pad(surface, 1, constant_values=math.inf)
+    lower = np.ones_like(surface, dtype=bool)
+    rows, columns = surface.shape
+    for i in (0, 1, 2):
+        for j in (0, 1, 2):
+            if (i, j) != (1, 1):
+                lower &= surface < padded[i : i + rows, j : j + columns]
+    return int(lower.sum())
+
+
+def _rank_correlation(first: Any, second: Any) -> float:  # noqa: ANN401 - arrays
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(first.ravel(), second.ravel()).statistic)
+
+
+def draw_surface(numbers: Numbers) -> Drawing:
+    import numpy as np
+
+    figure, panels = plots.sheet(2, 2, 7.4, subplot_kw={"projection": "3d"})
+    x, y = np.meshgrid(np.log10(WEIGHTS), np.log10(PROBABILITIES), indexing="ij")
+    for row, (name, found) in zip(panels, numbers.items(), strict=True):
+        top = 100 * float(np.array(found["first"]).max())
+        for axes, key, head in zip(row, ("first", "mean"), ("one run", "mean of all"), strict=True):
+            axes.plot_surface(
+                x,
+                y,
+                100 * np.array(found[key]),
+                cmap="viridis",
+                edgecolor="#333333",
+                linewidth=0.3,
+                rstride=1,
+                cstride=1,
+            )
+            axes.set_title(f"{name}: {head}")
+            axes.set_xlabel("w_q")
+            axes.set_ylabel("max_p")
+            axes.set_zlabel("dropped (%)")
+            axes.set_zlim(0, top)
+            axes.set_xticks((-4, -3, -2, -1, 0), ("1e-4", "1e-3", "0.01", "0.1", "1"), fontsize=8)
+            axes.set_yticks((-3, -2, -1, 0), ("1e-3", "0.01", "0.1", "1"), fontsize=8)
+            axes.tick_params(axis="z", labelsize=8)
+            axes.view_init(elev=28, azim=-50)
+    return figure
+
+
+def surface_noisy(evidence: Evidence) -> list[Check]:
+    checks = []
+    for name, found in evidence["figure-3"].items():
+        checks += [
+            Check(
+                quantity="local minima of the surface of one seed",
+                interval=interval(found["minima"]),
+                expected=Expected(low=2.0),
+                reading=name,
+            ),
+            Check(
+                quantity="rank correlation of one seed’s surface with the mean of the others",
+                interval=interval(found["agreement"]),
+                expected=Expected(low=0.5),
+                reading=name,
+            ),
+        ]
+    return checks
