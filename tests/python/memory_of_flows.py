@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SENDERS = ["tahoe", "reno", "newreno", "sack", "cubic", "dctcp", "prague", "rem", "bbr"]
+SENDERS = ["tahoe", "reno", "newreno", "sack", "cubic", "dctcp", "prague", "rem", "ledbat", "bbr"]
 
 STATES = {
     # Nobody begins before the end.

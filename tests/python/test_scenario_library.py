@@ -10,6 +10,7 @@ import shlex
 from itertools import pairwise
 from math import sqrt
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -248,6 +249,37 @@ def test_whoever_crosses_two_queues_gets_less():
     assert through < second
 
 
+def less_than_best_effort(*settings):
+    """Goodputs of NewReno and LEDBAT (bit/s), and the mean waiting time (ms), over four seeds."""
+    scenario = load_scenario("rfc7928-less-than-best-effort", settings)
+    runs = vermilion.run_many([scenario], range(1, 5))[0]
+
+    def goodput(group):
+        return fmean(
+            run.data["flows"][group]["total"]["goodput_bit_per_s"]["total"] for run in runs
+        )
+
+    waits = [run.link("bottleneck").total["sojourn_ms"]["mean"] for run in runs]
+    return goodput("friendly"), goodput("background"), fmean(waits)
+
+
+def test_ledbat_keeps_its_target_alone_and_gives_way_until_a_discipline_hides_the_queue():
+    # Alone (the other flow begins when all is over) it fills the link with 100 ms of queue.
+    _, background, wait = less_than_best_effort('flows.friendly.start="299.9 s"')
+    assert background == pytest.approx(1e6 * 698 / 750, rel=1e-3)
+    assert wait == pytest.approx(100, rel=0.05)
+    # Beside NewReno, which fills a buffer of 270 ms, it is next to nothing; CoDel keeps the queue
+    # below its target, and it is a NewReno like the other.
+    friendly, background, wait = less_than_best_effort()
+    assert wait > 100
+    assert background < 0.1 * friendly
+    friendly, background, wait = less_than_best_effort(
+        'links.bottleneck.queue={ discipline = "codel" }'
+    )
+    assert wait < 100
+    assert background > 0.7 * friendly
+
+
 def test_bursts_are_of_the_size_that_is_said():
     result = vermilion.run(load_scenario("rfc7928-burst-absorption"), seed=1).data["flows"]
     assert result["video"]["total"]["goodput_bit_per_s"]["total"] == pytest.approx(2e6, rel=0.02)
@@ -368,6 +400,27 @@ def test_the_camps_are_offered_the_same_transfers_in_the_baseline_and_in_the_mix
 def test_the_transfer_of_the_ramp_up_is_measured():
     flows = vermilion.run(load_scenario("tcpeval-ramp-up"), seed=1).data["flows"]
     assert flows["arriving"]["total"]["completion_time_s"]["count"] == 1
+
+
+def test_without_slow_start_the_ramp_up_takes_as_many_round_trips_as_the_window_grows_by():
+    # 1.5 MB are 1028 segments of 1460 bytes; windows of 2, 3, 4, ... bring them in 44 round trips
+    # of 80 ms, besides that of the handshake. With slow start: 2, 4, 8, ...: 10. Nothing queues,
+    # and a window of acknowledgements adds a whole segment.
+    def completion(sender):
+        settings = [
+            "links.*.rate=1 Gbit/s",
+            'flows.existing.start="149 s"',
+            f"flows.arriving.sender={sender}",
+            "duration=150 s",
+        ]
+        run = vermilion.run(load_scenario("tcpeval-ramp-up", settings), seed=1)
+        return run.data["flows"]["arriving"]["total"]["completion_time_s"]["mean"]
+
+    sack = 'congestion_control = "sack", byte_counting = true'
+    without = f'{{ {sack}, initial_slow_start_threshold = "2 packets" }}'
+    assert sum(range(2, 46)) >= 1028 > sum(range(2, 45))
+    assert completion(without) == pytest.approx((1 + 44 - 0.5) * 0.08, rel=0.05)
+    assert completion(f"{{ {sack} }}") < 0.3 * completion(without)
 
 
 @pytest.mark.parametrize("kind", ["release", "arrival", "gradual-arrival"])

@@ -6,7 +6,8 @@
 //! blocks most recently reported); RFC 3168, section 6.1.3 (the classic echo lasts until the sender
 //! says it has reduced its window); RFC 9768 (accurate feedback: the count of marks); RFC 8257,
 //! section 3.2 (a change of marking is told at once); RFC 7323, section 4.3 (which timestamp is
-//! echoed: that of the earliest segment not yet acknowledged).
+//! echoed: that of the earliest segment not yet acknowledged); RFC 6817, section 2.3 (how long the last
+//! segment was on its way).
 
 use std::collections::VecDeque;
 
@@ -48,6 +49,8 @@ pub struct Receiver {
     deadline: u64,
     /// Timestamp to be echoed.
     echo: u64,
+    /// One-way delay of the last segment, in nanoseconds.
+    forward_delay: u64,
     /// What has arrived beyond `next_expected`: stretches from first to one after last, ascending.
     beyond_gap: VecDeque<(u32, u32)>,
     /// Whether anything has.
@@ -76,6 +79,7 @@ impl Receiver {
             selective,
             deadline: u64::MAX,
             echo: 0,
+            forward_delay: 0,
             beyond_gap: VecDeque::new(),
             has_gap: false,
             reported: SackBlocks::default(),
@@ -85,6 +89,7 @@ impl Receiver {
     /// Takes a segment at time `now` (nanoseconds); the acknowledgement to send, if any.
     #[inline]
     pub fn on_segment(&mut self, now: u64, segment: &Segment) -> Option<Acknowledgement<'_>> {
+        self.forward_delay = now.saturating_sub(segment.sent);
         if segment.window_reduced {
             self.congestion_echo = false;
         }
@@ -154,6 +159,7 @@ impl Receiver {
         Acknowledgement {
             next_expected: self.next_expected,
             echo: self.echo,
+            forward_delay: self.forward_delay,
             congestion_echo: self.congestion_echo,
             marked: self.marked,
             blocks: if self.has_gap { self.reported.as_slice() } else { &[] },

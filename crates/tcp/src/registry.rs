@@ -5,12 +5,12 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 use crate::receiver::AcknowledgementPolicy;
 use crate::rule::WindowRule;
 use crate::sender::{Ecn, LossWindow, SenderOptions, Switches};
-use crate::senders::{BBR, CUBIC, DCTCP, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
+use crate::senders::{BBR, CUBIC, DCTCP, LEDBAT, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
 use crate::{AnyRule, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets};
 
 /// Every sender, in the order in which they are listed to users.
 pub static SENDERS: &[&Named] =
-    &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC, &DCTCP, &PRAGUE, &REM, &BBR];
+    &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC, &DCTCP, &PRAGUE, &REM, &LEDBAT, &BBR];
 
 /// A sender as users name it: a window rule, and a recovery unless that can be chosen.
 #[derive(Debug)]
@@ -78,6 +78,9 @@ impl Profile {
                 recovery,
                 window_cap: settings.number("window_cap"),
                 initial_window: settings.number("initial_window"),
+                slow_start_threshold: settings
+                    .automatic("initial_slow_start_threshold")
+                    .unwrap_or_else(|| settings.number("window_cap")),
                 timer: TimerRules {
                     minimum_timeout: nanoseconds("minimum_timeout"),
                     floor: if settings.is("timeout_floor", "variation") {

@@ -22,6 +22,9 @@ pub struct Acknowledged {
     pub marked: u32,
     /// The round trip just timed.
     pub round_trip: Option<u64>,
+    /// How long the segment that made the receiver answer was on its way, by two clocks that nobody has
+    /// set alike: only differences tell something.
+    pub forward_delay: Option<u64>,
     /// The smoothed round trip; `None` before the first sample.
     pub smoothed_round_trip: Option<u64>,
     /// First segment not acknowledged, after this acknowledgement.
@@ -88,6 +91,7 @@ pub(crate) mod tests {
             counted: f64::from(counted),
             marked: 0,
             round_trip: None,
+            forward_delay: None,
             smoothed_round_trip: None,
             unacknowledged: 0,
             highest: 0,

@@ -25,6 +25,9 @@ pub struct Acknowledgement<'a> {
     pub next_expected: u32,
     /// The echoed timestamp (RFC 7323, section 4.3), in nanoseconds of the sender's clock.
     pub echo: u64,
+    /// What the receiver's clock said less what the segment's timestamp did when that segment arrived
+    /// which is answered (RFC 6817, section 2.3), in nanoseconds.
+    pub forward_delay: u64,
     /// The receiver's classic echo of a mark (ECE, RFC 3168).
     pub congestion_echo: bool,
     /// Marked segments that have arrived so far (accurate ECN, RFC 9768), wrapping.

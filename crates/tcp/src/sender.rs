@@ -63,6 +63,8 @@ pub struct SenderOptions {
     pub window_cap: f64,
     /// Window once the connection is open.
     pub initial_window: f64,
+    /// Window at which the first slow start ends.
+    pub slow_start_threshold: f64,
     /// Rules of the retransmission timer.
     pub timer: TimerRules,
     /// Everything that is on or off.
@@ -162,6 +164,8 @@ pub struct Sender {
     release: u64,
     round_trip: RoundTripEstimator,
     last_round_trip: Option<u64>,
+    /// One-way delay told by the last acknowledgement.
+    forward_delay: u64,
     initial_window: f64,
     counters: Counters,
     /// What a sender that reads selective acknowledgements keeps besides, while it is under way.
@@ -178,7 +182,7 @@ impl Sender {
         Self {
             window: Window {
                 congestion: if handshake { 1.0 } else { options.initial_window },
-                slow_start_threshold: options.window_cap,
+                slow_start_threshold: options.slow_start_threshold,
                 cap: options.window_cap,
             },
             unacknowledged: first,
@@ -206,6 +210,7 @@ impl Sender {
             release: 0,
             round_trip: RoundTripEstimator::new(options.timer, clock_phase),
             last_round_trip: None,
+            forward_delay: 0,
             initial_window: options.initial_window,
             counters: Counters::default(),
             selective: None,
@@ -318,6 +323,7 @@ impl Sender {
     #[inline]
     pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         self.last_round_trip = None;
+        self.forward_delay = answer.forward_delay;
         let marked = self.take_marks(answer);
         if self.in_order && answer.blocks.is_empty() {
             self.acknowledge_in_order(now, answer, marked);
@@ -444,6 +450,7 @@ impl Sender {
             counted: if self.switches.byte_counting { f64::from(delivered) } else { 1.0 },
             marked,
             round_trip: self.last_round_trip,
+            forward_delay: Some(self.forward_delay),
             smoothed_round_trip: self.round_trip.smoothed(),
             unacknowledged: self.unacknowledged,
             highest: self.highest,

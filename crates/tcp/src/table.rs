@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 25;
+pub const COMMON_COUNT: usize = 26;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,10 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
                 "window after the connection is open",
                 "ns-2.35 (since 2001); RFC 5681; RFC 6928 has 10",
             ),
+        Parameter::number("initial_slow_start_threshold", "packets", None, 2.0, 1e6).described(
+            "window at which the first slow start ends; 2: there is none; rules without one ignore it",
+            "RFC 5681: arbitrarily high; automatic: the window's cap",
+        ),
         Parameter::number("minimum_timeout", "seconds", Some(0.2), 0.0, 60.0)
             .described("least retransmission timeout before backing off", "ns-2.35; RFC 6298 has 1 s"),
         Parameter::choice("timeout_floor", "timeout", &["timeout", "variation"]).described(

@@ -72,6 +72,7 @@ impl Connection {
             counted: delivered.len() as f64,
             marked: 0,
             round_trip: Some(round_trip),
+            forward_delay: None,
             smoothed_round_trip: None,
             unacknowledged: 100,
             highest: 0,

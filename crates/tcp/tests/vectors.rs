@@ -59,6 +59,8 @@ struct GivenAcknowledgement {
     marked: u32,
     round_trip_ns: Option<u64>,
     smoothed_ns: Option<u64>,
+    #[serde(default)]
+    forward_delay_ns: Option<u64>,
     unacknowledged: u32,
     highest: u32,
     #[serde(default)]
@@ -88,6 +90,7 @@ impl From<&GivenAcknowledgement> for Acknowledged {
             counted: f64::from(given.counted),
             marked: given.marked,
             round_trip: given.round_trip_ns,
+            forward_delay: given.forward_delay_ns,
             smoothed_round_trip: given.smoothed_ns,
             unacknowledged: given.unacknowledged,
             highest: given.highest,

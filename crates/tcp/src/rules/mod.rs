@@ -5,6 +5,7 @@ mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod ledbat;
 mod prague;
 mod rem;
 
@@ -13,6 +14,7 @@ pub use bbr::Bbr;
 pub use cubic::{Cubic, CubicOptions};
 pub use dctcp::Dctcp;
 pub use hystart::HyStart;
+pub use ledbat::{Ledbat, LedbatOptions};
 pub use prague::{Prague, PragueOptions};
 pub use rem::{Rem, RemOptions};
 
@@ -71,6 +73,8 @@ rules! {
     Dctcp(Box<Dctcp>),
     /// The same, for the Internet.
     Prague(Box<Prague>),
+    /// By the queueing delay.
+    Ledbat(Box<Ledbat>),
     /// A rate for the path's price.
     Rem(Box<Rem>),
     /// BBR version 3.

@@ -3,6 +3,7 @@
 mod bbr;
 mod cubic;
 mod dctcp;
+mod ledbat;
 mod newreno;
 mod prague;
 mod rem;
@@ -13,6 +14,7 @@ mod tahoe;
 pub use bbr::BBR;
 pub use cubic::CUBIC;
 pub use dctcp::DCTCP;
+pub use ledbat::LEDBAT;
 pub use newreno::NEWRENO;
 pub use prague::PRAGUE;
 pub use rem::REM;

@@ -7,7 +7,7 @@ use vermilion_parameters::Algorithm;
 
 use crate::registry::Named;
 use crate::rules::Additive;
-use crate::table::{PLAIN, RECOVERY, common, join};
+use crate::table::{COMMON_COUNT, PLAIN, RECOVERY, RULED_COUNT, common, join};
 
 /// See the module's head.
 pub static SACK: Named = Named {
@@ -16,7 +16,7 @@ pub static SACK: Named = Named {
         title: "SACK",
         summary: "Recovery by selective acknowledgements: all losses of a window in one round trip",
         source: "RFC 6675, RFC 2018",
-        parameters: &join::<25, 1, 26>(common(PLAIN), RECOVERY),
+        parameters: &join::<COMMON_COUNT, 1, RULED_COUNT>(common(PLAIN), RECOVERY),
         ordered: &[("minimum_timeout", "maximum_timeout")],
     },
     recovery: None,

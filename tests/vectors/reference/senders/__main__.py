@@ -9,10 +9,18 @@ from pathlib import Path
 import bbr_network
 import cubic
 import dctcp
+import ledbat
 import prague
 import rem
 
-SENDERS = {"cubic": cubic, "dctcp": dctcp, "prague": prague, "rem": rem, "bbr": bbr_network}
+SENDERS = {
+    "cubic": cubic,
+    "dctcp": dctcp,
+    "prague": prague,
+    "rem": rem,
+    "ledbat": ledbat,
+    "bbr": bbr_network,
+}
 FOLDER = Path(__file__).resolve().parent.parent.parent / "senders"
 
 

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from decimal import Decimal, getcontext
 from typing import ClassVar, Protocol
 
@@ -52,6 +52,7 @@ class Acknowledgement:
     unacknowledged: int
     highest: int
     in_recovery: bool = False
+    forward_delay_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ class Path:
     recovery: int = 0
     queue_us: float = 0.0
     byte_counting: bool = False
+    forward_us: int = 0
 
 
 def recorded(
@@ -163,7 +165,8 @@ def recorded(
 ) -> Case:
     """A connection over `path` for `length` events, answered by the reference.
 
-    The round trip is the path's, plus `queue_us` for each segment of the window.
+    The round trip is the path's, plus `queue_us` for each segment of the window. With `forward_us`
+    acknowledgements tell a one-way delay: that, the queue, the jitter, and a clock set differently.
     """
     dice = random.Random(name)
     running, window = machine({**machine.OWN, **parameters}), opened(start)
@@ -197,6 +200,7 @@ def recorded(
                 unacknowledged,
                 highest,
                 recovering > 0,
+                _forward_delay(path, round_trip) if path.forward_us else None,
             )
             recovering = max(recovering - 1, 0)
         apply(running, event, window)
@@ -204,6 +208,12 @@ def recorded(
         usable = int(min(window.congestion, window.cap))
         highest = max(highest, unacknowledged + max(usable, 1))
     return Case(name, about, parameters, start, steps, by_hand=False)
+
+
+def _forward_delay(path: Path, round_trip_ns: int) -> int:
+    others_clock_ns = 3_600_000_000_000
+    back_us = path.round_trip_us - path.forward_us
+    return others_clock_ns + round_trip_ns - 1000 * back_us
 
 
 def text(sender: str, source: str, machine: type[Machine], cases: Iterable[Case]) -> str:
@@ -229,7 +239,8 @@ def text(sender: str, source: str, machine: type[Machine], cases: Iterable[Case]
 def _step(step: Step) -> dict[str, object]:
     kind = "acknowledgement" if isinstance(step.event, Acknowledgement) else "congestion"
     expected = {"window": step.window, "slow_start_threshold": step.slow_start_threshold}
-    event = {key: value for key, value in asdict(step.event).items() if value is not False}
+    defaults = {field.name: field.default for field in fields(step.event)}
+    event = {key: value for key, value in asdict(step.event).items() if value is not defaults[key]}
     return {kind: event, "expected": expected}
 
 
