@@ -13,7 +13,7 @@ from vermilion.cli.tune_front import report_to, tune_front
 from vermilion.cli.tune_robust import tune_robust
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from vermilion.scenario import Scenario
     from vermilion.tuning import AnswerFile, Recommendation
@@ -170,12 +170,11 @@ def tune(
     from vermilion.scenario import ScenarioError, load_scenario
 
     _check_options(scenarios, robust, pareto, objectives or (), figure, weights)
-    if (pareto or robust is not None) and (deadline is not None or resume is not None):
-        message = "--deadline and --resume are of a tuning without --pareto and --robust"
-        raise UserError(message)
-    if fidelity not in ("auto", "full"):
-        message = f'--fidelity: "{fidelity}" is not accepted; expected one of: auto, full'
-        raise UserError(message)
+    _check_engine_options(
+        fidelity,
+        plain=not pareto and robust is None,
+        given={"--deadline": deadline, "--resume": resume, "--warm-start": warm_start},
+    )
     read = [load_scenario(scenario, overrides or ()) for scenario in scenarios]
     scenario, loaded = scenarios[0], read[0]
     if robust is not None:
@@ -274,6 +273,19 @@ def _check_options(
     }
     for message, applies in wrong.items():
         if applies:
+            raise UserError(message)
+
+
+def _check_engine_options(
+    fidelity: str, *, plain: bool, given: "Mapping[str, str | Path | None]"
+) -> None:
+    """Refuses what a search for a front, or for several scenarios, does not have."""
+    if fidelity not in ("auto", "full"):
+        message = f'--fidelity: "{fidelity}" is not accepted; expected one of: auto, full'
+        raise UserError(message)
+    for name, value in given.items():
+        if value is not None and not plain:
+            message = f"{name} is of a tuning without --pareto and --robust"
             raise UserError(message)
 
 

@@ -55,23 +55,33 @@ PAPER = Paper(
     authors="W. Feng, D. Kandlur, D. Saha, K. Shin",
     published="IEEE INFOCOM 1999",
     story=(
-        ("Each notification of congestion, a drop or a mark, makes one of N sources halve its "
-        "rate, so it takes a 1/(2N) off the load. With many sources RED has to notify often, or "
-        "the queue overflows and everybody loses packets; with few, the same would empty the "
-        "queue and leave the link idle. No single setting is right for both."),
-        ("The paper’s gateway watches its average queue. When it falls below the lower threshold "
-        "RED was too aggressive, and the maximum probability is divided by 3; when it rises "
-        "above the upper one, RED was too conservative, and it is doubled."),
+        (
+            "Each notification of congestion, a drop or a mark, makes one of N sources halve its "
+            "rate, so it takes a 1/(2N) off the load. With many sources RED has to notify often, or "
+            "the queue overflows and everybody loses packets; with few, the same would empty the "
+            "queue and leave the link idle. No single setting is right for both."
+        ),
+        (
+            "The paper’s gateway watches its average queue. When it falls below the lower threshold "
+            "RED was too aggressive, and the maximum probability is divided by 3; when it rises "
+            "above the upper one, RED was too conservative, and it is doubled."
+        ),
     ),
     open_questions=(
-        ("Round trips: links of 1, 5, 5, 5 and 100 ms, in an order that is not clear. Run are 32 "
-        "ms (all but the long one, both ways), 14 to 212 ms (a site behind each of them), and "
-        "232 ms (all in a row)."),
-        ("The queue and the round trip of the study of loss: 80 KB with RED’s usual thresholds, "
-        "20 and 100 ms."),
+        (
+            "Round trips: links of 1, 5, 5, 5 and 100 ms, in an order that is not clear. Run are 32 "
+            "ms (all but the long one, both ways), 14 to 212 ms (a site behind each of them), and "
+            "232 ms (all in a row)."
+        ),
+        (
+            "The queue and the round trip of the study of loss: 80 KB with RED’s usual thresholds, "
+            "20 and 100 ms."
+        ),
         "When the load alternates, and max_p at the start: every 20 s here; 0.1 and 0.02.",
-        ("Which RED: ns’s, whose marks are spaced by at least 1/p packets, without the gentle "
-        "region; Reno sources, packets of 1000 bytes."),
+        (
+            "Which RED: ns’s, whose marks are spaced by at least 1/p packets, without the gentle "
+            "region; Reno sources, packets of 1000 bytes."
+        ),
     ),
     figures=(
         Figure(
