@@ -1,0 +1,40 @@
+"""Measures what the readings of two half-published disciplines do, for the tables on their page.
+
+    .venv/bin/python docs/refresh_readings.py            # both, some minutes
+    .venv/bin/python docs/refresh_readings.py vred       # or red-light
+
+The page is docs/disciplines-readings.md; each table stands between two comments that name it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from readings_red_light import red_light_tables
+from readings_vred import vred_tables
+
+PAGE = Path(__file__).parent / "disciplines-readings.md"
+TABLES = {"vred": vred_tables, "red-light": red_light_tables}
+
+
+def put(page: str, name: str, table: str) -> str:
+    """The page with a table in its place."""
+    place = re.compile(rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
+    changed, found = place.subn(lambda match: match[1] + table + "\n" + match[2], page)
+    if found != 1:
+        message = f"{PAGE.name} has {found} places for the table {name}"
+        raise SystemExit(message)
+    return changed
+
+
+def main() -> None:
+    """Refreshes the tables of the disciplines asked for, or all."""
+    for discipline in sys.argv[1:] or TABLES:
+        for name, table in TABLES[discipline]().items():
+            PAGE.write_text(put(PAGE.read_text(encoding="utf-8"), name, table), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
