@@ -1,0 +1,73 @@
+"""What the page on VRED's and RED Light's readings claims, held against their authors' numbers.
+
+Drops of RED in VRED's scenarios, and the queue under both REDs in the talk's example, are known;
+see docs/disciplines-readings.md for what does and does not come out.
+"""
+
+from statistics import fmean
+
+import pytest
+
+import vermilion
+from vermilion.simulate import run_many
+from vermilion.simulate.variants import make_variants
+
+SEEDS = range(1, 13)
+QUEUE = "links.bottleneck.queue"
+
+
+def totals(scenario, disciplines, *settings):
+    """The bottleneck's metrics in every run, for each discipline in turn."""
+    variants, _ = make_variants(scenario, disciplines, settings)
+    return [
+        [result.link("bottleneck").total for result in results]
+        for results in run_many(variants, SEEDS).values()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "published"), [("vred-staged-load", 2974), ("vred-sudden-load", 3333)]
+)
+def test_red_drops_in_vreds_scenarios_what_the_paper_says(scenario, published):
+    [windows] = totals(scenario, ["ns2-red"])
+    assert fmean(window["drops"] for window in windows) == pytest.approx(published, rel=0.05)
+
+
+@pytest.mark.parametrize("scenario", ["vred-staged-load", "vred-sudden-load"])
+def test_vred_drops_no_more_than_red_and_uses_the_link_no_less(scenario):
+    red, vred = totals(scenario, ["ns2-red", "vred"])
+    drops = vermilion.simulate.mean_interval(
+        after["drops"] - before["drops"] for before, after in zip(red, vred, strict=True)
+    )
+    busy = vermilion.simulate.mean_interval(
+        after["utilization"] - before["utilization"]
+        for before, after in zip(red, vred, strict=True)
+    )
+    assert drops.low < 0
+    assert busy.low > 0
+
+
+@pytest.mark.parametrize("scenario", ["vred-staged-load", "vred-sudden-load"])
+def test_in_an_endless_dead_band_vred_is_ns2s_red_to_the_last_packet(scenario):
+    for action in ("multiply", "integrate"):
+        own = f"vred:growth_threshold=1e9 packets,action={action}"
+        red, vred = totals(scenario, ["ns2-red", own])
+        assert red == vred
+
+
+def test_red_keeps_the_queue_that_the_talk_shows_and_a_full_buffer_drops_a_good_part():
+    [windows] = totals("red-light-one-transfer", ["red"])
+    assert {window["queue_packets"]["p50"] for window in windows} == {6.0}
+    assert {window["queue_packets"]["p95"] for window in windows} == {10.0}
+    tail = fmean(window["overflow_drops"] / window["drops"] for window in windows)
+    assert 0.2 < tail < 0.4, "the talk has 32 %"
+
+
+def test_red_light_comes_within_a_packet_of_the_talk_where_30_ms_are_its_share_of_a_round_trip():
+    settings = ["flows.transfer.rtt=100 ms", f"{QUEUE}.limit=12 packets"]
+    [windows] = totals("red-light-one-transfer", ["red-light"], *settings)
+    assert fmean(window["queue_packets"]["p50"] for window in windows) == pytest.approx(1, abs=1)
+    assert fmean(window["queue_packets"]["p95"] for window in windows) == pytest.approx(5, abs=1)
+    assert sum(window["overflow_drops"] for window in windows) <= 0.01 * sum(
+        window["drops"] for window in windows
+    )
