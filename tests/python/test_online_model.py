@@ -135,8 +135,21 @@ def test_the_answer_for_the_most_similar_conditions_comes_first():
     [
         ("tuning.objective.name=published-queue-variance", "tuning.objective.name"),
         ("tuning.objective.target=0 packets", "tuning.objective.target"),
+        (
+            'tuning.constraints=["flows.early.jain_index >= 0.5"]',
+            r"tuning.constraints.0.*flows\.\*",
+        ),
+        ('tuning.constraints=["flows.*.jain >= 0.5"]', "tuning.constraints.0.*a metric"),
+        ('tuning.objective="links.bottleneck.drop_rate"', "tuning.objective.name"),
     ],
 )
 def test_a_policy_that_cannot_be_pursued_on_line_is_refused(override, field):
     with pytest.raises(ScenarioError, match=field):
         Policy.of_scenario(load_scenario("varying-load", [override]))
+
+
+def test_flows_that_starve_are_seen_in_the_model():
+    """Its groups are classes of round trips, which nobody can name beforehand: all flows count."""
+    override = 'tuning.constraints=["flows.*.slowest_share >= 0.1"]'
+    policy = Policy.of_scenario(load_scenario("varying-load", [override]))
+    assert policy.constraints == ("flows.*.slowest_share >= 0.1",)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vermilion.objectives import Constraint
+from vermilion.objectives.windows import ALL_FLOWS
 from vermilion.scenario import ScenarioError
 from vermilion.scenario.errors import MISSING
 
@@ -77,6 +79,16 @@ class Policy:
             if not path.startswith(prefix):
                 accepted = f"a parameter of the queue under control, {prefix}..."
                 raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
+        for index, text in enumerate(tuning.constraints or ()):
+            field = f"tuning.constraints.{index}"
+            metric = Constraint.parse(text, field=field, scenario=scenario).path
+            known = ALL_FLOWS if metric.room == "flows" else link
+            if metric.name != known:
+                accepted = (
+                    f'a metric of the link under control, "links.{link}...", or of all flows, '
+                    '"flows.*...", because a controller sees no other links and no groups'
+                )
+                raise ScenarioError(field, text, accepted, scenario.origin)
         return cls(
             link=link,
             target_packets=tuning.objective.target,
