@@ -33,8 +33,7 @@ const UNIT_LOG: u32 = 10;
 
 /// What is set and does not move. Times are in the dialect's unit.
 #[derive(Clone, Copy, Debug)]
-struct Configuration {
-    limit: u32,
+pub(crate) struct Configuration {
     target: u64,
     interval: u64,
     ce_threshold: Option<u64>,
@@ -57,7 +56,14 @@ enum Turn {
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct Codel {
+    limit: u32,
     fixed: Configuration,
+    control: Control,
+}
+
+/// What CoDel knows of one queue. Disciplines with many queues have one for each.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
     /// When the sojourn will have been above the target for an interval; `None` if it is not above.
     first_above: Option<u64>,
     dropping: bool,
@@ -110,30 +116,15 @@ impl Discipline for Codel {
     const WATCHES_DEPARTURES: bool = true;
 
     fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
-        Ok(Self {
-            fixed: Configuration::new(settings),
-            first_above: None,
-            dropping: false,
-            drop_next: 0,
-            count: 0,
-            last_count: 0,
-            inverse_root: 0,
-            turn: Turn::Fresh,
-        })
+        let limit = settings.number("limit") as u32;
+        Ok(Self { limit, fixed: Configuration::new(settings), control: Control::new() })
     }
 
     fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
         let fixed = Configuration::new(settings);
-        if fixed.linux != self.fixed.linux {
-            // Another unit of time.
-            let convert = |time: u64| {
-                if fixed.linux { time >> UNIT_LOG } else { time << UNIT_LOG }
-            };
-            self.first_above = self.first_above.map(convert);
-            self.drop_next = convert(self.drop_next);
-            self.inverse_root = (65536.0 / f64::from(self.count.max(1)).sqrt()).min(65535.0) as u16;
-        }
+        self.control.convert(&self.fixed, &fixed);
         self.fixed = fixed;
+        self.limit = settings.number("limit") as u32;
         Ok(())
     }
 
@@ -142,11 +133,11 @@ impl Discipline for Codel {
     #[inline(never)]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
         if arrival.idle_since.is_some() {
-            self.first_above = None;
-            self.dropping = false;
-            self.turn = Turn::Fresh;
+            self.control.first_above = None;
+            self.control.dropping = false;
+            self.control.turn = Turn::Fresh;
         }
-        if arrival.queue_packets >= self.fixed.limit {
+        if arrival.queue_packets >= self.limit {
             Verdict::Drop(DropReason::Overflow)
         } else {
             Verdict::Accept
@@ -155,50 +146,19 @@ impl Discipline for Codel {
 
     #[inline(never)]
     fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
-        let (now, sojourn) = self.times(departure);
-        let due = self.is_due(departure, now, sojourn);
-        let turn = std::mem::replace(&mut self.turn, Turn::Fresh);
-        let markable = self.fixed.ecn && departure.ecn_capable();
-        if self.dropping && turn != Turn::Entered {
-            if !due {
-                self.dropping = false;
-            } else {
-                if turn == Turn::Dropped {
-                    self.drop_next = self.control_law(self.drop_next);
-                }
-                if now >= self.drop_next {
-                    self.count = self.count.saturating_add(1);
-                    self.newton_step();
-                    if markable {
-                        self.drop_next = self.control_law(self.drop_next);
-                        return Verdict::Mark;
-                    }
-                    self.turn = Turn::Dropped;
-                    return Verdict::Drop(DropReason::Forced);
-                }
-            }
-        } else if due && !self.dropping {
-            self.enter(now);
-            if markable {
-                return Verdict::Mark;
-            }
-            self.turn = Turn::Entered;
-            return Verdict::Drop(DropReason::Forced);
-        }
-        let too_late = self.fixed.ce_threshold.is_some_and(|threshold| sojourn > threshold);
-        if too_late && markable { Verdict::Mark } else { Verdict::Accept }
+        self.control.decide(&self.fixed, departure)
     }
 }
 
 impl Configuration {
-    fn new(settings: &Settings) -> Self {
+    /// From settings that have CoDel's parameters.
+    pub(crate) fn new(settings: &Settings) -> Self {
         let linux = settings.is("dialect", "linux");
         let time = |seconds: f64| {
             let nanoseconds = (seconds * 1e9).round() as u64;
             if linux { nanoseconds >> UNIT_LOG } else { nanoseconds }
         };
         Self {
-            limit: settings.number("limit") as u32,
             target: time(settings.number("target")),
             interval: time(settings.number("interval")),
             ce_threshold: settings.automatic("ce_threshold").map(time),
@@ -207,43 +167,130 @@ impl Configuration {
             linux,
         }
     }
-}
 
-impl Codel {
     /// Now and the packet's sojourn in the dialect's unit.
     #[inline]
     fn times(&self, departure: &Departure) -> (u64, u64) {
-        if self.fixed.linux {
+        if self.linux {
             let now = departure.now >> UNIT_LOG;
             (now, now - (departure.arrived >> UNIT_LOG))
         } else {
             (departure.now, departure.sojourn())
         }
     }
+}
+
+impl Control {
+    /// Of a queue that has been empty so far.
+    pub(crate) fn new() -> Self {
+        Self {
+            first_above: None,
+            dropping: false,
+            drop_next: 0,
+            count: 0,
+            last_count: 0,
+            inverse_root: 0,
+            turn: Turn::Fresh,
+        }
+    }
+
+    /// Goes over from one configuration to another.
+    pub(crate) fn convert(&mut self, from: &Configuration, to: &Configuration) {
+        if from.linux == to.linux {
+            return;
+        }
+        // Another unit of time.
+        let convert = |time: u64| {
+            if to.linux { time >> UNIT_LOG } else { time << UNIT_LOG }
+        };
+        self.first_above = self.first_above.map(convert);
+        self.drop_next = convert(self.drop_next);
+        self.inverse_root = (65536.0 / f64::from(self.count.max(1)).sqrt()).min(65535.0) as u16;
+    }
+
+    /// The link asked for a packet, and none waits (any more).
+    pub(crate) fn ran_dry(&mut self, fixed: &Configuration) {
+        let turn = std::mem::replace(&mut self.turn, Turn::Fresh);
+        // The first drop of a spell has begun it, even if no packet is left to be looked at.
+        self.dropping &= turn == Turn::Entered;
+        // The kernel forgets only if it has just dropped a packet.
+        if turn != Turn::Fresh || !fixed.linux {
+            self.first_above = None;
+        }
+    }
+
+    /// So many packets were dropped because the buffer was full: their flow is to have a stronger
+    /// signal.
+    pub(crate) fn count_overflow(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
+    /// Decides over the packet whose turn it is; see [`Discipline::on_departure`].
+    #[inline]
+    pub(crate) fn decide(&mut self, fixed: &Configuration, departure: &Departure) -> Verdict {
+        let (now, sojourn) = fixed.times(departure);
+        let due = self.is_due(fixed, departure, now, sojourn);
+        let turn = std::mem::replace(&mut self.turn, Turn::Fresh);
+        let markable = fixed.ecn && departure.ecn_capable();
+        if self.dropping && turn != Turn::Entered {
+            if !due {
+                self.dropping = false;
+            } else {
+                if turn == Turn::Dropped {
+                    self.drop_next = self.control_law(fixed, self.drop_next);
+                }
+                if now >= self.drop_next {
+                    self.count = self.count.saturating_add(1);
+                    self.newton_step();
+                    if markable {
+                        self.drop_next = self.control_law(fixed, self.drop_next);
+                        return Verdict::Mark;
+                    }
+                    self.turn = Turn::Dropped;
+                    return Verdict::Drop(DropReason::Forced);
+                }
+            }
+        } else if due && !self.dropping {
+            self.enter(fixed, now);
+            if markable {
+                return Verdict::Mark;
+            }
+            self.turn = Turn::Entered;
+            return Verdict::Drop(DropReason::Forced);
+        }
+        let too_late = fixed.ce_threshold.is_some_and(|threshold| sojourn > threshold);
+        if too_late && markable { Verdict::Mark } else { Verdict::Accept }
+    }
 
     /// Whether sojourn times have been above the target for an interval.
     #[inline]
-    fn is_due(&mut self, departure: &Departure, now: u64, sojourn: u64) -> bool {
-        if sojourn < self.fixed.target || departure.queue_bytes <= self.fixed.maximum_packet_size {
+    fn is_due(
+        &mut self,
+        fixed: &Configuration,
+        departure: &Departure,
+        now: u64,
+        sojourn: u64,
+    ) -> bool {
+        if sojourn < fixed.target || departure.queue_bytes <= fixed.maximum_packet_size {
             self.first_above = None;
             return false;
         }
         match self.first_above {
             None => {
-                self.first_above = Some(now + self.fixed.interval);
+                self.first_above = Some(now + fixed.interval);
                 false
             }
-            Some(first_above) if self.fixed.linux => now > first_above,
+            Some(first_above) if fixed.linux => now > first_above,
             Some(first_above) => now >= first_above,
         }
     }
 
     /// A spell of dropping begins.
-    fn enter(&mut self, now: u64) {
+    fn enter(&mut self, fixed: &Configuration, now: u64) {
         self.dropping = true;
         let found = self.count.wrapping_sub(self.last_count);
         let since = now as i64 - self.drop_next as i64;
-        let memory = MEMORY_INTERVALS * self.fixed.interval as i64;
+        let memory = MEMORY_INTERVALS * fixed.interval as i64;
         if found > 1 && since < memory {
             self.count = found;
             self.newton_step();
@@ -252,14 +299,14 @@ impl Codel {
             self.inverse_root = u16::MAX;
         }
         self.last_count = self.count;
-        self.drop_next = self.control_law(now);
+        self.drop_next = self.control_law(fixed, now);
     }
 
     /// `time` + interval / sqrt(count).
     #[inline]
-    fn control_law(&self, time: u64) -> u64 {
-        let interval = self.fixed.interval;
-        time + if self.fixed.linux {
+    fn control_law(&self, fixed: &Configuration, time: u64) -> u64 {
+        let interval = fixed.interval;
+        time + if fixed.linux {
             ((u128::from(interval) * u128::from(self.inverse_root)) >> 16) as u64
         } else {
             (interval as f64 / f64::from(self.count).sqrt()) as u64

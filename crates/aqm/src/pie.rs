@@ -47,8 +47,7 @@ const RATE_PLACES: u32 = 8;
 
 /// What is set and does not move.
 #[derive(Clone, Copy, Debug)]
-struct Configuration {
-    limit: u32,
+pub(crate) struct Configuration {
     target: u64,
     /// Nanoseconds.
     interval: u64,
@@ -66,7 +65,14 @@ struct Configuration {
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct Pie {
+    limit: u32,
     fixed: Configuration,
+    controller: Controller,
+}
+
+/// What PIE knows of one queue. Disciplines with many queues have one for each.
+#[derive(Clone, Debug)]
+pub(crate) struct Controller {
     probability: u64,
     accumulated: u64,
     burst_left: u64,
@@ -138,23 +144,12 @@ impl Discipline for Pie {
     const WATCHES_DEPARTURES: bool = true;
 
     fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
-        let mut pie = Self {
-            fixed: Configuration::new(settings),
-            probability: 0,
-            accumulated: 0,
-            burst_left: 0,
-            delay: 0,
-            last_delay: 0,
-            departed: None,
-            measured: None,
-            departure_rate: 0,
-            updated: 0,
-        };
-        pie.start_afresh();
-        Ok(pie)
+        let (limit, fixed) = (settings.number("limit") as u32, Configuration::new(settings));
+        Ok(Self { limit, fixed, controller: Controller::new(&fixed) })
     }
 
     fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+        self.limit = settings.number("limit") as u32;
         self.fixed = Configuration::new(settings);
         Ok(())
     }
@@ -163,41 +158,24 @@ impl Discipline for Pie {
 
     #[inline(never)]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.catch_up(arrival.now, arrival.queue_bytes);
-        if arrival.queue_packets >= self.fixed.limit {
-            self.accumulated = 0;
-            return Verdict::Drop(DropReason::Overflow);
-        }
-        if !self.drops_early(arrival, coin) {
-            return Verdict::Accept;
-        }
-        let rarely = self.probability <= self.fixed.mark_probability;
-        if self.fixed.ecn && arrival.ecn_capable() && rarely {
-            return Verdict::Mark;
-        }
-        self.accumulated = 0;
-        Verdict::Drop(DropReason::Early)
+        let full = arrival.queue_packets >= self.limit;
+        self.controller.on_arrival(&self.fixed, arrival, full, coin)
     }
 
     #[inline(never)]
     fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
-        self.catch_up(departure.now, departure.queue_bytes + u64::from(departure.size));
-        let elapsed = if self.fixed.estimate_rate {
-            self.measure_rate(departure)
-        } else {
-            self.measure_delay(departure)
-        };
-        self.burst_left = self.burst_left.saturating_sub(elapsed);
+        self.controller.on_departure(&self.fixed, departure);
         Verdict::Accept
     }
 
     fn drop_probability(&self) -> Option<f64> {
-        Some(self.probability as f64 / CERTAIN as f64)
+        Some(self.controller.probability())
     }
 }
 
 impl Configuration {
-    fn new(settings: &Settings) -> Self {
+    /// From settings that have PIE's parameters.
+    pub(crate) fn new(settings: &Settings) -> Self {
         let units = |name| (settings.number(name) * 1e9).round() as u64 >> UNIT_LOG;
         let gain = |name| {
             let in_a_unit = CERTAIN / UNITS_IN_A_SECOND;
@@ -210,7 +188,6 @@ impl Configuration {
             }
         };
         Self {
-            limit: settings.number("limit") as u32,
             target: units("target"),
             interval: (settings.number("interval") * 1e9).round() as u64,
             alpha: gain("alpha"),
@@ -235,25 +212,90 @@ fn fraction(probability: f64) -> u64 {
     }
 }
 
-impl Pie {
+impl Controller {
+    /// Of a queue that has been empty so far.
+    pub(crate) fn new(fixed: &Configuration) -> Self {
+        let mut it = Self {
+            probability: 0,
+            accumulated: 0,
+            burst_left: 0,
+            delay: 0,
+            last_delay: 0,
+            departed: None,
+            measured: None,
+            departure_rate: 0,
+            updated: 0,
+        };
+        it.start_afresh(fixed);
+        it
+    }
+
+    /// The probability in force after the last packet.
+    pub(crate) fn probability(&self) -> f64 {
+        self.probability as f64 / CERTAIN as f64
+    }
+
+    /// Decides over a packet that arrives at the queue, `full` or not; the queue that the arrival
+    /// tells of is this one.
+    #[inline]
+    pub(crate) fn on_arrival(
+        &mut self,
+        fixed: &Configuration,
+        arrival: &Arrival,
+        full: bool,
+        coin: &mut impl Coin,
+    ) -> Verdict {
+        self.catch_up(fixed, arrival.now, arrival.queue_bytes);
+        if full {
+            self.accumulated = 0;
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if !self.drops_early(fixed, arrival, coin) {
+            return Verdict::Accept;
+        }
+        let rarely = self.probability <= fixed.mark_probability;
+        if fixed.ecn && arrival.ecn_capable() && rarely {
+            return Verdict::Mark;
+        }
+        self.accumulated = 0;
+        Verdict::Drop(DropReason::Early)
+    }
+
+    /// A packet of the queue is sent.
+    #[inline]
+    pub(crate) fn on_departure(&mut self, fixed: &Configuration, departure: &Departure) {
+        self.catch_up(fixed, departure.now, departure.queue_bytes + u64::from(departure.size));
+        let elapsed = if fixed.estimate_rate {
+            self.measure_rate(departure)
+        } else {
+            self.measure_delay(departure)
+        };
+        self.burst_left = self.burst_left.saturating_sub(elapsed);
+    }
+
     /// What the kernel does at the start and after a quiet time.
-    fn start_afresh(&mut self) {
-        self.burst_left = self.fixed.burst_allowance;
+    fn start_afresh(&mut self, fixed: &Configuration) {
+        self.burst_left = fixed.burst_allowance;
         self.accumulated = 0;
         self.departed = None;
         self.measured = None;
         self.departure_rate = 0;
     }
 
-    fn drops_early(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> bool {
-        let relaxed = self.delay < self.fixed.target / 2 && self.probability < CERTAIN / 5;
-        let few = arrival.queue_bytes < 2 * self.fixed.maximum_packet_size;
+    fn drops_early(
+        &mut self,
+        fixed: &Configuration,
+        arrival: &Arrival,
+        coin: &mut impl Coin,
+    ) -> bool {
+        let relaxed = self.delay < fixed.target / 2 && self.probability < CERTAIN / 5;
+        let few = arrival.queue_bytes < 2 * fixed.maximum_packet_size;
         if self.burst_left > 0 || relaxed || few {
             return false;
         }
         let size = u64::from(arrival.size);
-        let largest = self.fixed.maximum_packet_size;
-        let probability = if self.fixed.byte_mode && size <= largest {
+        let largest = fixed.maximum_packet_size;
+        let probability = if fixed.byte_mode && size <= largest {
             size * (self.probability / largest)
         } else {
             self.probability
@@ -317,14 +359,14 @@ impl Pie {
 
     /// Makes up for every update that was due by `now`, with `backlog` bytes waiting meanwhile.
     #[inline]
-    fn catch_up(&mut self, now: u64, backlog: u64) {
-        while now - self.updated >= self.fixed.interval {
-            self.updated += self.fixed.interval;
+    fn catch_up(&mut self, fixed: &Configuration, now: u64, backlog: u64) {
+        while now - self.updated >= fixed.interval {
+            self.updated += fixed.interval;
             let before = self.moving();
-            self.update(backlog);
+            self.update(fixed, backlog);
             if before == self.moving() {
                 // So it would be at all the others.
-                self.updated += (now - self.updated) / self.fixed.interval * self.fixed.interval;
+                self.updated += (now - self.updated) / fixed.interval * fixed.interval;
             }
         }
     }
@@ -334,8 +376,8 @@ impl Pie {
         [self.probability, self.delay, self.last_delay, self.burst_left, self.departure_rate]
     }
 
-    fn update(&mut self, backlog: u64) {
-        let (delay, last_delay) = if self.fixed.estimate_rate {
+    fn update(&mut self, fixed: &Configuration, backlog: u64) {
+        let (delay, last_delay) = if fixed.estimate_rate {
             self.last_delay = self.delay;
             let estimate = (backlog << RATE_PLACES).checked_div(self.departure_rate);
             (estimate.unwrap_or(0), self.last_delay)
@@ -344,9 +386,9 @@ impl Pie {
         };
         let tiny_backlog = delay == 0 && backlog != 0;
         let shift = self.gain_shift();
-        let (alpha, beta) = (self.fixed.alpha >> shift, self.fixed.beta >> shift);
+        let (alpha, beta) = (fixed.alpha >> shift, fixed.beta >> shift);
         let apart = |left: u64, right: u64| i128::from(left) - i128::from(right);
-        let step = i128::from(alpha) * apart(delay, self.fixed.target)
+        let step = i128::from(alpha) * apart(delay, fixed.target)
             + i128::from(beta) * apart(delay, last_delay);
         // Far beyond certainty in either direction steps are all alike.
         let limit = 4 * i128::from(CERTAIN);
@@ -363,12 +405,12 @@ impl Pie {
             self.probability -= self.probability / 64;
         }
         self.delay = delay;
-        let low = |delay: u64| delay < self.fixed.target / 2;
-        let measured = !self.fixed.estimate_rate || self.departure_rate > 0;
+        let low = |delay: u64| delay < fixed.target / 2;
+        let measured = !fixed.estimate_rate || self.departure_rate > 0;
         if low(self.delay) && low(self.last_delay) && self.probability == 0 && measured {
-            self.start_afresh();
+            self.start_afresh(fixed);
         }
-        if !self.fixed.estimate_rate {
+        if !fixed.estimate_rate {
             self.last_delay = delay;
         }
     }

@@ -3,9 +3,10 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
-    AdaptiveRed, Advisor, Arrival, Avq, Blue, Cobalt, Codel, Coin, Departure, Discipline, DropTail,
-    Dropped, Ecn, Fifo, Link, LinuxRed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Red,
-    RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
+    AdaptiveRed, Advisor, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Departure, Discipline,
+    DropTail, Dropped, DualPi2, Ecn, Fifo, FqCodel, FqPie, Link, LinuxRed, Lred, NonlinearRed,
+    Ns2Red, Packet, PdRed, Pi, Pie, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step,
+    Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -21,7 +22,7 @@ macro_rules! registry {
         /// Every discipline's description, in the order in which they are listed to users.
         pub const ALGORITHMS: &[Algorithm] = &[
             $(<$discipline as Discipline>::ALGORITHM,)*
-            $(<crate::$scheduler<NoPacket> as crate::Scheduler<NoPacket>>::ALGORITHM,)*
+            $(<$scheduler<NoPacket> as Scheduler<NoPacket>>::ALGORITHM,)*
         ];
 
         impl AnyDiscipline {
@@ -97,8 +98,7 @@ macro_rules! registry {
         pub enum AnyScheduler<P> {
             /// First in, first out.
             Fifo(Fifo<P, AnyDiscipline>),
-            $(#[doc = concat!("[`", stringify!($scheduler), "`](crate::", stringify!($scheduler), ")")]
-            $scheduler(crate::$scheduler<P>),)*
+            $(#[doc = concat!("[`", stringify!($scheduler), "`]")] $scheduler($scheduler<P>),)*
         }
 
         impl<P: Packet> AnyScheduler<P> {
@@ -108,8 +108,8 @@ macro_rules! registry {
                 settings: &Settings,
                 link: Link,
             ) -> Option<Result<Self, ParameterError>> {
-                $(if name == <crate::$scheduler<P> as crate::Scheduler<P>>::ALGORITHM.name {
-                    let built = <crate::$scheduler<P> as crate::Scheduler<P>>::new(settings, link);
+                $(if name == <$scheduler<P> as Scheduler<P>>::ALGORITHM.name {
+                    let built = <$scheduler<P> as Scheduler<P>>::new(settings, link);
                     return Some(built.map(Self::$scheduler));
                 })*
                 let built = AnyDiscipline::build(name, settings, link)?;
@@ -215,7 +215,7 @@ macro_rules! registry {
                 match self {
                     Self::Fifo(it) => it.advisor().algorithm(),
                     $(Self::$scheduler(_) => {
-                        &const { <crate::$scheduler<NoPacket> as crate::Scheduler<NoPacket>>::ALGORITHM }
+                        &const { <$scheduler<NoPacket> as Scheduler<NoPacket>>::ALGORITHM }
                     })*
                 }
             }
@@ -247,6 +247,8 @@ registry! {
     ; // Those that keep the packets themselves:
     Choke,
     DualPi2,
+    FqCodel,
+    FqPie,
 }
 
 impl AnyDiscipline {

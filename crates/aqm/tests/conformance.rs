@@ -83,10 +83,11 @@ fn new_settings_on_the_way_keep_the_rules() {
             }
             let link = random_link(&mut choice);
             let mut values = random_values(algorithm, link, &mut choice);
-            // What the average is measured in stays; changing it has a test of its own.
-            for measure in ["byte_mode", "mean_packet_size"] {
-                if let Some(value) = router.values().get(measure) {
-                    values.insert(measure.to_owned(), value.clone());
+            // What the average is measured in stays; changing it has a test of its own. And what
+            // says which packet is where can mostly not be changed.
+            for name in ["byte_mode", "mean_packet_size", "flows", "perturbation", "drop"] {
+                if let Some(value) = router.values().get(name) {
+                    values.insert(name.to_owned(), value.clone());
                 }
             }
             // With what stays, the new ones may contradict each other: then nothing changes.

@@ -180,6 +180,65 @@ fn which_packet_is_dropped_stays_once_and_for_all() {
 }
 
 #[test]
+fn flow_queueing_shares_the_link_by_bytes_whatever_the_round_trip_and_the_packets_size() {
+    for discipline in ["fq-codel", "fq-pie"] {
+        let mut network = scenario(
+            60.0,
+            &[link("link", 20_000_000, discipline, json!({}))],
+            &[
+                bulk("near", 1, &["link"], "newreno", json!({})),
+                bulk("far", 1, &["link"], "newreno", json!({})),
+                bulk("small", 1, &["link"], "newreno", json!({})),
+            ],
+        );
+        network["warm_up_ns"] = json!(20 * SECOND);
+        network["flows"][0]["rtt_ns"] = json!(24 * MILLISECOND);
+        network["flows"][1]["rtt_ns"] = json!(72 * MILLISECOND);
+        network["flows"][2]["packet_size_bytes"] = json!(500);
+        let shared = simulate(&network, 1);
+        let goodput =
+            |group: &str| shared.flows[group].total.goodput_bit_per_s.as_ref().unwrap().total;
+        // A third of the link each, but for what a flow does not ask for after a drop.
+        for group in ["near", "far", "small"] {
+            let share = goodput(group) / (20e6 / 3.0);
+            assert!((0.85..1.15).contains(&share), "{discipline}: {group} {share}");
+        }
+        // Behind one queue the near flow takes more than its share from the far one.
+        network["links"][0]["queue"]["discipline"] = json!("drop-tail");
+        let unfair = simulate(&network, 1);
+        let ratio = |results: &Results| {
+            let of =
+                |group: &str| results.flows[group].total.goodput_bit_per_s.as_ref().unwrap().total;
+            of("near") / of("far")
+        };
+        assert!(ratio(&unfair) > 1.5, "{}", ratio(&unfair));
+    }
+}
+
+#[test]
+fn a_sparse_flow_loses_nothing_among_bulk_flows() {
+    // A packet of 200 bytes each 20 ms among eight bulk flows, which lose what they have to lose.
+    for discipline in ["fq-codel", "fq-pie"] {
+        let mut network = scenario(
+            30.0,
+            &[link("link", 10_000_000, discipline, json!({}))],
+            &[
+                bulk("bulk", 8, &["link"], "newreno", json!({})),
+                open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": 80e3})),
+            ],
+        );
+        network["flows"][1]["packet_size_bytes"] = json!(200);
+        let results = simulate(&network, 1);
+        let total = &results.links["link"].spans.total;
+        assert!(total.drops + total.marks > 0, "{discipline} {total:?}");
+        let goodput = results.flows["open-loop"].total.goodput_bit_per_s.as_ref().unwrap().total;
+        // What is on its way at the end: 30 ms of 30 s, and the queue.
+        let delivered = goodput / 80e3;
+        assert!((0.995..=1.0).contains(&delivered), "{discipline}: {delivered}");
+    }
+}
+
+#[test]
 fn codel_keeps_a_standing_queue_near_its_target() {
     // One loss-free window's worth of buffer would be 50 ms at this rate; CoDel's target is 5 ms.
     let run = |discipline, parameters| {

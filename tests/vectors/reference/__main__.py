@@ -14,6 +14,8 @@ import cobalt
 import codel
 import drop_tail
 import dualpi2
+import fq_codel
+import fq_pie
 import linux_red
 import lred
 import nonlinear_red
@@ -52,6 +54,8 @@ DISCIPLINES = (
     wred,
     choke,
     dualpi2,
+    fq_codel,
+    fq_pie,
 )
 FOLDER = Path(__file__).resolve().parent.parent
 

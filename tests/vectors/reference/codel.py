@@ -21,7 +21,8 @@ The rules, for a link that asks the queue for a packet to send:
   two rounded instants); the interval must be over, not just reached; interval / sqrt(count) is
   floor(interval r / 2^16), where r is 65535 when count becomes 1 and else, for each change of
   count, one step of Newton's method from the r before, in whole numbers: with i = 2^16 r, s =
-  floor(i i / 2^32), v = floor((3 2^32 - count s) / 4): r = floor(v i / 2^47).
+  floor(i i / 2^32), v = floor((3 2^32 - count s) / 4): r = floor(v i / 2^47), in 64 bits
+  without a sign, of which r keeps 16.
 """
 
 from collections.abc import Callable, Generator
@@ -176,7 +177,9 @@ class Codel:
         self._count = count
         inverse = self._root << 16
         square = inverse * inverse >> 32
-        self._root = ((3 * 2**32 - count * square) // 4 * inverse) >> 47
+        # After a leap of the count the step misses: 64 bits without a sign, of which 16 are kept.
+        left = (3 * 2**32 - count * square) % 2**64
+        self._root = (left // 4 * inverse % 2**64 >> 47) % 2**16
 
     def _spacing(self) -> int:
         if self._linux:

@@ -110,20 +110,31 @@ class Case:
     about: str
     parameters: Parameters
     link: Link
-    steps: Sequence[Step | Settings]
+    steps: Sequence["Step | Settings | Written"]
     by_hand: bool
     # Numbers meet thresholds exactly, on purpose, and are exact in binary.
     ties: bool = False
+
+
+class Written(Protocol):
+    """A step of another kind, which knows how it is written."""
+
+    def written(self) -> dict[str, object]:
+        """The step as it stands in a file."""
 
 
 class SameNameError(ValueError):
     """Two cases of one discipline have one name."""
 
 
-class Machine(Protocol):
-    """A reference discipline."""
+class HasDefaults(Protocol):
+    """A reference discipline of any kind."""
 
     DEFAULTS: ClassVar[Parameters]
+
+
+class Machine(HasDefaults, Protocol):
+    """A reference discipline that advises a queue."""
 
     def __init__(self, parameters: Parameters, link: Link, comparison: Comparison) -> None: ...
 
@@ -154,7 +165,7 @@ class VectorFile:
 
     discipline: str
     source: str
-    machine: type[Machine]
+    machine: type["HasDefaults"]
     cases: Sequence[Case]
 
     def text(self) -> str:
@@ -192,9 +203,11 @@ def _case_lines(case: Case) -> list[str]:
     return lines + [f"{step}," for step in steps[:-1]] + steps[-1:]
 
 
-def _step(step: Step | Settings) -> dict[str, object]:
+def _step(step: Step | Settings | Written) -> dict[str, object]:
     if isinstance(step, Settings):
         return {"parameters": dict(step.parameters), "link": _link(step.link)}
+    if not isinstance(step, Step):
+        return step.written()
     event = step.event
     verdict, _, place = step.expected.verdict.partition(" ")
     expected: dict[str, object] = {"verdict": verdict}

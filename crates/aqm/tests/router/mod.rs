@@ -197,7 +197,6 @@ impl Router {
                 told: Rc::clone(&told),
                 turn: Rc::clone(&turn),
             })),
-            #[allow(unreachable_patterns, reason = "while no discipline keeps packets")]
             keeping => Queue::Keeping(Box::new(keeping)),
         };
         Self {

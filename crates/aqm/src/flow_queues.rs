@@ -1,0 +1,331 @@
+//! Queues of many flows that take turns: what the flow-queueing disciplines have in common.
+//!
+//! Source: T. Hoeiland-Joergensen et al., "The Flow Queue CoDel Packet Scheduler and Active Queue
+//! Management Algorithm", RFC 8290, 2018, sections 3 and 4, as Linux 6.12 has it
+//! (`net/sched/sch_fq_codel.c`, `sch_fq_pie.c`; facts, not code).
+//!
+//! State: a queue for each value of the hash, with what its controller knows and a deficit in bytes;
+//! a list of new queues and one of old ones. A queue in neither list that is given a packet becomes
+//! the last of the new ones, with a quantum. The first new queue has the turn, or without new ones
+//! the first old one. If its deficit is used up, it gets another quantum and becomes the last old
+//! one; if it is empty, a new one becomes the last old one (so that it cannot be new again at once)
+//! unless there are none, and an old one leaves the list. Every packet sent is charged.
+//!
+//! Packets stand in one slab, linked to the next of their queue, and so do queues in the lists:
+//! nothing is allocated for a packet once as many as ever wait at once have waited.
+
+use vermilion_parameters::{Parameter, ParameterError, Settings};
+
+use crate::Packet;
+
+/// In the place of a number: the end of a list.
+const NONE: u32 = u32::MAX;
+
+pub(crate) const LIMIT: Parameter = Parameter::number("limit", "packets", Some(10240.0), 1.0, 1e9)
+    .whole()
+    .described("packets the buffer holds, of all flows together", "Linux");
+pub(crate) const FLOWS: Parameter = Parameter::number("flows", "1", Some(1024.0), 1.0, 65536.0)
+    .whole()
+    .described("queues into which flows are hashed; not to be changed while running", "Linux");
+pub(crate) const QUANTUM: Parameter =
+    Parameter::number("quantum", "bytes", Some(1514.0), 256.0, 1_048_576.0).whole().described(
+        "bytes that a flow may send in a turn",
+        "RFC 8290, section 5.2.4; Linux: the device's MTU",
+    );
+pub(crate) const PERTURBATION: Parameter =
+    Parameter::number("perturbation", "1", Some(0.0), 0.0, 4_294_967_295.0).whole().described(
+        "which hash function; not to be changed while running",
+        "RFC 8290, section 4.1.1: flows that collide differ from queue to queue",
+    );
+
+#[derive(Clone, Debug)]
+struct Slot<P> {
+    packet: Option<P>,
+    arrived: u64,
+    /// The next packet of the same queue, or the next free slot.
+    next: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Queue<C> {
+    head: u32,
+    tail: u32,
+    /// The queue after it in its list.
+    next: u32,
+    listed: bool,
+    deficit: i64,
+    control: C,
+}
+
+/// Queues in the order of their turns.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: u32,
+    tail: u32,
+}
+
+/// See the module's head. `C` is what the discipline's controller knows of each queue.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowQueues<P, C> {
+    slots: Vec<Slot<P>>,
+    free: u32,
+    queues: Vec<Queue<C>>,
+    /// Bytes waiting in each queue: apart, so that the fattest is found quickly.
+    backlogs: Vec<u64>,
+    new: List,
+    old: List,
+    packets: usize,
+    bytes: u64,
+    quantum: i64,
+    perturbation: u32,
+}
+
+impl<P: Packet, C: Clone> FlowQueues<P, C> {
+    /// Empty queues as the settings have them, each with `control`.
+    pub(crate) fn new(settings: &Settings, control: C) -> Self {
+        let count = settings.number("flows") as usize;
+        let queue =
+            Queue { head: NONE, tail: NONE, next: NONE, listed: false, deficit: 0, control };
+        let empty = List { head: NONE, tail: NONE };
+        Self {
+            slots: Vec::new(),
+            free: NONE,
+            queues: vec![queue; count],
+            backlogs: vec![0; count],
+            new: empty,
+            old: empty,
+            packets: 0,
+            bytes: 0,
+            quantum: settings.number("quantum") as i64,
+            perturbation: settings.number("perturbation") as u32,
+        }
+    }
+
+    /// Takes another quantum; what says which flow belongs to which queue cannot change.
+    pub(crate) fn reconfigure(&mut self, settings: &Settings) -> Result<(), ParameterError> {
+        let in_force =
+            [("flows", self.queues.len() as f64), ("perturbation", f64::from(self.perturbation))];
+        for (name, value) in in_force {
+            if settings.number(name) != value {
+                let accepted = format!("{value}, as the queue is running");
+                return Err(ParameterError::new(name, settings.number(name), accepted));
+            }
+        }
+        self.quantum = settings.number("quantum") as i64;
+        Ok(())
+    }
+
+    /// The queue of a flow: a hash whose bits each depend on all bits of the flow's identity.
+    #[inline]
+    pub(crate) fn queue_of(&self, flow: u32) -> usize {
+        // The constants are those of MurmurHash3's last step (A. Appleby) and the golden ratio.
+        let mut hash = flow ^ self.perturbation.wrapping_mul(0x9e37_79b9);
+        hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
+        hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
+        hash ^= hash >> 16;
+        ((u64::from(hash) * self.queues.len() as u64) >> 32) as usize
+    }
+
+    /// Puts a packet at the end of a queue.
+    #[inline]
+    pub(crate) fn push(&mut self, queue: usize, packet: P, now: u64) {
+        let size = u64::from(packet.size());
+        let slot = Slot { packet: Some(packet), arrived: now, next: NONE };
+        let place = if self.free == NONE {
+            self.slots.push(slot);
+            (self.slots.len() - 1) as u32
+        } else {
+            let place = self.free;
+            self.free = self.slots[place as usize].next;
+            self.slots[place as usize] = slot;
+            place
+        };
+        let it = &mut self.queues[queue];
+        let tail = std::mem::replace(&mut it.tail, place);
+        if it.head == NONE {
+            it.head = place;
+        } else {
+            self.slots[tail as usize].next = place;
+        }
+        if !it.listed {
+            it.listed = true;
+            it.deficit = self.quantum;
+            append(&mut self.new, &mut self.queues, queue as u32);
+        }
+        self.backlogs[queue] += size;
+        self.packets += 1;
+        self.bytes += size;
+    }
+
+    /// Takes the first packet out of a queue, and when it arrived.
+    #[inline]
+    pub(crate) fn pop(&mut self, queue: usize) -> Option<(P, u64)> {
+        let it = &mut self.queues[queue];
+        let place = it.head;
+        let slot = self.slots.get_mut(place as usize)?;
+        let packet = slot.packet.take()?;
+        it.head = slot.next;
+        slot.next = self.free;
+        self.free = place;
+        let size = u64::from(packet.size());
+        self.backlogs[queue] -= size;
+        self.packets -= 1;
+        self.bytes -= size;
+        Some((packet, slot.arrived))
+    }
+
+    /// The queue that has the turn, which may be empty; `None` if no queue is in a list.
+    #[inline]
+    pub(crate) fn turn(&mut self) -> Option<usize> {
+        loop {
+            let list = if self.new.head == NONE { &mut self.old } else { &mut self.new };
+            let queue = list.head;
+            let it = self.queues.get_mut(queue as usize)?;
+            if it.deficit > 0 {
+                return Some(queue as usize);
+            }
+            it.deficit += self.quantum;
+            list.head = it.next;
+            append(&mut self.old, &mut self.queues, queue);
+        }
+    }
+
+    /// The queue that has the turn is empty.
+    #[inline]
+    pub(crate) fn pass(&mut self, queue: usize) {
+        let was_new = self.new.head == queue as u32;
+        let list = if was_new { &mut self.new } else { &mut self.old };
+        let it = &mut self.queues[queue];
+        list.head = it.next;
+        if was_new && self.old.head != NONE {
+            append(&mut self.old, &mut self.queues, queue as u32);
+        } else {
+            it.listed = false;
+        }
+    }
+
+    /// A packet of `size` bytes of the queue that has the turn is sent.
+    #[inline]
+    pub(crate) fn charge(&mut self, queue: usize, size: u32) {
+        self.queues[queue].deficit -= i64::from(size);
+    }
+
+    /// What the controller knows of a queue.
+    #[inline]
+    pub(crate) fn control(&mut self, queue: usize) -> &mut C {
+        &mut self.queues[queue].control
+    }
+
+    /// What the controller knows of every queue.
+    pub(crate) fn controls(&mut self) -> impl Iterator<Item = &mut C> {
+        self.queues.iter_mut().map(|queue| &mut queue.control)
+    }
+
+    /// What the controller knows of the queues in which packets wait.
+    pub(crate) fn busy(&self) -> impl Iterator<Item = &C> {
+        let queues = self.queues.iter().zip(&self.backlogs);
+        queues.filter(|(_, backlog)| **backlog > 0).map(|(queue, _)| &queue.control)
+    }
+
+    /// Bytes waiting in a queue.
+    #[inline]
+    pub(crate) fn backlog(&self, queue: usize) -> u64 {
+        self.backlogs[queue]
+    }
+
+    /// The queue in which most bytes wait, the first of those alike.
+    #[cold]
+    pub(crate) fn fattest(&self) -> usize {
+        let (mut fattest, mut most) = (0, 0);
+        for (queue, &backlog) in self.backlogs.iter().enumerate() {
+            if backlog > most {
+                (fattest, most) = (queue, backlog);
+            }
+        }
+        fattest
+    }
+
+    /// Packets waiting.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.packets
+    }
+
+    /// Bytes waiting.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Shows every packet that waits.
+    pub(crate) fn each(&self, look: &mut impl FnMut(&P)) {
+        self.slots.iter().filter_map(|slot| slot.packet.as_ref()).for_each(look);
+    }
+}
+
+/// Makes `queue` the last of a list.
+#[inline]
+fn append<C>(list: &mut List, queues: &mut [Queue<C>], queue: u32) {
+    queues[queue as usize].next = NONE;
+    if list.head == NONE {
+        list.head = queue;
+    } else {
+        queues[list.tail as usize].next = queue;
+    }
+    list.tail = queue;
+}
+
+#[cfg(test)]
+mod tests {
+    use vermilion_parameters::{Value, Values};
+
+    use super::*;
+    use crate::{Ecn, FqCodel, Scheduler};
+
+    struct Nothing;
+
+    impl Packet for Nothing {
+        fn size(&self) -> u32 {
+            1
+        }
+
+        fn ecn(&self) -> Ecn {
+            Ecn::NotCapable
+        }
+
+        fn mark(&mut self) {}
+    }
+
+    fn queues(perturbation: f64) -> FlowQueues<Nothing, ()> {
+        let values = Values::from([("perturbation".to_owned(), Value::Number(perturbation))]);
+        let algorithm = <FqCodel<Nothing> as Scheduler<Nothing>>::ALGORITHM;
+        FlowQueues::new(&Settings::resolve(&algorithm, &values).unwrap(), ())
+    }
+
+    #[test]
+    fn flows_are_spread_as_if_each_drew_its_queue() {
+        for perturbation in [0.0, 1.0, 4_294_967_295.0] {
+            let queues = queues(perturbation);
+            let mut found = vec![0_u32; 1024];
+            // As the simulator numbers them: data of flow after flow.
+            (0..102_400).for_each(|flow| found[queues.queue_of(2 * flow)] += 1);
+            let square = |&count: &u32| (f64::from(count) - 100.0).powi(2) / 100.0;
+            let chi_square: f64 = found.iter().map(square).sum();
+            // Mean 1023, standard deviation sqrt(2 x 1023) = 45.2; four of them.
+            assert!((chi_square - 1023.0).abs() < 181.0, "{perturbation}: {chi_square}");
+        }
+    }
+
+    #[test]
+    fn another_perturbation_lets_other_flows_collide() {
+        let (first, second) = (queues(0.0), queues(1.0));
+        let pairs = |queues: &FlowQueues<Nothing, ()>| -> Vec<(u32, u32)> {
+            let all = (0..60_u32).flat_map(|low| (low + 1..60).map(move |high| (low, high)));
+            all.filter(|(low, high)| queues.queue_of(*low) == queues.queue_of(*high)).collect()
+        };
+        // 1770 pairs, one in 1024 of which collides.
+        let (one, other) = (pairs(&first), pairs(&second));
+        assert!(one.len() < 8 && other.len() < 8, "{one:?}, {other:?}");
+        assert!(one.iter().all(|pair| !other.contains(pair)), "{one:?}, {other:?}");
+    }
+}

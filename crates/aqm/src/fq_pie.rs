@@ -1,0 +1,189 @@
+//! FQ-PIE: flows take turns, each with a queue of its own that PIE keeps short.
+//!
+//! Source: M. Tahiliani, S. Patil, V. Saicharan, M. Bhasi, L. Monis, Linux 6.12,
+//! `net/sched/sch_fq_pie.c` (facts, not code): the queues and turns of RFC 8290 with the controller of
+//! RFC 8033 for each queue.
+//!
+//! State: the queues and their turns ([`flow_queues`](crate::flow_queues)); for each queue what PIE
+//! knows of it ([`pie`](crate::pie)), whose backlog and delay are the queue's own. A packet that
+//! meets `limit` packets in all is dropped; else the PIE of its flow's queue decides. Nothing is
+//! dropped from inside.
+//!
+//! Departures from the source:
+//! 1. Linux counts how often more memory is in use than its `memory_limit`, and does nothing about
+//!    it; here there is no such parameter.
+//! 2. The kernel updates at most 2048 queues at once and the others a tick later; here all are
+//!    updated at the same instants.
+//! 3. Packets beyond a limit that has been lowered stay; Linux drops them at the change.
+//! 4. Flows are told apart as in [`fq_codel`](crate::fq_codel).
+//! 5. ECN-capable packets are marked by default; Linux: only with `ecn`. The other departures of
+//!    [`pie`](crate::pie).
+
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+
+use crate::flow_queues::{FLOWS, FlowQueues, LIMIT, PERTURBATION, QUANTUM};
+use crate::pie::{Configuration, Controller};
+use crate::{Arrival, Coin, Departure, Dropped, Link, Packet, Scheduler, Sent, Verdict};
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct FqPie<P> {
+    limit: usize,
+    fixed: Configuration,
+    queues: FlowQueues<P, Controller>,
+}
+
+impl<P: Packet> Scheduler<P> for FqPie<P> {
+    const ALGORITHM: Algorithm = Algorithm {
+        name: "fq-pie",
+        title: "FQ-PIE",
+        summary: "Serves flows in turns, new ones first, and keeps each one's queue short by PIE",
+        source: "Linux 6.12, net/sched/sch_fq_pie.c; RFC 8033 and RFC 8290",
+        parameters: &[
+            LIMIT,
+            FLOWS,
+            QUANTUM,
+            Parameter::number("target", "seconds", Some(0.015), 0.0, 10.0)
+                .searched(1e-3, 0.1, Scale::Log)
+                .described("queueing delay to hold in each flow's queue", "RFC 8033, section 4.2"),
+            Parameter::number("interval", "seconds", Some(0.015), 1e-4, 10.0)
+                .described("time between two updates", "RFC 8033, section 4.2: T_UPDATE"),
+            Parameter::number("alpha", "1", Some(0.125), 0.0, 32.0)
+                .searched(0.01, 2.0, Scale::Log)
+                .described(
+                    "gain, per second, for the distance from the target",
+                    "RFC 8033, section 4.2",
+                ),
+            Parameter::number("beta", "1", Some(1.25), 0.0, 32.0)
+                .searched(0.1, 20.0, Scale::Log)
+                .described(
+                    "gain, per second, for the growth of the delay",
+                    "RFC 8033, section 4.2",
+                ),
+            Parameter::number("burst_allowance", "seconds", Some(0.15), 0.0, 100.0).described(
+                "busy time after quiet in which nothing is dropped early",
+                "RFC 8033: MAX_BURST",
+            ),
+            Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 1.0, 65535.0)
+                .whole()
+                .described(
+                    "nothing is dropped early while less than two of these wait; byte mode's unit",
+                    "Linux: the device's MTU",
+                ),
+            Parameter::switch("byte_mode", false)
+                .described("probability in proportion to the packet's size", "Linux: bytemode"),
+            Parameter::switch("ecn", true)
+                .described("ECN-capable packets are marked, not dropped", "Linux has false"),
+            Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0).described(
+                "above this probability ECN-capable packets are dropped too",
+                "Linux: ecn_prob",
+            ),
+            Parameter::switch("estimate_rate", false).described(
+                "delay from backlog and measured departure rate, not from the packets' own waiting",
+                "Linux: dq_rate_estimator",
+            ),
+            PERTURBATION,
+        ],
+        ordered: &[],
+    };
+
+    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+        let fixed = Configuration::new(settings);
+        Ok(Self {
+            limit: settings.number("limit") as usize,
+            queues: FlowQueues::new(settings, Controller::new(&fixed)),
+            fixed,
+        })
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+        self.queues.reconfigure(settings)?;
+        self.fixed = Configuration::new(settings);
+        self.limit = settings.number("limit") as usize;
+        Ok(())
+    }
+
+    fn link_changed(&mut self, _link: Link) {}
+
+    #[inline(never)]
+    fn enqueue(
+        &mut self,
+        now: u64,
+        idle_since: Option<u64>,
+        mut packet: P,
+        coin: &mut impl Coin,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        let queue = self.queues.queue_of(packet.flow());
+        let arrival = Arrival {
+            now,
+            size: packet.size(),
+            flow: packet.flow(),
+            ecn: packet.ecn(),
+            colour: packet.colour(),
+            queue_packets: self.queues.len() as u32,
+            queue_bytes: self.queues.backlog(queue),
+            empty_since: 0, // PIE does not ask
+            idle_since,
+        };
+        let full = self.queues.len() >= self.limit;
+        let verdict = self.queues.control(queue).on_arrival(&self.fixed, &arrival, full, coin);
+        if let Verdict::Drop(reason) = verdict {
+            dropped(Dropped { packet, arrived: now, reason });
+            return false;
+        }
+        let marked = verdict == Verdict::Mark;
+        if marked {
+            packet.mark();
+        }
+        self.queues.push(queue, packet, now);
+        marked
+    }
+
+    #[inline(never)]
+    fn dequeue(
+        &mut self,
+        now: u64,
+        _coin: &mut impl Coin,
+        _dropped: &mut impl FnMut(Dropped<P>),
+    ) -> Option<Sent<P>> {
+        loop {
+            let queue = self.queues.turn()?;
+            let Some((packet, arrived)) = self.queues.pop(queue) else {
+                self.queues.pass(queue);
+                continue;
+            };
+            let departure = Departure {
+                now,
+                arrived,
+                size: packet.size(),
+                flow: packet.flow(),
+                ecn: packet.ecn(),
+                colour: packet.colour(),
+                queue_packets: self.queues.len() as u32,
+                queue_bytes: self.queues.backlog(queue),
+            };
+            self.queues.charge(queue, departure.size);
+            self.queues.control(queue).on_departure(&self.fixed, &departure);
+            return Some(Sent { packet, arrived, marked: false });
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queues.bytes()
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.queues.each(look);
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.queues.busy().map(Controller::probability).fold(0.0, f64::max))
+    }
+}

@@ -1,0 +1,68 @@
+"""Flows that take turns, as RFC 8290 (section 4) and Linux's flow-queueing disciplines have them.
+
+The rules:
+
+- Each flow has a queue. One that is in no list and gets a packet becomes the last of the new
+  queues, with a credit of one quantum.
+- At a turn of the link the first new queue is looked at, or if there is none the first old one. One
+  whose credit is not positive gets another quantum and becomes the last old one, and the next is
+  looked at. Else it may send, and its credit falls by the bytes sent.
+- If it is empty instead, it leaves the lists, except that a new one becomes the last old one while
+  there are old ones.
+
+The queues of a vector's flows differ: none depends on a hash. With one queue for all it is that of
+flow 0.
+"""
+
+from collections import deque
+
+from keeping import Kept
+
+
+class FlowTurns:
+    """The queues and the two lists."""
+
+    def __init__(self, *, single: bool) -> None:
+        self._single = single
+        self.queues: dict[int, deque[Kept]] = {}
+        self._credit: dict[int, int] = {}
+        self._new: deque[int] = deque()
+        self._old: deque[int] = deque()
+
+    def queue_of(self, packet: Kept) -> int:
+        return 0 if self._single else packet.flow
+
+    def join(self, packet: Kept, quantum: int) -> None:
+        queue = self.queue_of(packet)
+        self.queues.setdefault(queue, deque()).append(packet)
+        if queue not in self._new and queue not in self._old:
+            self._new.append(queue)
+            self._credit[queue] = quantum
+
+    def first(self, quantum: int) -> int | None:
+        """The queue that may send."""
+        while self._new or self._old:
+            listed = self._new or self._old
+            queue = listed[0]
+            if self._credit[queue] > 0:
+                return queue
+            self._credit[queue] += quantum
+            self._old.append(listed.popleft())
+        return None
+
+    def found_empty(self, queue: int) -> None:
+        if self._new:
+            self._new.popleft()
+            if self._old:
+                self._old.append(queue)
+        else:
+            self._old.popleft()
+
+    def charge(self, queue: int, size: int) -> None:
+        self._credit[queue] -= size
+
+    def backlog(self, queue: int) -> int:
+        return sum(packet.size for packet in self.queues.get(queue, ()))
+
+    def waiting(self) -> list[Kept]:
+        return [packet for queue in self.queues.values() for packet in queue]
