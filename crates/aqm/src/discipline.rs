@@ -38,6 +38,12 @@ pub trait Discipline: Sized {
     /// As for [`Discipline::new`]; then nothing has changed.
     fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError>;
 
+    /// Whether a change of settings drops all packets that wait: asked after one that has been taken,
+    /// of disciplines that do not watch departures. Who keeps the queue then empties it.
+    fn is_flushed_by_change(&self) -> bool {
+        false
+    }
+
     /// The link behind it has changed; the settings stay, the automatic ones as they were.
     fn link_changed(&mut self, link: Link);
 

@@ -101,6 +101,16 @@ impl<P: Packet, A: Advisor> Fifo<P, A> {
         Some(Dropped { packet, arrived, reason })
     }
 
+    /// Drops all packets that wait, at `now`: what some disciplines ask for after new settings
+    /// ([`Discipline::is_flushed_by_change`]).
+    pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
+        if !self.packets.is_empty() {
+            self.empty_since = now;
+        }
+        self.bytes = 0;
+        self.packets.drain(..).for_each(|kept| dropped(kept.packet));
+    }
+
     /// See [`Scheduler::dequeue`].
     #[inline]
     pub fn dequeue(

@@ -18,12 +18,13 @@
 //! 6. Behind a shaper (`htb`, `tbf`) the kernel never asks an empty queue for a packet, the idle
 //!    clock does not start, and the average does not decay at all: `shaped`. Then a burst can
 //!    lift the average above the maximum and lock the queue shut until enough packets have come.
-//! 7. A change of any setting sets the average to 0.
+//! 7. A change of any setting sets the average to 0 and drops all packets that wait, unless
+//!    `keep_packets` asks the kernel to keep them (a netlink message whose limit is 0; `tc` has no word
+//!    for it).
 //! 8. `adaptive` moves the maximum probability every half second, by the rule of Adaptive RED.
 //!
 //! Departures from the source:
-//! 1. A change keeps the packets that wait (as a netlink message with limit 0 does; `tc` makes the
-//!    kernel drop them all), and settings that are those in force already change nothing.
+//! 1. Settings that are those in force already change nothing.
 //! 2. ECN-capable packets are marked by default (`tc`: only with `ecn`), and the idle table is
 //!    computed for the link's rate (`tc`: for `bandwidth`, 10 Mbit/s unless given).
 //! 3. A packet that meets a full buffer counts as overflow, whatever RED had decided over it.
@@ -32,7 +33,9 @@
 //!    kernel then takes another probability, the power of two that older kernels used.
 //! 6. Where `tc` finds no weight for its own `burst` (a minimum threshold below a packet, or close to
 //!    the maximum) and gives up, the weight is 1/2.
-//! 7. The idle clock starts when the link falls silent; a device that takes packets ahead of time
+//! 7. Equal thresholds, which the kernel accepts, are refused. `adaptive` works as through netlink; `tc`
+//!    (iproute2 6.1) sets it where the kernel does not look.
+//! 8. The idle clock starts when the link falls silent; a device that takes packets ahead of time
 //!    (a driver's ring) empties the queue and starts it earlier.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
@@ -66,6 +69,7 @@ struct Configuration {
     no_drop: bool,
     adaptive: bool,
     shaped: bool,
+    keep_packets: bool,
     table: IdleTable,
 }
 
@@ -157,6 +161,10 @@ impl Discipline for LinuxRed {
                 "the queue stands behind a shaper (htb, tbf): its average does not decay while idle",
                 "as seen on Linux 6.12",
             ),
+            Parameter::switch("keep_packets", false).described(
+                "a change of settings keeps the packets that wait instead of dropping them all",
+                "the kernel, on a netlink message whose limit is 0; tc drops them",
+            ),
             Parameter::choice("idle_table", "tc", &["tc", "microseconds"]).described(
                 "decay while idle if not shaped: tc's table, 15.6 times too slow, or the intended",
                 "iproute2 6.1",
@@ -188,6 +196,10 @@ impl Discipline for LinuxRed {
             self.restart();
         }
         Ok(())
+    }
+
+    fn is_flushed_by_change(&self) -> bool {
+        !self.fixed.keep_packets
     }
 
     fn link_changed(&mut self, _link: Link) {}
@@ -271,6 +283,7 @@ impl Configuration {
             no_drop: settings.switch("no_drop"),
             adaptive: settings.switch("adaptive"),
             shaped: settings.switch("shaped"),
+            keep_packets: settings.switch("keep_packets"),
             table: IdleTable::new(weight_log, packet_time),
         })
     }

@@ -76,6 +76,12 @@ macro_rules! registry {
                 match self { $(Self::$discipline(it) => Discipline::drop_probability(it)),* }
             }
 
+            /// See [`Discipline::is_flushed_by_change`].
+            #[must_use]
+            pub fn is_flushed_by_change(&self) -> bool {
+                match self { $(Self::$discipline(it) => it.is_flushed_by_change()),* }
+            }
+
             /// See [`Discipline::link_changed`].
             pub fn link_changed(&mut self, link: Link) {
                 match self { $(Self::$discipline(it) => it.link_changed(link)),* }

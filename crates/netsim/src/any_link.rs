@@ -11,6 +11,7 @@ use crate::link::{LinkState, facts};
 use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
 use crate::loss::LossModel;
+use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
 
@@ -89,11 +90,21 @@ impl AnyLink {
         either!(self, it => it.values())
     }
 
-    /// Replaces some parameters of the discipline; on error nothing changes.
-    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<(), ParameterError> {
+    /// Replaces some parameters of the discipline; on error nothing changes. Whether what waits has
+    /// to be dropped ([`AnyLink::flush`]).
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
         match self {
             Self::AtArrival(link) => link.set_parameters(now, changed),
-            Self::AtDeparture(link) => link.set_parameters(changed),
+            Self::AtDeparture(link) => link.set_parameters(changed).map(|()| false),
+        }
+    }
+
+    /// Drops all packets that wait and gives them back. Only disciplines that decide at arrival ask
+    /// for it.
+    pub fn flush(&mut self, now: u64, lines: &mut [DelayLine]) -> Vec<Packet> {
+        match self {
+            Self::AtArrival(link) => link.flush(now, lines),
+            Self::AtDeparture(_) => Vec::new(),
         }
     }
 

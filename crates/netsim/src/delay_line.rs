@@ -58,6 +58,13 @@ impl DelayLine {
         self.packets.pop_front()
     }
 
+    /// Takes the last packet out, as if it had never been put in.
+    pub fn pop_last(&mut self) -> Option<Packet> {
+        let last = self.packets.pop_back();
+        self.last_time = self.packets.back().map_or(0, |packet| packet.time);
+        last
+    }
+
     /// Puts a packet in that leaves at `time`, or with the packet before it if that is later (the
     /// delay may have been shortened meanwhile). Whether the line was empty before.
     #[inline]

@@ -16,6 +16,7 @@ use crate::delay_line::DelayLine;
 use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
+use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
 use crate::transmitter::Transmitter;
@@ -214,15 +215,42 @@ impl LinkState {
         &self.values
     }
 
-    /// Replaces some parameters of the discipline; on error nothing changes.
-    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<(), ParameterError> {
+    /// Replaces some parameters of the discipline; on error nothing changes. Whether what waits has
+    /// to be dropped ([`LinkState::flush`]).
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
         self.catch_up(now);
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
         let link = facts(self.transmitter.rate(), self.delay);
         let settings = self.discipline.reconfigure(&values, link)?;
-        self.values = settings.to_values();
-        Ok(())
+        let values = settings.to_values();
+        let changed = values != self.values;
+        self.values = values;
+        self.books.hold_average(now, || self.discipline.average_queue());
+        Ok(changed && self.discipline.is_flushed_by_change())
+    }
+
+    /// Drops all packets that wait at `now` and gives them back; the one in transmission is sent. Delay
+    /// lines have to be re-entered in the calendar.
+    pub fn flush(&mut self, now: u64, lines: &mut [DelayLine]) -> Vec<Packet> {
+        self.catch_up(now);
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let mut dropped = Vec::with_capacity(self.waiting.len());
+        // They stand at the end of their lines, in this order.
+        while let Some(Waiting { arrival, line, .. }) = self.waiting.pop_back() {
+            self.books.count_flushed(now - arrival);
+            // What the wire would have lost is on no line and has been forgotten.
+            if let Some(line) = lines.get_mut(line as usize) {
+                dropped.extend(line.pop_last());
+            }
+        }
+        self.transmitter.take_back(self.in_service.end, self.queue_bytes);
+        self.queue_packets = 0;
+        self.queue_bytes = 0;
+        self.empty_since = now;
+        dropped
     }
 
     /// Changes the propagation delay for packets accepted from now on.

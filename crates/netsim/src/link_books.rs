@@ -79,6 +79,12 @@ impl LinkBooks {
         self.ledger.forwarded_bytes += u64::from(size);
     }
 
+    /// A packet that has waited for `waited` nanoseconds is dropped by no decision over it.
+    pub fn count_flushed(&mut self, waited: u64) {
+        self.window.drops += 1;
+        self.dropped_waiting += u128::from(waited);
+    }
+
     /// Ends the window at `now`, adds it to each of `into`, and begins the next. The packet in
     /// transmission will have been sent at `end`, and the transmitter has been given so many bytes
     /// after it; the queue has been accounted for.

@@ -82,6 +82,17 @@ impl Transmitter {
         }
     }
 
+    /// The last packets given to it, which have waited without a break and not begun, of `bytes`
+    /// altogether, will not be sent; the packet before them will have been sent at `end`.
+    pub fn take_back(&mut self, end: u64, bytes: u64) {
+        self.constant.free_at = end;
+        match self.varying.as_deref_mut() {
+            None => {}
+            Some(Varying::Scheduled(sender)) => sender.take_back(end, bytes),
+            Some(Varying::Traced(sender)) => sender.take_back(end, bytes),
+        }
+    }
+
     /// When the last packet given to it will have been sent.
     #[inline]
     pub fn free_at(&self) -> u64 {

@@ -63,6 +63,7 @@ class LinuxRed:
         "no_drop": False,
         "adaptive": False,
         "shaped": True,
+        "keep_packets": False,
         "idle_table": "tc",
     }
 

@@ -1,5 +1,7 @@
 //! What happens at times known beforehand: starts and stops, changes, probes, ends of spans.
 
+use vermilion_parameters::{ParameterError, Values};
+
 use super::{CONTROL, FIRST_LINE, Simulation};
 use crate::calendar::NEVER;
 use crate::control::Control;
@@ -77,9 +79,7 @@ impl Simulation {
         if let Some(rate) = change.rate_bit_per_s {
             self.close_windows();
             self.links[link].set_rate(self.now, rate, &mut self.lines);
-            for (index, line) in self.lines.iter().enumerate() {
-                self.calendar.set(FIRST_LINE + index, line.next_time());
-            }
+            self.enter_lines();
             self.enter_turn(link);
         }
         if let Some(delay) = change.delay_ns {
@@ -89,8 +89,31 @@ impl Simulation {
             self.links[link].set_loss(model);
         }
         if let Some(values) = &change.queue {
-            let accepted = self.links[link].set_parameters(self.now, values);
+            let accepted = self.take_parameters(link, values);
             debug_assert!(accepted.is_ok(), "changes were checked");
+        }
+    }
+
+    /// New parameters for the queue of link `link`, with what they do to the packets that wait there.
+    pub(super) fn take_parameters(
+        &mut self,
+        link: usize,
+        values: &Values,
+    ) -> Result<(), ParameterError> {
+        if self.links[link].set_parameters(self.now, values)? {
+            let dropped = self.links[link].flush(self.now, &mut self.lines);
+            self.enter_lines();
+            for packet in &dropped {
+                self.forget(packet);
+            }
+        }
+        Ok(())
+    }
+
+    /// Enters all delay lines in the calendar after packets in them have moved.
+    fn enter_lines(&mut self) {
+        for (index, line) in self.lines.iter().enumerate() {
+            self.calendar.set(FIRST_LINE + index, line.next_time());
         }
     }
 

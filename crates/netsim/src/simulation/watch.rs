@@ -41,10 +41,10 @@ impl Simulation {
     /// # Errors
     /// A value the discipline's table refuses, its field named from `links.` on.
     pub fn set_queue(&mut self, link: usize, values: &Values) -> Result<(), ParameterError> {
-        let name = &self.scenario.links[link].name;
-        self.links[link]
-            .set_parameters(self.now, values)
-            .map_err(|error| error.under(&format!("links.{name}.queue")))
+        self.take_parameters(link, values).map_err(|error| {
+            let name = &self.scenario.links[link].name;
+            error.under(&format!("links.{name}.queue"))
+        })
     }
 
     /// Every parameter of a queue in force.

@@ -90,6 +90,12 @@ impl ScheduledRate {
         self.free_at
     }
 
+    /// The last packets given, of `bytes`, will not be sent; that before them will have been at `end`.
+    pub fn take_back(&mut self, end: u64, bytes: u64) {
+        self.done = self.done.saturating_sub(u128::from(bytes) * 8_000_000_000);
+        self.free_at = end;
+    }
+
     /// Work until the last packet given will have been sent, counted from 0.
     pub fn done(&self) -> u128 {
         self.done

@@ -81,6 +81,14 @@ impl TracedLink {
         self.free_at
     }
 
+    /// The last packets given, of `bytes`, will not be sent; that before them will have been at `end`.
+    pub fn take_back(&mut self, end: u64, bytes: u64) {
+        let position = self.position().saturating_sub(bytes);
+        self.next = position / self.bytes;
+        self.used = position % self.bytes;
+        self.free_at = end;
+    }
+
     /// Bytes that could be sent from 0 until `time`, that instant included.
     pub fn bytes_until(&self, time: u64) -> u64 {
         self.opportunities_until(time).saturating_mul(self.bytes)
