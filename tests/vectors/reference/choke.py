@@ -18,9 +18,9 @@ from typing import ClassVar
 
 from bottleneck import Pause
 from exact import Comparison
-from kept import Case, Coin, Crowd, Hand, Outcome, Parcel, Source, VectorFile, recorded, verify
+from kept import Coin, Crowd, Hand, Outcome, Parcel, Source, recorded, verify
 from red import Red
-from vector_file import Arrival, Link, Parameters, Settings
+from vector_file import Arrival, Case, Link, Parameters, Settings, VectorFile
 
 # A packet of 1000 bytes takes a millisecond.
 LINK = Link(rate_bit_per_s=8e6, delay_s=0.01)

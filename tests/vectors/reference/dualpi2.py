@@ -33,8 +33,8 @@ from typing import ClassVar
 
 from bottleneck import Pause
 from exact import Comparison
-from kept import Case, Coin, Crowd, Hand, Outcome, Parcel, Source, VectorFile, recorded, verify
-from vector_file import Link, Parameters, Settings, Within
+from kept import Coin, Crowd, Hand, Outcome, Parcel, Source, recorded, verify
+from vector_file import Case, Link, Parameters, Settings, VectorFile, Within
 
 # A packet of 1000 bytes takes a millisecond.
 LINK = Link(rate_bit_per_s=8e6, delay_s=0.01)

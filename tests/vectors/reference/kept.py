@@ -1,20 +1,20 @@
 """Vectors of disciplines that keep the packets themselves: what is offered, and what leaves.
 
 The README beside `reference/` describes the format. A reference here answers two questions: what
-becomes of a packet that arrives, and which packet is sent when the link is free.
+becomes of a packet that arrives, and which packet is sent when the link is free. Besides what
+`keeping.py` has, packets have codepoints here, turns draw coins and probabilities can be stated.
 """
 
-import json
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import ClassVar, Protocol
 
 from bottleneck import Pause, UnluckyCaseError
-from by_hand import FLOOR, TOLERANCE
+from by_hand import FLOOR, TOLERANCE, DisagreementError
 from exact import Comparison, TooCloseError
-from vector_file import Figure, Link, Parameters, Settings, Within
+from vector_file import Case, Figure, Link, Parameters, Settings, Within
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,20 @@ class Offer:
     outcome: Outcome
     left: Waiting
 
+    def written(self) -> dict[str, object]:
+        """The step as it stands in a file."""
+        written: dict[str, object] = {
+            "time_ns": self.time_ns,
+            "packet": self.parcel.number,
+            "size_bytes": self.parcel.size,
+            "ecn_capable": self.parcel.ecn is not None,
+            "flow": self.parcel.flow,
+        }
+        if self.parcel.ecn is not None:
+            written["ecn"] = self.parcel.ecn
+        written |= {"idle_since_ns": self.idle_since_ns, "coins": list(self.coins)}
+        return written | {"expected": _expected(self.outcome, self.left)}
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -66,23 +80,28 @@ class Turn:
     outcome: Outcome
     left: Waiting
 
+    def written(self) -> dict[str, object]:
+        """The step as it stands in a file."""
+        expected = {"packet": self.outcome.packet} | _expected(self.outcome, self.left)
+        return {"time_ns": self.time_ns, "coins": list(self.coins), "expected": expected}
+
+
+def _expected(outcome: Outcome, left: Waiting) -> dict[str, object]:
+    expected: dict[str, object] = {}
+    if outcome.marked:
+        expected["marked"] = True
+    if outcome.dropped:
+        expected["dropped"] = [list(dropped) for dropped in outcome.dropped]
+    expected |= {"queue_packets": left.packets, "queue_bytes": left.size}
+    if isinstance(left.probability, Within):
+        expected["drop_probability"] = asdict(left.probability)
+    elif left.probability is not None:
+        expected["drop_probability"] = left.probability
+    return expected
+
 
 Step = Offer | Turn
 Coin = Callable[[], Decimal]
-
-
-@dataclass(frozen=True)
-class Case:
-    """An empty queue and what it answers, step by step."""
-
-    name: str
-    about: str
-    parameters: Parameters
-    link: Link
-    steps: Sequence[Step | Settings]
-    by_hand: bool
-    # Numbers meet thresholds exactly, on purpose, and are exact in binary.
-    ties: bool = False
 
 
 class Machine(Protocol):
@@ -108,13 +127,6 @@ class Machine(Protocol):
         """What it publishes of itself."""
 
 
-class DisagreementError(ValueError):
-    """A case by hand and the reference do not answer alike."""
-
-    def __init__(self, case: Case, step_number: int, answer: object) -> None:
-        super().__init__(f"{case.name}, step {step_number}: the reference gives {answer}")
-
-
 def verify(case: Case, kind: type[Machine]) -> Case:
     """The case, if the reference answers as the hand did."""
     machine = kind({**kind.DEFAULTS, **case.parameters}, case.link, Comparison(ties=case.ties))
@@ -122,6 +134,7 @@ def verify(case: Case, kind: type[Machine]) -> Case:
         if isinstance(step, Settings):
             machine.reconfigure({**kind.DEFAULTS, **step.parameters}, step.link)
             continue
+        assert isinstance(step, Offer | Turn)
         coins = [Decimal(str(coin)) for coin in reversed(step.coins)]
         if isinstance(step, Offer):
             given = machine.offer(step.time_ns, step.parcel, step.idle_since_ns, coins.pop)
@@ -310,80 +323,3 @@ class _Play:
         else:
             self._idle_since = None
             self._free_at = now + round(self._sizes[outcome.packet] * 8e9 / self._rate)
-
-
-@dataclass(frozen=True)
-class VectorFile:
-    """All cases of one discipline."""
-
-    discipline: str
-    source: str
-    machine: type[Machine]
-    cases: Sequence[Case]
-
-    def text(self) -> str:
-        """The file as it is stored: one line for each step."""
-        head = {
-            "format": 1,
-            "discipline": self.discipline,
-            "source": self.source,
-            "defaults": dict(self.machine.DEFAULTS),
-        }
-        lines = ["{", *(f"{_json(key)}: {_json(value)}," for key, value in head.items())]
-        lines.append('"cases": [')
-        for case in self.cases:
-            lines += _case_lines(case)
-            lines.append("]}" if case is self.cases[-1] else "]},")
-        return "\n".join([*lines, "]", "}"]) + "\n"
-
-
-def _case_lines(case: Case) -> list[str]:
-    head = {
-        "name": case.name,
-        "origin": "by hand" if case.by_hand else "reference",
-        "about": case.about,
-        "parameters": dict(case.parameters),
-        "link": _link(case.link),
-    }
-    lines = ["{" + ", ".join(f"{_json(key)}: {_json(value)}" for key, value in head.items()) + ","]
-    lines.append('"steps": [')
-    steps = [_json(_written(step)) for step in case.steps]
-    return lines + [f"{step}," for step in steps[:-1]] + steps[-1:]
-
-
-def _written(step: Step | Settings) -> dict[str, object]:
-    if isinstance(step, Settings):
-        return {"parameters": dict(step.parameters), "link": _link(step.link)}
-    expected: dict[str, object] = {}
-    if step.outcome.marked:
-        expected["marked"] = True
-    if step.outcome.dropped:
-        expected["dropped"] = [list(dropped) for dropped in step.outcome.dropped]
-    expected |= {"queue_packets": step.left.packets, "queue_bytes": step.left.size}
-    figure = step.left.probability
-    if isinstance(figure, Within):
-        expected["drop_probability"] = {"value": figure.value, "within": figure.within}
-    elif figure is not None:
-        expected["drop_probability"] = figure
-    if isinstance(step, Turn):
-        expected = {"packet": step.outcome.packet} | expected
-        return {"time_ns": step.time_ns, "coins": list(step.coins), "expected": expected}
-    written: dict[str, object] = {
-        "time_ns": step.time_ns,
-        "packet": step.parcel.number,
-        "size_bytes": step.parcel.size,
-        "ecn_capable": step.parcel.ecn is not None,
-        "flow": step.parcel.flow,
-    }
-    if step.parcel.ecn is not None:
-        written["ecn"] = step.parcel.ecn
-    written |= {"idle_since_ns": step.idle_since_ns, "coins": list(step.coins)}
-    return written | {"expected": expected}
-
-
-def _link(link: Link) -> dict[str, float]:
-    return {"rate_bit_per_s": link.rate_bit_per_s, "delay_s": link.delay_s}
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
