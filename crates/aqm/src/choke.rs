@@ -8,7 +8,8 @@
 //! minimum threshold, `candidates` packets are drawn from the queue, one after the other. Those of the
 //! arriving packet's flow are dropped, and if there was one, so is the arriving packet. Else RED decides
 //! over it. Who has many packets in the queue is met, and meets its own, most often, so that flows that do
-//! not answer lose most, without anything being kept for a flow.
+//! not answer lose most, without anything being kept for a flow: one such flow among many that answer
+//! gets at most 1 / (1 + e) of the link (Tang, Wang, Low, "Understanding CHOKe", 2004).
 //!
 //! Departures from the source:
 //! 1. RED is [`Red`](crate::Red) of 1993, not Linux's; its head says where that departs.
