@@ -15,7 +15,9 @@
 //! so the queue is at its target; sqrt(l) makes the correction stronger where more flows lose more.
 //!
 //! Departures from the source:
-//! 1. The paper's target is not confirmed; 20 packets is what this crate's REM has.
+//! 1. The paper's target is not confirmed; the automatic one is half of the limit. It is also what
+//!    brings l down again: an empty queue lowers p by gain x sqrt(l) x target, so that a small target
+//!    leaves a high loss ratio in force for long after the queue has emptied.
 //! 2. Losses are all drops, those of a full buffer too: as long as nothing was ever lost p is 0, and
 //!    it is the first overflow that starts the estimate. A marked packet counts as a lost one.
 //! 3. Periods in which no packet arrived at all say nothing about losses: if all the last ones are
@@ -70,9 +72,12 @@ impl Discipline for Lred {
             Parameter::number("limit", "packets", Some(100.0), 1.0, 1e9)
                 .whole()
                 .described("packets the buffer holds", "a common default"),
-            Parameter::number("target_queue", "packets", Some(20.0), 0.0, 1e9)
+            Parameter::number("target_queue", "packets", None, 0.0, 1e9)
                 .searched(1.0, 100.0, Scale::Linear)
-                .described("queue at which the probability is the loss ratio", "as rem's here"),
+                .described(
+                    "queue at which the probability is the loss ratio; automatic: half of the limit",
+                    "ours; the paper's is not confirmed",
+                ),
             Parameter::number("gain", "1/packet", Some(0.001), 0.0, 1e3)
                 .searched(1e-5, 0.1, Scale::Log)
                 .described(
@@ -101,7 +106,9 @@ impl Discipline for Lred {
     fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
         Ok(Self {
             limit: settings.number("limit") as u32,
-            target_queue: settings.number("target_queue"),
+            target_queue: settings
+                .automatic("target_queue")
+                .unwrap_or(settings.number("limit") / 2.0),
             gain: settings.number("gain"),
             memory: settings.number("memory"),
             interval: (settings.number("interval") * 1e9).round() as u64,

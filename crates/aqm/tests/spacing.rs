@@ -7,7 +7,8 @@
 //! - `red`: 1..=1/p, as the paper's text says, with mean 1 / 2p + 1/2;
 //! - ns-2's rule without `wait`: 1..=1/p - 1, because the first packet after a drop already counts,
 //!   with mean 1 / 2p;
-//! - ns-2's rule with `wait`: 1/p..=2/p - 1, with mean 1.5 / p - 1/2.
+//! - ns-2's rule with `wait`: 1/p..=2/p - 1, with mean 1.5 / p - 1/2;
+//! - RED Light: as `red`, or always 1/p.
 //!
 //! So at one p these drop about 2p, 2p and 2/3 p of all packets.
 
@@ -106,6 +107,36 @@ fn red_spaces_its_drops_uniformly_up_to_the_inverse_of_the_probability() {
     for period in PERIODS {
         let draws = spacings(steady("red", period, &[]), &packet(1000), 20_000, 1);
         assert_uniform(&draws, 1..=period, &format!("red, p = 1/{period}"));
+    }
+}
+
+/// RED Light whose filter is the queue: [`packet`]'s 20 packets are 16 ms, twice the threshold, where
+/// the probability is the base's to the power 2/3 if it is 1 at four thresholds.
+fn steady_light(period: u32, spacing: &str) -> AnyDiscipline {
+    let base = f64::from(period).powf(-1.5);
+    let mut values: Values =
+        [("gain", 1.0), ("threshold", 0.008), ("base_probability", base), ("jitter", 0.0)]
+            .map(|(name, value)| (name.to_owned(), Value::Number(value)))
+            .into();
+    values.insert("spacing".to_owned(), Value::Choice(spacing.to_owned()));
+    AnyDiscipline::from_values("red-light", &values, LINK).expect("settings in the table").0
+}
+
+#[test]
+fn red_light_spaces_its_drops_uniformly_up_to_the_inverse_of_the_probability() {
+    for period in PERIODS {
+        let draws = spacings(steady_light(period, "uniform"), &packet(1000), 20_000, 11);
+        assert_uniform(&draws, 1..=period, &format!("red-light, p = 1/{period}"));
+    }
+}
+
+#[test]
+fn red_light_that_counts_regularly_drops_every_packet_of_that_number() {
+    for period in PERIODS {
+        let draws = spacings(steady_light(period, "regular"), &packet(1000), 100, 12);
+        // Rounding may put the inverse of the probability a hair above the period.
+        assert!(draws.iter().all(|draw| (period..=period + 1).contains(draw)), "{period}");
+        assert!(draws.windows(2).all(|two| two[0] == two[1]), "1/{period}: {draws:?}");
     }
 }
 

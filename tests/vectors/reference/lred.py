@@ -7,7 +7,8 @@ The rules:
 - At the end of each period, with the sums over the last `periods` periods (fewer at first):
   l <- memory l + (1 - memory) losses / arrivals; if nothing arrived in any of them l stays. At the
   beginning l is 0.
-- A packet that meets q packets: p = l + gain sqrt(l) (q - target_queue), kept within 0 and 1.
+- A packet that meets q packets: p = l + gain sqrt(l) (q - target_queue), kept within 0 and 1. The
+  target is automatic: half of `limit`.
 - A packet that meets `limit` packets is dropped, without a coin. Else it is notified with
   probability p; at 0 and 1 no coin is drawn. To notify is to mark an ECN-capable packet, with
   ecn, and to drop any other (forced if p is 1, early if less).
@@ -32,7 +33,7 @@ class Lred:
 
     DEFAULTS: ClassVar[Parameters] = {
         "limit": 100.0,
-        "target_queue": 20.0,
+        "target_queue": None,
         "gain": 0.001,
         "memory": 0.1,
         "interval": 0.1,
@@ -63,7 +64,9 @@ class Lred:
         while self._began + interval <= arrival.time_ns:
             self._began += interval
             self._close_period()
-        excess = arrival.queue_packets - self._number("target_queue")
+        given = self._parameters["target_queue"]
+        target = self._number("limit") / 2 if given is None else Decimal(str(given))
+        excess = arrival.queue_packets - target
         law = self._loss_ratio + self._number("gain") * self._loss_ratio.sqrt() * excess
         if not self._compare.below(ZERO, law):
             law = ZERO
@@ -102,7 +105,7 @@ class Lred:
 
 
 # Without memory l is the ratio itself.
-DIRECT: Parameters = {"memory": 0.0, "gain": 0.01}
+DIRECT: Parameters = {"memory": 0.0, "gain": 0.01, "target_queue": 20.0}
 
 
 def _hand() -> list[Case]:
@@ -137,6 +140,20 @@ def _hand() -> list[Case]:
                     40, "mark", time_ns=100 * MILLISECOND, ecn=True, coins=[0.34], probability=0.35
                 ),
                 step(0, time_ns=100 * MILLISECOND, coins=[0.16], probability=0.15),
+            ],
+        ),
+        Case(
+            name="the automatic target is half of the limit",
+            about="l = 1/4 with limit 60: at 30 0.25, at 40 0.25 + 0.01 x 0.5 x 10 = 0.3",
+            parameters=DIRECT | {"limit": 60.0, "target_queue": None},
+            link=LINK,
+            by_hand=True,
+            ties=True,
+            steps=[
+                step(50, times=3),
+                step(60, "drop overflow"),
+                step(30, time_ns=100 * MILLISECOND, coins=[0.26], probability=0.25),
+                step(40, time_ns=100 * MILLISECOND, coins=[0.31], probability=0.3),
             ],
         ),
         Case(
