@@ -24,8 +24,12 @@
 //!    `mean_packet_size`, `limit` and `ecn` to have ns-2.35's own.
 //! 2. `byte_mode` is both `bytes_` and `queue_in_bytes_` of ns-2, which can be set apart there.
 //! 3. Automatic settings that contradict given ones are refused.
-//! 4. The experimental `cautious_` and `ns1_compat_` options, and dropping from the front or at
-//!    random, are left out.
+//! 4. The experimental `cautious_` and `ns1_compat_` options are left out.
+//!
+//! With `drop` = "front" or "random" (ns-2's `drop_front_`, `drop_rand_`) a full buffer drops another
+//! packet in the place of the one that arrives: the second, as ns-2 spares the first, or any of
+//! those that wait and the one that arrives. It is one packet for one, whatever their sizes. Packets
+//! dropped early are always those that arrive.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
@@ -58,6 +62,17 @@ pub struct Ns2Red {
     count: u32,
     count_bytes: u64,
     in_range: bool,
+    victim: Victim,
+    /// Another packet has just been dropped for the one that arrives, of which this had been said.
+    made_room: Option<Verdict>,
+}
+
+/// Which packet a full buffer drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Tail,
+    Front,
+    Random,
 }
 
 /// Rows that every discipline built on this machine shares: what guards the buffer and measures.
@@ -134,9 +149,18 @@ impl Discipline for Ns2Red {
             ECN,
             MARK_PROBABILITY,
             TARGET_DELAY,
+            Parameter::choice("drop", "tail", &["tail", "front", "random"]).described(
+                "which packet a full buffer drops: the arriving one, the second, or any",
+                "ns-2.35: drop_tail_, drop_front_, drop_rand_",
+            ),
         ],
         ordered: &[("min_threshold", "max_threshold")],
     };
+
+    fn watches_departures(&self) -> bool {
+        // Which packets wait at which place is not known where departures are no events.
+        self.victim != Victim::Tail
+    }
 
     fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
         let mean_packet_size = settings.number("mean_packet_size");
@@ -174,11 +198,28 @@ impl Discipline for Ns2Red {
             count: 0,
             count_bytes: 0,
             in_range: false,
+            // Disciplines built on this machine have no such parameter, and drop what arrives.
+            victim: if settings.is("drop", "front") {
+                Victim::Front
+            } else if settings.is("drop", "random") {
+                Victim::Random
+            } else {
+                Victim::Tail
+            },
+            made_room: None,
         })
     }
 
     fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
+        if fresh.watches_departures() != self.watches_departures() {
+            let (value, accepted) = match fresh.victim {
+                Victim::Tail => ("\"tail\"", "front or random, as the queue is running"),
+                Victim::Front => ("\"front\"", "tail, as the queue is running"),
+                Victim::Random => ("\"random\"", "tail, as the queue is running"),
+            };
+            return Err(ParameterError::new("drop", value, accepted));
+        }
         // Scaled only if need be: settings given again change nothing, to the last bit.
         let scale =
             if fresh.byte_mode == self.byte_mode { 1.0 } else { fresh.unit() / self.unit() };
@@ -201,6 +242,9 @@ impl Discipline for Ns2Red {
 
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+        if let Some(verdict) = self.made_room.take() {
+            return verdict;
+        }
         self.update_average(arrival);
         self.decide(arrival, coin)
     }
@@ -298,9 +342,27 @@ impl Ns2Red {
         }
         if queue >= self.limit {
             self.restart_count(0, 0);
-            return Verdict::Drop(DropReason::Overflow);
+            return self.overflow(verdict, arrival, coin);
         }
         verdict
+    }
+
+    /// The buffer is full; apart from that `verdict` is what becomes of the packet.
+    #[cold]
+    fn overflow(&mut self, verdict: Verdict, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+        let waiting = arrival.queue_packets;
+        let place = match self.victim {
+            Victim::Tail => waiting,
+            Victim::Front => waiting.min(1),
+            Victim::Random => (coin.uniform() * (f64::from(waiting) + 1.0)) as u32,
+        };
+        if place >= waiting {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        // A mark stays; one drop is enough.
+        let marked = verdict == Verdict::Mark;
+        self.made_room = Some(if marked { Verdict::Mark } else { Verdict::Accept });
+        Verdict::MakeRoom { place, reason: DropReason::Overflow }
     }
 
     /// The queue an arrival meets, in packets or (byte mode) bytes.

@@ -137,6 +137,15 @@ fn gigabit(count: u32, sender: &str, seconds: u64) -> Scenario {
     gigabit_scenario(seconds, &[gigabit_link("bottleneck", count)], &[flows])
 }
 
+/// The same under another discipline, at its defaults but for the limit.
+fn gigabit_under(discipline: &str, count: u32, seconds: u64) -> Scenario {
+    let link = format!(
+        r#"{{"name": "bottleneck", "rate_bit_per_s": 1000000000, "delay_ns": 1000000,
+            "queue": {{"discipline": "{discipline}", "parameters": {{"limit": 5000}}}}}}"#,
+    );
+    gigabit_scenario(seconds, &[link], &[flows_of("all", count, r#""bottleneck""#, "newreno")])
+}
+
 /// `count` SACK flows that share a link of 1 Mbit/s for each of them: the same life for every flow,
 /// however many there are. About two million packets.
 fn equal_shares(count: u32) -> Scenario {
@@ -192,6 +201,10 @@ fn main() {
         ("i: 10000 SACK flows, 1 Mbit/s each", equal_shares(10_000)),
         ("j: 1 Gbit/s, 100 CUBIC flows", gigabit(100, "cubic", 10)),
         ("k: 1 Gbit/s, 100 BBR flows", gigabit(100, "bbr", 5)),
+        ("l: 1 Gbit/s, 1000 NewReno flows, drop-tail", gigabit_under("drop-tail", 1000, 10)),
+        ("m: 1 Gbit/s, 1000 NewReno flows, codel", gigabit_under("codel", 1000, 10)),
+        ("n: 1 Gbit/s, 1000 NewReno flows, fq-codel", gigabit_under("fq-codel", 1000, 10)),
+        ("o: 1 Gbit/s, 1000 NewReno flows, fq-pie", gigabit_under("fq-pie", 1000, 10)),
     ] {
         group.throughput(Throughput::Elements(run(&scenario)));
         group.bench_function(name, |bencher| bencher.iter(|| run(black_box(&scenario))));

@@ -63,10 +63,12 @@ class Ns2Red:
         self._count = 0
         self._count_bytes = 0
         self._in_range = False
+        self._settled: str | None = None
         self._given_probability = ZERO
         self.reconfigure(parameters, link)
 
     def reconfigure(self, parameters: Parameters, link: Link) -> None:
+        self._drop = parameters.get("drop", "tail")
         number = {
             name: Decimal(str(value))
             for name, value in parameters.items()
@@ -104,6 +106,10 @@ class Ns2Red:
         """Moves `max_probability` after each change of the average; here not at all."""
 
     def arrive(self, arrival: Arrival, coin: Callable[[], Decimal]) -> tuple[str, str | None]:
+        if self._settled is not None:
+            # Another packet went for this one.
+            settled, self._settled = self._settled, None
+            return settled, None
         queue = arrival.queue_bytes if "byte_mode" in self._on else arrival.queue_packets
         self._measure(arrival, queue)
         self.adapt(arrival.time_ns)
@@ -112,8 +118,25 @@ class Ns2Red:
         answer = self._decide(arrival, queue, coin)
         if queue >= self._limit:
             self._restart(0, 0)
-            return "drop", "overflow"
+            return self._overflow(arrival, coin, "mark" if answer[0] == "mark" else "accept")
         return answer
+
+    def _overflow(
+        self, arrival: Arrival, coin: Callable[[], Decimal], otherwise: str
+    ) -> tuple[str, str | None]:
+        """Who goes of the packets that wait (from place 0) and the one that arrives (last place).
+
+        From the front it is place 1, or 0 if that is all there is. Who arrives then joins, marked
+        if that had been its lot.
+        """
+        waiting = arrival.queue_packets
+        place = {"front": min(1, waiting), "random": None}.get(self._drop, waiting)
+        if place is None:
+            place = int(coin() * (waiting + 1))
+        if place == waiting:
+            return "drop", "overflow"
+        self._settled = otherwise
+        return f"make-room {place}", "overflow"
 
     def figures(self) -> dict[str, Decimal | None]:
         unit = self._mean_size if "byte_mode" in self._on else ONE

@@ -1,10 +1,12 @@
 """The cases of `ns2-red`; the machine and its rules are in `ns2_red`."""
 
+from typing import ClassVar
+
 from bottleneck import RISE_AND_FALL, Pause, Stretch, recorded
 from by_hand import step, verify
 from ns2_red import Ns2Red
 from ns2_red_automatic import automatic_cases
-from vector_file import Case, Link, Settings, VectorFile, Within
+from vector_file import Case, Link, Parameters, Settings, VectorFile, Within
 
 # A packet of 1000 bytes takes a millisecond.
 LINK = Link(rate_bit_per_s=8e6, delay_s=0.01)
@@ -19,6 +21,12 @@ QUARTER = {
     "mark_probability": 0.5,
     "gentle": False,
 }
+
+
+class Complete(Ns2Red):
+    """With the parameter that the disciplines built on this machine have not."""
+
+    DEFAULTS: ClassVar[Parameters] = {**Ns2Red.DEFAULTS, "drop": "tail"}
 
 
 def _average_cases() -> list[Case]:
@@ -391,9 +399,21 @@ def _buffer_cases() -> list[Case]:
 
 def _simulated() -> list[Case]:
     sizes = (40, 552, 1500)
-    return [
+    victims = [
         recorded(
-            Ns2Red,
+            Complete,
+            f"a small buffer, {drop} drop",
+            "a slow average, so that the buffer overflows before anything is dropped early",
+            {"weight": 0.01, "limit": 12.0, "min_threshold": 2.0, "wait": False, "drop": drop},
+            LINK,
+            program=RISE_AND_FALL,
+        )
+        for drop in ("front", "random")
+    ]
+    return [
+        *victims,
+        recorded(
+            Complete,
             "gentle with wait, a quick average",
             "load rises and falls; the range is left and entered again",
             {"weight": 0.08, "max_probability": 0.2, "mark_probability": 0.15},
@@ -401,7 +421,7 @@ def _simulated() -> list[Case]:
             program=RISE_AND_FALL,
         ),
         recorded(
-            Ns2Red,
+            Complete,
             "neither gentle nor wait",
             "as ns-2 before 2001; thresholds given",
             {
@@ -415,7 +435,7 @@ def _simulated() -> list[Case]:
             program=RISE_AND_FALL,
         ),
         recorded(
-            Ns2Red,
+            Complete,
             "byte mode, three sizes, no wait",
             "packets of 40, 552 and 1500 bytes, the mean size 500, limit 25 of them",
             {
@@ -436,7 +456,7 @@ def _simulated() -> list[Case]:
             ],
         ),
         recorded(
-            Ns2Red,
+            Complete,
             "byte mode with wait and everything else automatic",
             "the defaults of ns-2.35, at 1 Mbit/s with an ample delay; a slow average",
             {
@@ -454,7 +474,7 @@ def _simulated() -> list[Case]:
             ],
         ),
         recorded(
-            Ns2Red,
+            Complete,
             "settings and rate changed on the way",
             "automatic values follow the link; the average, the count and the range stay",
             {"weight": 0.1, "max_probability": 0.3},
@@ -471,6 +491,52 @@ def _simulated() -> list[Case]:
     ]
 
 
+def _victim_cases() -> list[Case]:
+    about_settings = {**QUARTER, "min_threshold": 50.0, "max_threshold": 150.0, "limit": 4.0}
+    return [
+        Case(
+            name="a full buffer drops the second packet",
+            about="drop front: place 1 of the four that wait; of one that waits, limit 1, place 1 "
+            "is the packet that arrives",
+            parameters={**about_settings, "drop": "front"},
+            link=LINK,
+            by_hand=True,
+            steps=[
+                step(3),
+                step(4, "make-room 1 overflow"),
+                step(3),
+                Settings({**about_settings, "drop": "front", "limit": 1.0}, LINK),
+                step(1, "drop overflow"),
+            ],
+        ),
+        Case(
+            name="a full buffer drops any packet",
+            about="of 5 packets a coin of 0.5 takes place 2, and 0.875 the one that arrives",
+            parameters={**about_settings, "drop": "random"},
+            link=LINK,
+            by_hand=True,
+            steps=[
+                step(4, "make-room 2 overflow", coins=[0.5]),
+                step(3),
+                step(4, "drop overflow", coins=[0.875]),
+            ],
+        ),
+        Case(
+            name="a mark stays where another packet goes",
+            about="as in the case of the undone mark: p = 3/8, packets spaced; 10 wait, which is "
+            "the limit, and the packet that is chosen joins with its mark",
+            parameters={**QUARTER, "limit": 10.0, "wait": False, "drop": "front"},
+            link=LINK,
+            by_hand=True,
+            steps=[
+                step(8),
+                step(10, "make-room 1 overflow", ecn=True, coins=[0.1]),
+                step(9, "mark", ecn=True),
+            ],
+        ),
+    ]
+
+
 def vectors() -> VectorFile:
     hand = [
         *automatic_cases(),
@@ -479,10 +545,11 @@ def vectors() -> VectorFile:
         *_mark_cases(),
         *_byte_cases(),
         *_buffer_cases(),
+        *_victim_cases(),
     ]
     return VectorFile(
         discipline="ns2-red",
         source="ns-2.35, queue/red.cc and tcl/lib/ns-default.tcl",
-        machine=Ns2Red,
-        cases=[*(verify(case, Ns2Red) for case in hand), *_simulated()],
+        machine=Complete,
+        cases=[*(verify(case, Complete) for case in hand), *_simulated()],
     )
