@@ -40,23 +40,6 @@ def named(case: dict[str, Any]) -> str:
 
 CASES = {named(case): case for case in reference("linux")["cases"]}
 
-WHOLE_ACKNOWLEDGEMENTS = (
-    "with the option set, ours grows by whole segments and without the RFC's catching up with "
-    "Reno, as the kernel's cubic does; the kernel also counts the Reno-friendly window in whole "
-    "acknowledgements and rounds down. A trial of that came out 6 % on the other side, the RFC's "
-    "own rule 18 % on this one"
-)
-
-LOCKED_OUT_LONGER = (
-    "the flows' common slow start shuts the queue (lock-out) until enough arrivals have moved "
-    "RED's average below its maximum: for 7 to 20 s here, for less than 10 s in the kernel's "
-    "three runs. From 30 s on ours uses 99.99 % of the link, but loses 12 % more packets than "
-    "the kernel. The kernel repairs losses without SACK by proportional rate reduction, as if "
-    "each duplicate were a report; ours is RFC 6582's NewReno as ns-2 has it. That this is the "
-    "cause has not been tried; without limited transmit our drops after the lock-out are "
-    "within 5 %"
-)
-
 WITHOUT_ECN = (
     "nothing overflows, there or here: what is dropped belongs to flows that lost their SYN in "
     "the first second and so go without ECN, about 250 packets each here. The kernel's 2184 "
@@ -67,15 +50,6 @@ WITHOUT_ECN = (
 DEVIATIONS: list[Deviation] = [
     Deviation(
         Where("L5d: 32 reno, ECN, p 0.25", "r0", (10, 60), "drop rate"), 0.5, 0.8, WITHOUT_ECN
-    ),
-    Deviation(
-        Where("L6: 16 cubic, RED", "r0", (10, 60), "drop rate"), 1.03, 1.08, WHOLE_ACKNOWLEDGEMENTS
-    ),
-    Deviation(
-        Where("X2: L1 without SACK (NewReno)", "r0", (10, 60), "utilisation"),
-        0.80,
-        0.97,
-        LOCKED_OUT_LONGER,
     ),
 ]
 
@@ -102,15 +76,16 @@ def queue_table(settings: dict[str, Any]) -> str:
 def sender_table(case: dict[str, Any]) -> str:
     """The sender of a case, in our language."""
     sysctl = case["settings"].get("sysctl", {})
+    control = "cubic" if "cubic" in case["what"] else "sack"
+    if sysctl.get("tcp_sack") == 0:
+        control = "newreno"
     fields = {
-        "congestion_control": '"cubic"' if "cubic" in case["what"] else '"sack"',
+        "congestion_control": f'"{control}"',
         "option_set": '"linux"',
         "timer_tick": '"10 ms"',
         "window_cap": '"10000 packets"',
         "ecn": truth(value=sysctl.get("tcp_ecn")),
     }
-    if sysctl.get("tcp_sack") == 0:
-        fields["recovery"] = '"newreno"'
     return f"{{ {', '.join(f'{name} = {value}' for name, value in fields.items())} }}"
 
 

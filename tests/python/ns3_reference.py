@@ -41,38 +41,43 @@ CASES = {f"{case['scenario']} {case['label']}": case for case in reference("ns3"
 
 FEW, MANY = (5, 20), (25, 80)
 
-CREDIT_KEPT = (
-    "by its source, ns-3's TcpLinuxReno does not forget, when it halves, the acknowledgements "
-    "already counted towards the next segment, and lets the acknowledgement that ends a "
-    "recovery count for all the segments that it covers: with windows of four segments a "
-    "recovery ends up to a segment higher than Linux's and ours. Not tried"
+AT_THE_EDGE = (
+    "as much beyond the tolerance as a hundredth of it. With the counting and the reduction of "
+    "ns-3 (`cumulative_counting`, `reduction_bound`) it is +5.1 %; with the counting alone it was "
+    "+8.8 %, with neither -23.7 %"
 )
 
 MANY_TIMEOUTS = (
-    "the phase in which ns-2 and ns-3 disagree as well. With half of the pipe and without "
-    "proportional rate reduction, for a trial, the drop rate came within 3.7 %; why that comes "
-    "closer has not been found"
+    "the phase in which ns-2 and ns-3 disagree as well. ns-3's own reduction, which brought the "
+    "16 flows within 1.2 %, changes nothing here; half of the pipe without proportional rate "
+    "reduction, for a trial, came within 3.7 %. The queue's standard deviation is 20 packets here, "
+    "9 in ns-3 and 13 in ns-2, so it is the flows' common rhythm that differs, but its cause has "
+    "not been found"
 )
 
-NOT_FOUND = "the phase in which ns-2 and ns-3 disagree as well. Not explained"
+NOT_FOUND = (
+    "the phase in which ns-2 and ns-3 disagree as well. ns-3's five runs differ among themselves "
+    "more than elsewhere (41.2 packets, standard deviation 2.2), and in two of them a flow makes "
+    "no progress at all. Not explained"
+)
 
 DEVIATIONS: list[Deviation] = [
     Deviation(Where(GENTLE, LINK, MANY, "drop rate"), 1.06, 1.14, MANY_TIMEOUTS),
-    Deviation(Where(LINUX_RENO, LINK, FEW, "mean queue"), 0.82, 0.89, CREDIT_KEPT),
-    Deviation(Where(LINUX_RENO, LINK, FEW, "drop rate"), 0.70, 0.82, CREDIT_KEPT),
+    Deviation(Where(LINUX_RENO, LINK, FEW, "drop rate"), 1.04, 1.07, AT_THE_EDGE),
     Deviation(Where(LINUX_RENO, LINK, MANY, "mean queue"), 1.05, 1.12, NOT_FOUND),
 ]
 
 
 def sender_table(parameters: dict[str, Any]) -> str:
-    """The sender of a case: RFC 6675 with proportional rate reduction, a clock of 1 ms."""
+    """The sender of a case: RFC 6675 with ns-3's proportional rate reduction, a clock of 1 ms."""
     linux = parameters["tcp"] == "TcpLinuxReno"
     # By its source, ns-3's TcpNewReno halves what RFC 6675 calls the pipe.
     loss_window = "congestion-window" if linux else "pipe"
     return (
         '{ congestion_control = "sack", window_cap = "10000 packets", timestamps = true, '
-        'clock_tick = "1 ms", proportional_rate_reduction = true, '
-        f'byte_counting = {truth(value=linux)}, loss_window = "{loss_window}" }}'
+        'clock_tick = "1 ms", proportional_rate_reduction = true, reduction_bound = "ns3", '
+        f"byte_counting = {truth(value=linux)}, cumulative_counting = {truth(value=linux)}, "
+        f'loss_window = "{loss_window}" }}'
     )
 
 

@@ -47,6 +47,7 @@ const LINUX: &[(&str, Preset)] = &[
     ("timestamps", Switch(true)),
     ("byte_counting", Switch(true)),
     ("catch_up", Switch(false)),
+    ("dialect", Choice("linux")),
     ("ecn_capable_retransmissions", Switch(false)),
     ("ecn_fallback", Switch(true)),
     ("linear_handshake_timeouts", Number(4.0)),

@@ -9,6 +9,8 @@ pub enum Recovery {
     Reno,
     /// Fast recovery until all that was outstanding has been acknowledged (RFC 6582).
     NewReno,
+    /// The same as Linux does it: a count of duplicates instead of selective acknowledgements.
+    LinuxNewReno,
     /// A scoreboard of selective acknowledgements and an estimate of what is in the network
     /// (RFC 6675).
     Sack,
@@ -21,7 +23,7 @@ pub enum Recovery {
 impl Recovery {
     /// The names of those that can be chosen for a window rule of their own.
     pub const CHOICES: &'static [&'static str] =
-        &["sack", "rack", "sack1", "newreno", "reno", "tahoe"];
+        &["sack", "rack", "sack1", "newreno", "linux-newreno", "reno", "tahoe"];
 
     /// The recovery of this name.
     #[must_use]
@@ -30,11 +32,18 @@ impl Recovery {
             "tahoe" => Self::Tahoe,
             "reno" => Self::Reno,
             "newreno" => Self::NewReno,
+            "linux-newreno" => Self::LinuxNewReno,
             "sack" => Self::Sack,
             "sack1" => Self::Sack1,
             "rack" => Self::Rack,
             _ => return None,
         })
+    }
+
+    /// Whether what to send is a matter of sequence numbers alone while nothing is missing.
+    #[must_use]
+    pub fn is_in_order(self) -> bool {
+        matches!(self, Self::Tahoe | Self::Reno | Self::NewReno)
     }
 
     /// Whether it reads selective acknowledgements.

@@ -52,7 +52,14 @@ impl Profile {
         let algorithm = &named.algorithm;
         let settings = Settings::resolve(algorithm, &option_sets::complete(algorithm, values))?;
         let nanoseconds = |name: &str| (settings.number(name) * 1e9).round() as u64;
-        let recovery = named.recovery.unwrap_or_else(|| {
+        let named_recovery = match named.recovery {
+            // The option set's way of doing the same.
+            Some(Recovery::NewReno) if settings.is("option_set", "linux") => {
+                Some(Recovery::LinuxNewReno)
+            }
+            other => other,
+        };
+        let recovery = named_recovery.unwrap_or_else(|| {
             let chosen = Recovery::CHOICES.iter().find(|choice| settings.is("recovery", choice));
             chosen.and_then(|name| Recovery::named(name)).expect("every choice has its recovery")
         });
@@ -109,7 +116,9 @@ impl Profile {
                     linear_handshake_timeouts: settings.number("linear_handshake_timeouts") as u8,
                     timestamps: settings.switch("timestamps"),
                     byte_counting: settings.switch("byte_counting"),
+                    cumulative_counting: settings.switch("cumulative_counting"),
                     proportional_rate_reduction: settings.switch("proportional_rate_reduction"),
+                    bound_of_ns3: settings.is("reduction_bound", "ns3"),
                     tail_loss_probe: settings.switch("tail_loss_probe"),
                     pacing: settings.switch("pacing"),
                 },

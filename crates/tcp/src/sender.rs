@@ -13,8 +13,9 @@
 //!    repaired without a further one.
 //!
 //! The parts have files of their own: losses noticed by duplicate acknowledgements
-//! (`duplicates.rs`) or selective ones (`selective.rs`), marks (`marks.rs`), pacing (`pacing.rs`).
+//! (`duplicates.rs`, `counted.rs`) or selective ones (`selective.rs`), marks (`marks.rs`), pacing (`pacing.rs`).
 
+mod counted;
 mod duplicates;
 mod marks;
 mod pacing;
@@ -26,6 +27,7 @@ mod selective;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, Recovery, RoundTripEstimator, Segment, TimerRules, Window};
+use counted::Counted;
 use selective::Selective;
 
 /// What is halved when a loss is noticed.
@@ -93,8 +95,12 @@ pub struct Switches {
     /// Whether windows grow by the segments acknowledged (RFC 3465) instead of by one for each
     /// acknowledgement.
     pub byte_counting: bool,
+    /// Whether all that an acknowledgement covers counts, also what had been reported before.
+    pub cumulative_counting: bool,
     /// Whether the window falls over a round trip instead of at once (RFC 9937).
     pub proportional_rate_reduction: bool,
+    /// Whether its bound is that of ns-3.
+    pub bound_of_ns3: bool,
     /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
     pub tail_loss_probe: bool,
     /// Whether segments are spaced over the round trip.
@@ -170,6 +176,8 @@ pub struct Sender {
     counters: Counters,
     /// What a sender that reads selective acknowledgements keeps besides, while it is under way.
     selective: Option<Box<Selective>>,
+    /// Likewise for one that counts duplicates.
+    counted: Option<Box<Counted>>,
 }
 
 impl Sender {
@@ -202,7 +210,7 @@ impl Sender {
             partial_seen: false,
             announce_reduction: false,
             open: !handshake,
-            in_order: !options.recovery.is_selective(),
+            in_order: options.recovery.is_in_order(),
             marked_at_one: false,
             marked: 0,
             timed: None,
@@ -214,6 +222,7 @@ impl Sender {
             initial_window: options.initial_window,
             counters: Counters::default(),
             selective: None,
+            counted: None,
         }
     }
 
@@ -224,6 +233,9 @@ impl Sender {
         self.rule = options.rule.clone();
         let selective = options.recovery.is_selective();
         self.selective = selective.then(|| Box::new(Selective::new(options, self.unacknowledged)));
+        let proportional = options.switches.proportional_rate_reduction;
+        self.counted = (options.recovery == Recovery::LinuxNewReno)
+            .then(|| Box::new(Counted::new(proportional)));
     }
 
     /// There are `segments` data segments to send in all; to be called before the start.
@@ -250,6 +262,7 @@ impl Sender {
     /// that has [finished](Self::finished); what is counted stays.
     pub fn retire(&mut self) {
         self.selective = None;
+        self.counted = None;
         self.in_order = true;
         self.rule = Additive::default().into();
         self.release = 0;
@@ -313,6 +326,8 @@ impl Sender {
             self.choose_in_order()
         } else if self.recovery == Recovery::Sack1 {
             self.choose_by_pipe()
+        } else if self.recovery == Recovery::LinuxNewReno {
+            self.choose_by_count()
         } else {
             self.choose_selectively()
         };
@@ -329,6 +344,8 @@ impl Sender {
             self.acknowledge_in_order(now, answer, marked);
         } else if self.recovery == Recovery::Sack1 {
             self.acknowledge_by_pipe(now, answer, marked);
+        } else if self.recovery == Recovery::LinuxNewReno {
+            self.acknowledge_by_count(now, answer, marked);
         } else {
             self.acknowledge_selectively(now, answer, marked);
         }
@@ -350,7 +367,9 @@ impl Sender {
         self.duplicates = 0;
         // A timeout while an earlier one is being repaired finds no window worth halving.
         let repeated = self.recovery != Recovery::Sack1
-            && self.selective.as_ref().is_some_and(|it| it.is_repairing_timeout());
+            && self.selective.as_ref().is_some_and(|it| it.is_repairing_timeout())
+            || self.unacknowledged < self.recover
+                && self.counted.as_ref().is_some_and(|it| it.is_reduced(self.in_recovery));
         self.in_recovery = false;
         self.partial_seen = false;
         self.recover = self.highest;
@@ -372,13 +391,17 @@ impl Sender {
         self.repair = None;
         self.release = 0;
         self.allowance = u32::MAX;
-        self.in_order = self.selective.is_none();
-        let go_back = !matches!(self.recovery, Recovery::Sack | Recovery::Rack);
+        self.in_order = self.selective.is_none() && self.counted.is_none();
+        let go_back =
+            !matches!(self.recovery, Recovery::Sack | Recovery::Rack | Recovery::LinuxNewReno);
         if go_back {
             self.next = self.unacknowledged;
         }
         if let Some(selective) = &mut self.selective {
             selective.on_timeout(self.unacknowledged, self.highest, go_back);
+        }
+        if let Some(counted) = &mut self.counted {
+            counted.on_timeout(self.unacknowledged, self.highest);
         }
     }
 
@@ -479,6 +502,11 @@ impl Sender {
             && let Some(selective) = &mut self.selective
         {
             selective.note_sent(now, sequence, self.next - self.unacknowledged);
+        }
+        if let Some(counted) = &mut self.counted
+            && let Some(reduction) = &mut counted.reduction
+        {
+            reduction.note_sent();
         }
         if self.switches.pacing {
             self.pace(now);

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 26;
+pub const COMMON_COUNT: usize = 28;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -80,11 +80,21 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             "the window grows by the segments acknowledged, not by one for each acknowledgement",
             "RFC 3465",
         ),
+        Parameter::switch("cumulative_counting", false).described(
+            "byte counting: all that an acknowledgement covers counts, reported before or not, and what \
+             has been counted survives a reduction of the window",
+            "ns-3.37: TcpLinuxReno",
+        ),
         Parameter::switch("limited_transmit", true)
             .described("the first two duplicate acknowledgements each release a segment", "RFC 3042"),
         Parameter::switch("proportional_rate_reduction", false).described(
-            "selective recoveries: the window falls over one round trip instead of at once",
+            "selective recoveries and linux-newreno: the window falls over one round trip, not at once",
             "RFC 9937",
+        ),
+        Parameter::choice("reduction_bound", "rfc9937", &["rfc9937", "ns3"]).described(
+            "below the threshold as much is sent as was delivered since the beginning, or by this \
+             acknowledgement; and one more if it makes progress, or covers what was sent again",
+            "RFC 9937; ns-3.37: tcp-prr-recovery.cc",
         ),
         Parameter::switch("tail_loss_probe", true).described(
             "recovery by time: the end of a flight is probed before the timer expires",

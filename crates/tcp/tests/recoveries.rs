@@ -95,6 +95,51 @@ fn two_losses_end_reno_s_recovery_too_early_and_leave_the_second_to_the_timer() 
     assert_eq!(play("reno", None, steps), 5.2);
 }
 
+/// Linux without selective acknowledgements: every duplicate releases a segment while the window has
+/// room, and recovery lasts until something sent after its start (15 and later) is acknowledged.
+#[test]
+fn one_loss_costs_linux_newreno_half_a_window() {
+    let steps: &[Step<'_>] = &[
+        (3, &[], &[13]),
+        (3, &[], &[14]),
+        (3, &[], &[3]), // 12 outstanding, 3 have arrived, one is lost and sent again: 9
+        (3, &[], &[]),
+        (3, &[], &[]),
+        (3, &[], &[]),
+        (3, &[], &[]), // 5, as many as the window
+        (3, &[], &[15]),
+        (3, &[], &[16]),
+        (3, &[], &[17]),
+        (3, &[], &[18]),
+        (15, &[], &[19]), // all that was outstanding, but nothing sent since
+        (16, &[], &[20]),
+    ];
+    assert_eq!(play("sack", Some("linux-newreno"), steps), 5.2);
+}
+
+#[test]
+fn linux_newreno_repairs_two_losses_in_two_round_trips() {
+    let steps: &[Step<'_>] = &[
+        (3, &[], &[13]),
+        (3, &[], &[14]),
+        (3, &[], &[3]),
+        (3, &[], &[]),
+        (3, &[], &[]),
+        (3, &[], &[]),
+        (3, &[], &[]),
+        (3, &[], &[15]),
+        (3, &[], &[16]),
+        (3, &[], &[17]),
+        // 13 outstanding; of 10 arrivals one was 4's, so 9; 5 is lost: 3 in the network.
+        (5, &[], &[5, 18]),
+        (5, &[], &[19]),
+        (5, &[], &[20]),
+        (5, &[], &[21]),
+        (18, &[], &[22]),
+    ];
+    assert_eq!(play("sack", Some("linux-newreno"), steps), 5.2);
+}
+
 #[test]
 fn newreno_repairs_two_losses_in_two_round_trips() {
     let steps: &[Step<'_>] = &[

@@ -5,7 +5,8 @@
 //!
 //! Two ways of counting are in use, and differ where windows are small: by acknowledgements, each of
 //! which adds its share of a segment (ns-2), and by segments acknowledged, a window of which adds a
-//! whole one (RFC 3465, Linux).
+//! whole one (RFC 3465, Linux). ns-3's TcpLinuxReno counts segments, but keeps the count when the window is
+//! halved, and what slow start leaves of an acknowledgement is lost (`cumulative_counting`).
 
 use vermilion_parameters::Settings;
 
@@ -17,6 +18,8 @@ use crate::rule::{Acknowledged, Congestion, WindowRule};
 pub struct Additive {
     /// Whether the window grows by whole segments.
     by_segments: bool,
+    /// Whether the count survives a reduction, as in ns-3.
+    keeps_count: bool,
     /// Segments acknowledged that have not made the window grow yet.
     credit: f64,
 }
@@ -25,7 +28,11 @@ impl Additive {
     /// A rule that counts as the parameter `byte_counting` says.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
-        Self { by_segments: settings.switch("byte_counting"), credit: 0.0 }
+        Self {
+            by_segments: settings.switch("byte_counting"),
+            keeps_count: settings.switch("cumulative_counting"),
+            credit: 0.0,
+        }
     }
 
     /// The window grows for `counted` segments, or for one acknowledgement.
@@ -41,11 +48,35 @@ impl Additive {
     }
 
     fn grow_by_segments(&mut self, counted: f64, window: &mut Window) {
+        if self.keeps_count {
+            self.grow_as_in_ns3(counted, window);
+            return;
+        }
         self.credit += window.slow_start(counted);
         if self.credit >= window.congestion && !window.in_slow_start() {
             self.credit -= window.congestion;
             window.congestion += 1.0;
         }
+    }
+}
+
+impl Additive {
+    /// `TcpLinuxReno::IncreaseWindow`: a count larger than the window is worth one segment, what comes to
+    /// it as many as it makes.
+    fn grow_as_in_ns3(&mut self, counted: f64, window: &mut Window) {
+        if window.in_slow_start() {
+            window.slow_start(counted);
+            return;
+        }
+        let whole = window.congestion.floor();
+        if self.credit >= whole {
+            self.credit = 0.0;
+            window.congestion += 1.0;
+        }
+        self.credit += counted;
+        let grown = (self.credit / whole).floor();
+        self.credit -= grown * whole;
+        window.congestion += grown;
     }
 }
 
@@ -56,7 +87,9 @@ impl WindowRule for Additive {
     }
 
     fn reduced(&mut self, _now: u64, _sign: Congestion, base: f64, _window: &Window) -> f64 {
-        self.credit = 0.0;
+        if !self.keeps_count {
+            self.credit = 0.0;
+        }
         base / 2.0
     }
 }
@@ -66,8 +99,10 @@ mod tests {
     use super::*;
     use crate::rule::tests::{acknowledged, window};
 
-    const BY_ACKNOWLEDGEMENTS: Additive = Additive { by_segments: false, credit: 0.0 };
-    const BY_SEGMENTS: Additive = Additive { by_segments: true, credit: 0.0 };
+    const BY_ACKNOWLEDGEMENTS: Additive =
+        Additive { by_segments: false, keeps_count: false, credit: 0.0 };
+    const BY_SEGMENTS: Additive = Additive { by_segments: true, ..BY_ACKNOWLEDGEMENTS };
+    const NS3: Additive = Additive { keeps_count: true, ..BY_SEGMENTS };
 
     fn grown(mut rule: Additive, from: f64, threshold: f64, acknowledgements: &[u32]) -> f64 {
         let mut window = window(from, threshold);
@@ -89,6 +124,19 @@ mod tests {
         assert!((20.95..=21.0).contains(&grown_by_shares), "{grown_by_shares}");
         assert_eq!(grown(BY_SEGMENTS, 20.0, 2.0, &[2; 9]), 20.0);
         assert_eq!(grown(BY_SEGMENTS, 20.0, 2.0, &[2; 10]), 21.0);
+    }
+
+    #[test]
+    fn in_ns3_what_was_counted_before_a_reduction_counts_after_it() {
+        // Seven of eight counted, halved to 4: one segment for the seven, and the acknowledgement that ends
+        // the recovery covers nine: two more, and one is left.
+        for (rule, expected) in [(NS3, 7.0), (BY_SEGMENTS, 5.0)] {
+            let (mut rule, mut window) = (rule, window(8.0, 2.0));
+            rule.grow(&acknowledged(7), &mut window);
+            window.congestion = rule.reduced(0, Congestion::Loss, 8.0, &window);
+            rule.grow(&acknowledged(9), &mut window);
+            assert_eq!(window.congestion, expected);
+        }
     }
 
     #[test]

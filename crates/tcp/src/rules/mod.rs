@@ -6,6 +6,7 @@ mod cubic;
 mod dctcp;
 mod hystart;
 mod ledbat;
+mod linux_cubic;
 mod prague;
 mod rem;
 
@@ -15,6 +16,7 @@ pub use cubic::{Cubic, CubicOptions};
 pub use dctcp::Dctcp;
 pub use hystart::HyStart;
 pub use ledbat::{Ledbat, LedbatOptions};
+pub use linux_cubic::LinuxCubic;
 pub use prague::{Prague, PragueOptions};
 pub use rem::{Rem, RemOptions};
 
@@ -69,6 +71,8 @@ rules! {
     Additive(Additive),
     /// A cubic function of time.
     Cubic(Box<Cubic>),
+    /// The same as Linux computes it.
+    LinuxCubic(Box<LinuxCubic>),
     /// In proportion to the fraction of marks.
     Dctcp(Box<Dctcp>),
     /// The same, for the Internet.

@@ -3,6 +3,18 @@
 //! Source: RFC 9937, as in Linux's `tcp_cwnd_reduction`: above the threshold in proportion to what
 //! is delivered; below it as much as is delivered, and one more if an acknowledgement makes
 //! progress without new losses. At the end of recovery the window is the threshold.
+//!
+//! ns-3.37 (`tcp-prr-recovery.cc`) reduces from what is outstanding, not from the window; below the
+//! threshold it owes nothing unless something sent again has arrived (`reduction_bound`).
+
+/// How much may be sent below the threshold.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    /// RFC 9937.
+    Published,
+    /// ns-3.37: without progress no more than this acknowledgement delivers, whatever is owed.
+    Ns3,
+}
 
 /// One episode of reduction.
 #[derive(Clone, Copy, Debug)]
@@ -13,12 +25,18 @@ pub struct ProportionalReduction {
     delivered: u32,
     /// Segments sent since.
     sent: u32,
+    bound: Bound,
 }
 
 impl ProportionalReduction {
     /// An episode that begins with a window of `base` segments.
     pub fn new(base: f64) -> Self {
-        Self { base: base.max(1.0), delivered: 0, sent: 0 }
+        Self { base: base.max(1.0), delivered: 0, sent: 0, bound: Bound::Published }
+    }
+
+    /// The same with ns-3's bound.
+    pub fn as_in_ns3(outstanding: f64) -> Self {
+        Self { bound: Bound::Ns3, ..Self::new(outstanding) }
     }
 
     /// A segment is sent.
@@ -41,7 +59,11 @@ impl ProportionalReduction {
             share - f64::from(self.sent)
         } else {
             let owed = f64::from(self.delivered) - f64::from(self.sent);
-            let conserving = owed.max(f64::from(delivered));
+            let conserving = match self.bound {
+                Bound::Published => owed.max(f64::from(delivered)),
+                Bound::Ns3 if progress => owed.max(f64::from(delivered)),
+                Bound::Ns3 => f64::from(delivered),
+            };
             let bound = if progress { conserving + 1.0 } else { conserving };
             bound.min(threshold - f64::from(in_network))
         };

@@ -270,7 +270,18 @@ impl Sender {
         if idle {
             selective.note_limited(outstanding, self.window.congestion);
         }
+        let repaired = self.switches.bound_of_ns3
+            && (first..acknowledged).any(|sequence| selective.board.is_sent_again(sequence));
         let delivered = selective.file(now, answer, first, self.highest);
+        // ns-3 sends a lost segment again with every partial acknowledgement, unless the first one has been.
+        if self.switches.bound_of_ns3
+            && self.in_recovery
+            && newly > 0
+            && acknowledged < self.recover
+            && !selective.board.is_sent_again(acknowledged)
+        {
+            selective.must_repair = true;
+        }
         if newly > 0 {
             self.unacknowledged = acknowledged;
             self.time_round_trip(now, answer, marked > 0);
@@ -284,7 +295,11 @@ impl Sender {
         if let Some(round_trip) = self.last_round_trip {
             selective.shortest_round_trip = selective.shortest_round_trip.min(round_trip);
         }
+        let mut counted = if self.switches.cumulative_counting { newly } else { delivered };
         if acknowledged >= self.recover {
+            if selective.after_timeout && self.switches.cumulative_counting {
+                counted = acknowledged - self.recover;
+            }
             selective.after_timeout = false;
             // A reduction for marks lasts until something sent after it is acknowledged.
             let over = self.in_recovery || acknowledged > self.recover;
@@ -301,7 +316,7 @@ impl Sender {
                 self.begin_recovery(now);
             }
         }
-        self.set_window(now, delivered, newly, marked, lost);
+        self.set_window(now, [delivered, counted], newly, marked, lost, repaired);
         self.plan_probe(now);
         self.in_order = self.nothing_is_missing();
         self.allowance = u32::MAX;
@@ -347,21 +362,35 @@ impl Sender {
             && selective.proportional
             && !self.rule.governs_window()
         {
-            selective.reduction = Some(ProportionalReduction::new(old));
+            selective.reduction = Some(if self.switches.bound_of_ns3 {
+                ProportionalReduction::as_in_ns3(f64::from(self.next - self.unacknowledged))
+            } else {
+                ProportionalReduction::new(old)
+            });
             self.window.congestion = old;
+        } else if self.counted.is_some() {
+            self.spread_counted_reduction(old);
         }
     }
 
     /// The window after an acknowledgement.
     #[inline]
-    fn set_window(&mut self, now: u64, delivered: u32, newly: u32, marked: u32, lost: u32) {
+    fn set_window(
+        &mut self,
+        now: u64,
+        [delivered, counted]: [u32; 2],
+        newly: u32,
+        marked: u32,
+        lost: u32,
+        repaired: bool,
+    ) {
         let in_recovery = self.in_recovery;
         if !self.rule.governs_window() {
-            let reducing = self.reduce_proportionally(delivered, newly, lost);
+            let reducing = self.reduce_proportionally(delivered, newly, lost, repaired);
             let told = newly > 0 && !(in_recovery || reducing)
                 || self.rule.answers_marks() && (delivered > 0 || marked > 0);
             if told {
-                self.grow_or_open_selectively(now, delivered, marked);
+                self.grow_or_open_selectively(now, counted, marked);
             }
             return;
         }
@@ -396,14 +425,21 @@ impl Sender {
     }
 
     /// Whether the window is falling over a round trip; then it falls.
-    fn reduce_proportionally(&mut self, delivered: u32, newly: u32, lost: u32) -> bool {
+    fn reduce_proportionally(
+        &mut self,
+        delivered: u32,
+        newly: u32,
+        lost: u32,
+        repaired: bool,
+    ) -> bool {
         let outstanding = self.next - self.unacknowledged;
         let threshold = self.window.slow_start_threshold;
         let Some(selective) = &mut self.selective else { return false };
         let in_network = selective.board.in_network(outstanding);
         let Some(reduction) = &mut selective.reduction else { return false };
         if delivered > 0 {
-            let progress = newly > 0 && lost == 0;
+            let progress =
+                if self.switches.bound_of_ns3 { repaired } else { newly > 0 && lost == 0 };
             self.window.congestion =
                 reduction.window(in_network, threshold, delivered, progress).max(1.0);
         }

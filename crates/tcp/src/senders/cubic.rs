@@ -1,14 +1,19 @@
 //! The window follows a cubic function of the time since the last loss
 //!
-//! The rule is in `rules/cubic.rs`, the slow start in `rules/hystart.rs`.
+//! The rule is in `rules/cubic.rs`, that of Linux in `rules/linux_cubic.rs`, the slow start in `rules/hystart.rs`.
 
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::registry::Named;
-use crate::rules::{Cubic, CubicOptions, HyStart};
+use crate::rules::{Cubic, CubicOptions, HyStart, LinuxCubic};
 use crate::table::{Defaults, PLAIN, RULED_COUNT, join, ruled};
 
-const OWN: [Parameter; 5] = [
+const OWN: [Parameter; 6] = [
+    Parameter::choice("dialect", "rfc9438", &["rfc9438", "linux"]).described(
+        "the function as published, or in the kernel's whole numbers, with its constants and its older \
+         HyStart; of this table that one asks for fast_convergence and hystart only",
+        "RFC 9438; Linux: tcp_cubic.c",
+    ),
     Parameter::number("cubic_scaling", "1", Some(0.4), 0.0, 1e3)
         .above_minimum()
         .described("steepness of the cubic function, segments per cubic second", "RFC 9438: C"),
@@ -35,7 +40,7 @@ pub static CUBIC: Named = Named {
         title: "CUBIC",
         summary: "The window follows a cubic function of the time since the last loss",
         source: "RFC 9438, with HyStart++ (RFC 9406)",
-        parameters: &join::<RULED_COUNT, 5, { RULED_COUNT + 5 }>(
+        parameters: &join::<RULED_COUNT, 6, { RULED_COUNT + 6 }>(
             ruled(Defaults { timestamps: true, ..PLAIN }),
             OWN,
         ),
@@ -43,6 +48,13 @@ pub static CUBIC: Named = Named {
     },
     recovery: None,
     rule: |settings| {
+        let paced = settings.switch("pacing");
+        if settings.is("dialect", "linux") {
+            let tick = (settings.number("timer_tick") * 1e9).round() as u64;
+            let fast_convergence = settings.switch("fast_convergence");
+            return LinuxCubic::new(tick, fast_convergence, settings.switch("hystart"), paced)
+                .into();
+        }
         let options = CubicOptions {
             scaling: settings.number("cubic_scaling"),
             decrease: settings.number("decrease_factor"),
@@ -50,7 +62,6 @@ pub static CUBIC: Named = Named {
             catches_up: settings.switch("catch_up"),
             by_segments: settings.switch("byte_counting"),
         };
-        let paced = settings.switch("pacing");
         Cubic::new(options, settings.switch("hystart").then(|| HyStart::new(paced))).into()
     },
     scalable: false,

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import ClassVar
 
+import linux_cubic
 from events import (
     Acknowledgement,
     Case,
@@ -17,7 +18,7 @@ from events import (
     text,
 )
 
-SOURCE = "RFC 9438; RFC 9406"
+SOURCE = "RFC 9438; RFC 9406; Linux 6.12, tcp_cubic.c"
 GIGA = Decimal(10) ** 9
 ONE = Decimal(1)
 MS = 1_000_000
@@ -77,6 +78,7 @@ class Cubic:
     """The reference."""
 
     OWN: ClassVar[Parameters] = {
+        "dialect": "rfc9438",
         "cubic_scaling": 0.4,
         "decrease_factor": 0.7,
         "fast_convergence": True,
@@ -258,5 +260,6 @@ def vectors() -> str:
             Path(40_000, 400, queue_us=500.0),
             800,
         ),
+        *linux_cubic.cases(),
     ]
     return text("cubic", SOURCE, Cubic, cases)
