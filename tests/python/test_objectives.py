@@ -112,6 +112,14 @@ def test_without_constraints_the_utilisation_may_fall_by_a_twentieth():
     assert constraints_of(bare, objective(), []) == ()
 
 
+def test_an_objective_that_can_be_gamed_brings_its_guard_unless_none_is_wanted(scenario):
+    published = objective("published-queue-variance")
+    guard = "links.bottleneck.queue_packets.sd <= 1 of reference"
+    assert [held.text for held in constraints_of(scenario, published)][1:] == [guard]
+    assert [held.text for held in constraints_of(scenario, published, [guard])] == [guard]
+    assert constraints_of(scenario, published, []) == ()
+
+
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [

@@ -109,6 +109,22 @@ def test_the_published_objective_is_won_without_steadying_the_queue(scenario, re
     assert recommendation.parameters[f"{QUEUE}.weight"] > 0.01
 
 
+def test_the_constraints_refuse_the_published_objective_s_tricks(scenario):
+    """With them, what equation (1) praises is a queue that is steadier than now."""
+    table = {"name": "published-queue-variance", "link": "bottleneck", "target": 30}
+    objective = objective_from_table(table, scenario)
+    tuned = vermilion.tune(scenario, objective=objective, budget=400)
+    used, swings = tuned.comparison.best_verdicts
+    assert used.constraint == "links.bottleneck.utilization >= 0.95 of reference"
+    assert swings.constraint == "links.bottleneck.queue_packets.sd <= 1 of reference"
+    assert tuned.accepted
+    assert swings.holds == "met"
+    # The setting that wins without constraints is in the search's reach, and is not it.
+    assert tuned.parameters[f"{QUEUE}.weight"] > 0.001
+    swing, now = tuned.metrics["queue_packets.sd"]
+    assert swing.mean < now.mean
+
+
 def test_a_deadline_is_kept(scenario):
     vermilion.tune(scenario, budget=2)  # imports are not the deadline's business
     start = time.monotonic()

@@ -41,12 +41,15 @@ class Objective(ABC):
         summary: one line about it.
         unit: of its values, "" for a plain number.
         goal: whether low or high values are wanted; "either" where each object says it.
+        guards: constraints without which the objective could be gamed, with ``{link}`` for each
+            of its links; they come with every list of constraints but an empty one.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     unit: ClassVar[str]
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "minimise"
+    guards: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def measure(self, result: Result) -> float:

@@ -3,7 +3,8 @@
 T. Ye and S. Kalyanaraman, "Adaptive Tuning of RED Using On-line Simulation", IEEE GLOBECOM
 2002: m = mean over samples of (average queue - target)^2, the average being RED's own. The
 averaging weight is one of the parameters they tune, so the search can also win by making the
-average stand still near the target, whatever the queue does: see docs/tuning.md. Use
+average stand still near the target, whatever the queue does: see docs/tuning.md. So it comes
+with a constraint on the queue itself, which may not swing more than it does now. Use
 ``queue-deviation`` for anything but comparison.
 
 The paper samples the average periodically; here the mean is the exact one over time.
@@ -28,6 +29,7 @@ class PublishedQueueVariance(LinkObjective):
     name: ClassVar[str] = "published-queue-variance"
     summary: ClassVar[str] = "the source paper's equation (1), of RED's own average; gameable"
     unit: ClassVar[str] = "packets^2"
+    guards: ClassVar[tuple[str, ...]] = ("links.{link}.queue_packets.sd <= 1 of reference",)
 
     target: float = field(metadata=TARGET)
 

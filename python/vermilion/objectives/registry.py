@@ -130,7 +130,8 @@ def constraints_of(
         scenario: to which the links and flows belong.
         objective: what they accompany.
         texts: the constraints; by default the scenario's own, and if it has none,
-            :data:`DEFAULT_CONSTRAINT`. An empty list means none.
+            :data:`DEFAULT_CONSTRAINT`. To any of these come the objective's own guards; only an
+            empty list means none.
         links: for the default, where the objective itself is not of a link; by default all.
 
     Raises:
@@ -141,9 +142,13 @@ def constraints_of(
     if texts is None:
         about = objective.links or tuple(scenario.links if links is None else links)
         texts = (DEFAULT_CONSTRAINT.format(link=link) for link in about)
+    listed = tuple(texts)
+    if listed:
+        own = [guard.format(link=link) for guard in objective.guards for link in objective.links]
+        listed += tuple(text for text in own if text not in listed)
     return tuple(
         Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
-        for index, text in enumerate(texts)
+        for index, text in enumerate(listed)
     )
 
 
