@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from heapq import heappush
 from typing import TYPE_CHECKING, Any, Literal
 
 from vermilion.search import search_from_state, search_named
@@ -232,7 +233,7 @@ class _Tuning:
         horizon: what the search simulates.
         shorter: the shorter horizons, if there are any.
         ranking: the settings of the search, each after the number that it told the search and
-            the order in which they came; the incumbent is not among them.
+            the order in which they came, as a heap; the incumbent is not among them.
         ranked: the identities of those in it: several points may mean one setting.
         best: the first of them, and later the winner of the race.
         compared: the best and the incumbent on fresh seeds, and their ``results``.
@@ -440,8 +441,8 @@ class _Tuning:
         self.screening.learn(value, evaluation)
         if evaluation is not self.horizon.incumbent and id(evaluation) not in self.ranked:
             self.ranked.add(id(evaluation))
-            self.ranking.append((value, len(self.ranking), evaluation))
-            self.best = min(self.ranking)[2]
+            heappush(self.ranking, (value, len(self.ranking), evaluation))
+            self.best = self.ranking[0][2]
 
     def _own_setting(self) -> dict[str, float] | None:
         """What the space makes of the incumbent, whose value is known; ``None`` if it has none."""
@@ -478,7 +479,7 @@ class _Tuning:
         if progress is None:
             return None
         best = math.inf
-        if self.best is not None and min(self.ranking)[0] < 1.0:
+        if self.best is not None and self.ranking[0][0] < 1.0:
             best = self.best.objective
             best = -best if self.objective.maximised else best
         return lambda done: progress(TuningProgress(stage, min(before + done, total), total, best))
