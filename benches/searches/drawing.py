@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
-from coco_functions import DIMENSIONS, FUNCTIONS
+from coco_functions import DIMENSIONS, FUNCTIONS, plan
 from contenders import BASELINE, CONTENDERS
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -128,6 +128,19 @@ def networks_figure(cells: Cells) -> Figure:
     return drawing
 
 
+def dimensions_measured(cells: Cells) -> list[int]:
+    """The numbers of dimensions whose cells are all there."""
+    return [
+        dimensions
+        for dimensions in DIMENSIONS
+        if all(
+            (f"f{function}", d, search) in cells
+            for function, d, search in plan()
+            if d == dimensions
+        )
+    ]
+
+
 def scores(cells: Cells, search: str, dimensions: int) -> tuple[list[int], list[list[float]]]:
     """The gap to the optimum relative to random search's, geometric mean over the functions.
 
@@ -161,7 +174,7 @@ def coco_figure(cells: Cells) -> Figure:
     """One panel for each number of dimensions."""
     drawing = Figure(figsize=(13.2, 10.4), layout="constrained")
     panels = drawing.subplots(2, 2, sharey=True).flat
-    for axes, dimensions in zip(panels, DIMENSIONS, strict=True):
+    for axes, dimensions in zip(panels, dimensions_measured(cells), strict=False):
         longest: list[int] = []
         for search in CONTENDERS:
             budgets, rows = scores(cells, search, dimensions)
@@ -201,11 +214,12 @@ def networks_table(cells: Cells) -> list[str]:
 
 def coco_table(cells: Cells) -> list[str]:
     """The scores' medians for each number of dimensions after some budgets, as Markdown."""
-    heads = [f"{d}D, {b}" for d in DIMENSIONS for b in TABLED_COCO]
+    measured_here = dimensions_measured(cells)
+    heads = [f"{d}D, {b}" for d in measured_here for b in TABLED_COCO]
     lines = [f"| search | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
     for search in CONTENDERS:
         row = []
-        for dimensions in DIMENSIONS:
+        for dimensions in measured_here:
             budgets, values = scores(cells, search, dimensions)
             known = dict(zip(budgets, values, strict=True))
             row += [f"{median(known[b]):.2g}" if b in known else "" for b in TABLED_COCO]

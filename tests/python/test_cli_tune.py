@@ -1,5 +1,6 @@
 """``vermilion tune``: a recommendation for people and for machines, and never a traceback."""
 
+import inspect
 import json
 import math
 import shlex
@@ -106,6 +107,13 @@ def test_a_damaged_state_is_refused(vermilion, tmp_path):
 )
 def test_a_mistake_gets_one_line_and_exit_code_2(vermilion, arguments, words):
     assert words in refused(vermilion(*QUICK, *arguments))
+
+
+def test_the_default_search_is_that_of_the_library():
+    from vermilion.cli.tune import tune
+    from vermilion.tuning.engine import DEFAULT_SEARCH
+
+    assert inspect.signature(tune).parameters["search"].default == DEFAULT_SEARCH
 
 
 def test_ctrl_c_shows_the_best_so_far_and_ends_with_130():
