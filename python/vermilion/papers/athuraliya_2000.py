@@ -43,7 +43,7 @@ PACKETS_PER_MS = 4.0
 ROUND_TRIPS = {"20 ms round trip": "20 ms", "20 ms one way": "40 ms"}
 PHIS = (1.01, 1.03, 1.04, 1.05, 1.1)
 MIDDLE_PHIS = (1.03, 1.04, 1.05)
-ADJUSTMENTS = ("immediate", "smoothed")
+REM_SOURCES = (*((phi, "immediate") for phi in PHIS), (1.04, "smoothed"))
 PROBE_S = 0.01
 SPIKE_S = 5.0
 DELAYS_MS = (10, 20, 30, 40, 50, 60)
@@ -192,13 +192,18 @@ def _draw_red(numbers: Numbers) -> Drawing:
 
 
 def _tables(numbers: Numbers) -> list[Table]:
+    rows = dict(numbers["readings"])
+    rows |= {
+        f"phi 1.04, immediate, {trip}, with a target of 20 packets": found
+        for trip, found in numbers.get("with_target", {}).items()
+    }
     return [
         Table(
             caption=f"{caption}, by the number of sources",
             heads=("reading", *(f"{count} sources" for count in COUNTS)),
             rows=tuple(
                 (name, *(cell(values, scale) for values in found[key]))
-                for name, found in numbers["readings"].items()
+                for name, found in rows.items()
             ),
         )
         for key, scale, caption in (
@@ -245,17 +250,24 @@ def _rem_readings() -> dict[str, Scenario]:
             _far(load_scenario(SOURCES), round_trip), _rem(phi), _rem_sender(phi, adjustment)
         )
         for trip, round_trip in ROUND_TRIPS.items()
-        for adjustment in ADJUSTMENTS
-        for phi in PHIS
+        for phi, adjustment in REM_SOURCES
     }
+
+
+def _with_target(trip: str) -> Scenario:
+    """The reading in the middle with ns-2's target of 20 packets, for comparison."""
+    scenario = _rem_readings()[f"phi 1.04, immediate, {trip}"]
+    return scenario.with_values({f"links.{LINK}.queue.target_queue": "20 packets"})
 
 
 def _measure_rem(bench: Workbench) -> Numbers:
     readings = _rem_readings()
     spiked = [name for name in readings if name.startswith("phi 1.04,")]
-    bench.expect((len(readings) + len(spiked)) * len(bench.seeds) + 2)
+    bench.expect((len(readings) + len(spiked) + len(ROUND_TRIPS)) * len(bench.seeds) + 2)
     results = bench.run_many(readings)
+    targets = bench.run_many({trip: _with_target(trip) for trip in ROUND_TRIPS})
     return {
+        "with_target": {trip: _settled(found) for trip, found in targets.items()},
         "readings": {name: _settled(found) for name, found in results.items()},
         "spikes": {name: _spikes(bench, readings[name]) for name in spiked},
         "traces": {
@@ -400,11 +412,10 @@ def _share_readings() -> dict[str, Scenario]:
                 readings[f"Reno, {dialect}, {signal}, {trip}"] = _with(
                     placed, _red(dialect), {"congestion_control": "reno", "ecn": ecn}
                 )
-        for adjustment in ADJUSTMENTS:
-            for phi in PHIS:
-                readings[f"REM, phi {phi:g}, {adjustment}, {trip}"] = _with(
-                    placed, _rem(phi), _rem_sender(phi, adjustment)
-                )
+        for phi, adjustment in REM_SOURCES:
+            readings[f"REM, phi {phi:g}, {adjustment}, {trip}"] = _with(
+                placed, _rem(phi), _rem_sender(phi, adjustment)
+            )
     return readings
 
 
@@ -550,7 +561,7 @@ PAPER = Paper(
             "a price each millisecond, no target queue; sources: the last 50 marks, weight of "
             "the utility 4000 packets/s, gain of the round trip 0.02.",
             scenarios=(SOURCES,),
-            effort=32.0,
+            effort=26.0,
             measure=_measure_rem,
             draw=_draw_rem,
             tables=_tables,
@@ -563,7 +574,7 @@ PAPER = Paper(
             "share. Solid where the delay is that of the round trip, dashed where it is one way.",
             settings="The same link, queues and sources; one source for each delay; 20 to 200 s.",
             scenarios=(DELAYS,),
-            effort=25.0,
+            effort=18.0,
             measure=_measure_shares,
             draw=_draw_shares,
             tables=_share_tables,

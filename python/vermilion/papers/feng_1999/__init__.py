@@ -5,9 +5,9 @@ connections with drop-tail, RED and ECN; the square-root law turned into a model
 aggressive for 8 sources and too conservative for 32; and the gateway that scales its maximum
 probability when the average queue leaves the thresholds.
 
-The slides that were available have no numbers; directions are judged. Left open are the round trips
-(delays of 1, 5, 5, 5 and 100 ms, in an order that is not clear), the queue of the loss study, and when the
-load changes.
+The slides that were available have no numbers; directions are judged. Left open are the round
+trips (delays of 1, 5, 5, 5 and 100 ms, in an order that is not clear), the queue of the loss study,
+and when the load changes.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ PAPER = Paper(
     published="IEEE INFOCOM 1999",
     story=(
         (
-            "Each notification of congestion, a drop or a mark, makes one of N sources halve its "
-            "rate, so it takes a 1/(2N) off the load. With many sources RED has to notify often, or "
-            "the queue overflows and everybody loses packets; with few, the same would empty the "
-            "queue and leave the link idle. No single setting is right for both."
+            "Each notification of congestion, a drop or a mark, makes one of N sources halve "
+            "its rate, so it takes a 1/(2N) off the load. With many sources RED has to notify "
+            "often, or the queue overflows and everybody loses packets; with few, the same "
+            "would empty the queue and leave the link idle. No single setting is right for both."
         ),
         (
-            "The paper’s gateway watches its average queue. When it falls below the lower threshold "
-            "RED was too aggressive, and the maximum probability is divided by 3; when it rises "
-            "above the upper one, RED was too conservative, and it is doubled."
+            "The paper’s gateway watches its average queue. When it falls below the lower "
+            "threshold RED was too aggressive, and the maximum probability is divided by 3; "
+            "when it rises above the upper one, RED was too conservative, and it is doubled."
         ),
     ),
     open_questions=(
         (
-            "Round trips: links of 1, 5, 5, 5 and 100 ms, in an order that is not clear. Run are 32 "
-            "ms (all but the long one, both ways), 14 to 212 ms (a site behind each of them), and "
-            "232 ms (all in a row)."
+            "Round trips: links of 1, 5, 5, 5 and 100 ms, in an order that is not clear. Run "
+            "are 32 ms (all but the long one, both ways), 14 to 212 ms (a site behind each of "
+            "them), and 232 ms (all in a row)."
         ),
         (
             "The queue and the round trip of the study of loss: 80 KB with RED’s usual thresholds, "
@@ -127,7 +127,8 @@ PAPER = Paper(
             id="alternating",
             place="adaptive",
             title="The load alternates between 8 and 32 sources",
-            caption="The queue of a seed under each gateway, and max_p below, 32 ms.",
+            caption="The queue of one seed under each gateway, and max_p below; 32 sources "
+            "between the first and second, and the third and fourth dotted line, 8 otherwise.",
             settings="45 Mbit/s, 120 KB, thresholds 20 and 80 KB; the load changes every 20 s; "
             "the first 5 s of each stretch, and the first stretch, are left out.",
             scenarios=(ALTERNATING,),

@@ -1,4 +1,4 @@
-"""The load alternates: what static settings do, and what the gateway that configures itself does."""
+"""The load alternates: what static settings do, and the gateway that configures itself."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from vermilion.papers.verdict import Check, Expected
 from vermilion.scenario import load_scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from vermilion.papers.interface import Evidence, Numbers
@@ -34,6 +35,7 @@ GATEWAYS: Final[dict[str, dict[str, object]]] = {
     "self-configuring from 0.02": {"max_probability": 0.02},
 }
 DRAWN = ("aggressive", "conservative", "self-configuring")
+DRAWN_TRIPS = ("32 ms", "14 to 212 ms")
 
 
 def _scenario(trip: str, gateway: str) -> Scenario:
@@ -49,7 +51,9 @@ def measure_alternating(bench: Workbench) -> Numbers:
         for trip in ROUND_TRIPS
         for gateway in GATEWAYS
     }
-    bench.expect((len(scenarios) + len(ROUND_TRIPS)) * len(bench.seeds) + len(DRAWN))
+    bench.expect(
+        (len(scenarios) + len(ROUND_TRIPS)) * len(bench.seeds) + len(DRAWN) * len(DRAWN_TRIPS)
+    )
     results = bench.run_many(scenarios)
     return {
         "max_p": {trip: _ends(bench, _scenario(trip, "self-configuring")) for trip in ROUND_TRIPS},
@@ -62,7 +66,8 @@ def measure_alternating(bench: Workbench) -> Numbers:
             for name, found in results.items()
         },
         "traces": {
-            gateway: _trace(bench.first_trace(_scenario("32 ms", gateway), 0.02))
+            f"{trip}/{gateway}": _trace(bench.first_trace(_scenario(trip, gateway), 0.02))
+            for trip in DRAWN_TRIPS
             for gateway in DRAWN
         },
     }
@@ -115,35 +120,42 @@ def _trace(result: Result) -> dict[str, Any]:
 
 
 def draw_alternating(numbers: Numbers) -> Drawing:
-    """The queue under each gateway, and below them max_p."""
-    figure, panels = plots.sheet(4, 1, 9.2, sharex=True)
-    axes_of = [row[0] for row in panels]
-    for axes, (gateway, trace) in zip(axes_of[:3], numbers["traces"].items(), strict=True):
-        plots.trace(axes, trace["time_s"], trace["queue"], "queue", 0, 0.7)
-        axes.set_title(gateway, fontsize=10.5)
-        axes.set_ylim(-2, 124)
-        axes.set_ylabel("queue (KB)")
-    below = axes_of[3]
-    for number, (gateway, trace) in enumerate(numbers["traces"].items()):
-        times = [time_s for time_s, _ in trace["max_p"]]
-        values = [value for _, value in trace["max_p"]]
-        below.step(
-            [*times, 100.0],
-            [*values, values[-1]],
-            where="post",
-            color=plots.COLOURS[number],
-            linewidth=1.6,
-            label=gateway,
-        )
-    below.set_yscale("log")
-    below.set_ylabel("max_p")
-    below.set_xlabel("time (s); 32 sources between the dotted lines, 8 otherwise")
-    below.set_xlim(0, 100)
-    below.legend(loc="lower right", ncols=3, fontsize=9)
-    for axes in axes_of:
-        for at in (20, 40, 60, 80):
-            axes.axvline(at, color="#767676", linewidth=0.9, linestyle=(0, (2, 2)))
+    """The queue under each gateway, and below them max_p; a column for each of two paths."""
+    figure, panels = plots.sheet(4, 2, 9.2, sharex=True, sharey="row")
+    for column, trip in enumerate(DRAWN_TRIPS):
+        for number, gateway in enumerate(DRAWN):
+            trace = numbers["traces"][f"{trip}/{gateway}"]
+            axes = panels[number][column]
+            plots.trace(axes, trace["time_s"], trace["queue"], "queue", 0, 0.6)
+            axes.set_title(f"{gateway}, {trip}", fontsize=10.5)
+            axes.set_ylim(-2, 124)
+            _draw_max_p(panels[3][column], trace["max_p"], gateway, number)
+        below = panels[3][column]
+        below.set_yscale("log")
+        below.set_ylim(1e-3, 3)
+        below.set_xlabel("time (s)")
+        below.set_xlim(0, 100)
+        for row in panels:
+            for at in (20, 40, 60, 80):
+                row[column].axvline(at, color="#767676", linewidth=0.9, linestyle=(0, (2, 2)))
+    for row in panels[:3]:
+        row[0].set_ylabel("queue (KB)")
+    panels[3][0].set_ylabel("max_p")
+    panels[3][0].legend(loc="upper left", ncols=3, fontsize=8.5, columnspacing=0.8)
     return figure
+
+
+def _draw_max_p(axes: Axes, seen: list[list[float]], label: str, number: int) -> None:
+    times = [time_s for time_s, _ in seen]
+    values = [value for _, value in seen]
+    axes.step(
+        [*times, 100.0],
+        [*values, values[-1]],
+        where="post",
+        color=plots.COLOURS[number],
+        linewidth=1.5,
+        label=label,
+    )
 
 
 def alternating_tables(numbers: Numbers) -> list[Table]:
@@ -166,7 +178,7 @@ def alternating_tables(numbers: Numbers) -> list[Table]:
 
 
 def _mean_of_phases(samples: list[list[float]], count: str) -> list[float]:
-    """Over the phases with so many sources, seed by seed; the first, while all begins, is left out."""
+    """Over the phases with so many sources but the first, seed by seed."""
     chosen = [
         values for place, values in enumerate(samples) if PHASES[place] == count and place > 0
     ]

@@ -1,12 +1,13 @@
 """Adaptive tuning of RED by on-line simulation: can a controller keep RED where it should be?
 
-T. Ye, S. Kalyanaraman, "Adaptive Tuning of RED Using On-line Simulation", IEEE GLOBECOM 2002. Figure 2:
-RED's control law. Figure 3: the average drop rate over w_q and max_p is a noisy surface. Figures 5
-and 6: standard RED leaves its target when the load or the round trips change, RED tuned on line
-stays. The controller here is the product's own (:mod:`vermilion.online`), and so is the search.
+T. Ye, S. Kalyanaraman, "Adaptive Tuning of RED Using On-line Simulation", IEEE GLOBECOM 2002.
+Figure 2: RED's control law. Figure 3: the average drop rate over w_q and max_p is a noisy surface.
+Figures 5 and 6: standard RED leaves its target when the load or the round trips change, RED tuned
+on line stays. The controller here is the product's own (:mod:`vermilion.online`), and so is the
+search.
 
-What the paper leaves open is run in several readings: the bottleneck's rate, the time of the change,
-and for standard RED also the dialect of RED and the kind of sender.
+What the paper leaves open is run in several readings: the bottleneck's rate, the time of the
+change, and for standard RED also the dialect of RED and the kind of sender.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 from functools import partial
 
 from vermilion.papers.interface import Claim, Figure, Paper
-from vermilion.papers.verdict import Verdict
 from vermilion.papers.ye_2002.changes import (
     LOAD_PHASES,
     TRIP_PHASES,
@@ -30,8 +30,13 @@ from vermilion.papers.ye_2002.changes import (
 )
 from vermilion.papers.ye_2002.law import draw_law, law_holds, measure_law
 from vermilion.papers.ye_2002.network import LOAD, ROUND_TRIP
-from vermilion.papers.ye_2002.search import draw_search, measure_search, search_quick
-from vermilion.papers.ye_2002.surface import draw_surface, measure_surface, surface_noisy
+from vermilion.papers.ye_2002.search import draw_search, measure_search, search_quick, search_tables
+from vermilion.papers.ye_2002.surface import (
+    draw_surface,
+    measure_surface,
+    surface_noisy,
+    surface_tables,
+)
 
 PAPER = Paper(
     name="ye-2002",
@@ -40,11 +45,12 @@ PAPER = Paper(
     published="IEEE GLOBECOM 2002",
     story=(
         (
-            "RED has four parameters, and which values are good depends on the traffic: on how many "
-            "flows there are and how long their round trips take. Values that suit one load do not "
-            "suit another, so RED as everybody sets it leaves its target when traffic changes. The "
-            "paper puts a simulator beside the router. It watches the traffic, tries parameters in the "
-            "simulator while the network goes on, and writes the best ones back."
+            "RED has four parameters, and which values are good depends on the traffic: on how "
+            "many flows there are and how long their round trips take. Values that suit one "
+            "load do not suit another, so RED as everybody sets it leaves its target when "
+            "traffic changes. The paper puts a simulator beside the router. It watches the "
+            "traffic, tries parameters in the simulator while the network goes on, and writes "
+            "the best ones back."
         ),
         (
             "The paper judges a setting by how far RED’s own average queue strays from a target of "
@@ -62,13 +68,14 @@ PAPER = Paper(
             "figure 6: 20 to 40 s here."
         ),
         (
-            "The dialect of RED and the kind of sender. The tuned networks have ns-2’s RED with the "
-            "gentle region and Reno without a window cap; standard RED is also run as of 1993, and "
-            "with NewReno."
+            "The dialect of RED and the kind of sender. The tuned networks have ns-2’s RED with "
+            "the gentle region and Reno without a window cap; standard RED is also run as of "
+            "1993, and with NewReno."
         ),
         (
-            "How long a search takes. Here a search takes 1 s of the network’s time and tries 24 "
-            "settings, a fixed number so that runs repeat; what more would bring is the last figure."
+            "How long a search takes. Here a search takes 1 s of the network’s time and tries "
+            "24 settings, a fixed number so that runs repeat; what more would bring is the last "
+            "figure."
         ),
     ),
     figures=(
@@ -97,6 +104,7 @@ PAPER = Paper(
             effort=12.0,
             measure=measure_surface,
             draw=draw_surface,
+            tables=surface_tables,
         ),
         Figure(
             id="figure-5",
@@ -107,7 +115,7 @@ PAPER = Paper(
             "means with 95 % intervals.",
             settings="16 flows of 28 ms, then 64; buffer of 100 packets of 1000 bytes; 80 s; "
             "the first 5 s after the start and the change are left out. Controller with a fixed "
-            "clock: each search takes 1 s and tries 24 settings.",
+            "clock: each search takes 1 s and tries 60 settings.",
             scenarios=(LOAD,),
             effort=60.0,
             measure=measure_load,
@@ -141,6 +149,7 @@ PAPER = Paper(
             effort=12.0,
             measure=measure_search,
             draw=draw_search,
+            tables=search_tables,
         ),
     ),
     claims=(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
-EVALUATIONS = 24
+EVALUATIONS = 60
 """Settings that each search of the controller may try, so that its runs repeat exactly."""
 
 EFFORT = 10
@@ -56,6 +56,7 @@ TRIP_READINGS: Final = {f"{rate} Mbit/s": rate for rate in RATES_MBIT}
 
 
 def measure_load(bench: Workbench) -> Numbers:
+    """The load quadruples: each reading of rate and time, alone and tuned."""
     readings = {name: varying_load(*reading) for name, reading in LOAD_READINGS.items()}
     variants = {
         f"{rate} Mbit/s, {dialect}, {sender}": varying_load(rate, 20).with_values(
@@ -69,6 +70,7 @@ def measure_load(bench: Workbench) -> Numbers:
 
 
 def measure_trip(bench: Workbench) -> Numbers:
+    """The round trips grow: each reading of the rate, alone and tuned."""
     base = load_scenario(ROUND_TRIP)
     readings = {name: at_rate(base, rate) for name, rate in TRIP_READINGS.items()}
     variants = {
@@ -89,7 +91,7 @@ def _measure_changes(
     bench.expect((EFFORT * len(readings) + len(variants)) * len(bench.seeds))
     alone = bench.run_many(variants)
     measured = {}
-    drawn = None
+    drawn: Numbers | None = None
     for name, scenario in readings.items():
         runs = bench.each(partial(_online, scenario), bench.seeds, weight=EFFORT)
         measured[name] = {
@@ -97,8 +99,11 @@ def _measure_changes(
             "tuned": _phases([run.tuned for run in runs]),
         }
         if drawn is None:
-            drawn = {"standard": _over_time(runs[0].reference), "tuned": _over_time(runs[0].tuned)}
-            drawn["settings"] = [time_s for time_s, _ in runs[0].settings]
+            drawn = {
+                "standard": _over_time(runs[0].reference),
+                "tuned": _over_time(runs[0].tuned),
+                "settings": [time_s for time_s, _ in runs[0].settings],
+            }
     return {
         "readings": measured,
         "variants": {name: _phases(found) for name, found in alone.items()},
@@ -142,6 +147,7 @@ def _over_time(result: Result) -> dict[str, list[float]]:
 
 
 def draw_changes(phases: Sequence[str], numbers: Numbers) -> Drawing:
+    """Both networks over time, and their utilisation in all readings."""
     figure, panels = plots.sheet(3, 1, 9.0, gridspec_kw={"height_ratios": (1.0, 1.0, 0.9)})
     standard, tuned, below = (row[0] for row in panels)
     for axes, key, head in (
@@ -196,6 +202,7 @@ def _draw_utilization(axes: Axes, numbers: Numbers, phases: Sequence[str]) -> No
 
 
 def change_tables(phases: Sequence[str], numbers: Numbers) -> list[Table]:
+    """What both networks and standard RED in more readings measured."""
     both = tuple(
         (
             f"{name}, {key}",
@@ -250,6 +257,7 @@ def _distance(values: Sequence[float]) -> Any:  # noqa: ANN401 - an interval or 
 
 
 def tuned_holds(figure: str, phases: Sequence[str], evidence: Evidence) -> list[Check]:
+    """Tuned, the mean of RED’s average is within a tenth of the target."""
     return [
         Check(
             quantity=f"RED’s average, {phase}",
@@ -289,6 +297,7 @@ def tuned_steadier(figure: str, phases: Sequence[str], evidence: Evidence) -> li
 
 
 def standard_wastes(figure: str, phase: str, evidence: Evidence) -> list[Check]:
+    """After the change the link is at most 93 % used."""
     found = evidence[figure]
     networks = {name: both["standard"] for name, both in found["readings"].items()}
     networks |= found["variants"]
@@ -306,6 +315,7 @@ def standard_wastes(figure: str, phase: str, evidence: Evidence) -> list[Check]:
 
 
 def tuned_fills(figure: str, phases: Sequence[str], evidence: Evidence) -> list[Check]:
+    """Tuned, the link is at least 98 % used."""
     return [
         Check(
             quantity=f"utilisation, {phase}",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def measure_law(bench: Workbench) -> Numbers:
+    """Averages and probabilities in runs of each dialect."""
     bench.expect(len(REDS) * len(bench.seeds))
     return {
         name: _law_points(bench, load_scenario(LOAD).with_values({QUEUE: queue}), name)
@@ -55,6 +56,7 @@ def _law(average: Any, *, gentle: bool) -> Any:  # noqa: ANN401 - arrays
 
 
 def draw_law(numbers: Numbers) -> Drawing:
+    """The formula, and what was seen."""
     import numpy as np
 
     figure, panels = plots.sheet(1, 2, 4.2, sharey=True)
@@ -85,6 +87,7 @@ def draw_law(numbers: Numbers) -> Drawing:
 
 
 def law_holds(evidence: Evidence) -> list[Check]:
+    """What was seen is the formula’s."""
     return [
         Check(
             quantity="largest distance of the probability in a run from the law",

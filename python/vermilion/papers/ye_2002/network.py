@@ -33,10 +33,12 @@ CHANGES_S = (20, 40)
 
 
 def at_rate(scenario: Scenario, rate_mbit: int) -> Scenario:
+    """The scenario with another bottleneck."""
     return scenario.with_values({f"links.{LINK}.rate": f"{rate_mbit} Mbit/s"})
 
 
 def varying_load(rate_mbit: int, change_s: int) -> Scenario:
+    """Figure 5’s network."""
     return at_rate(load_scenario(LOAD), rate_mbit).with_values(
         {"flows.late.start": f"{change_s} s .. {change_s + 1} s"}
     )
