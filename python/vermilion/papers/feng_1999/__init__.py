@@ -48,6 +48,7 @@ from vermilion.papers.feng_1999.static import (
     static_tables,
 )
 from vermilion.papers.interface import Claim, Figure, Paper
+from vermilion.papers.verdict import Verdict
 
 PAPER = Paper(
     name="feng-1999",
@@ -167,6 +168,13 @@ PAPER = Paper(
             "without.",
             figures=("loss-of-64",),
             checks=ecn_loses_less,
+            remarks={
+                Verdict.IN_PART: "Marks help while the average stays between the thresholds. "
+                "Where the highest probability is too small for 64 sources, the average passes "
+                "the upper threshold, and there RED of that time drops every packet, whether "
+                "its sender understands marks or not. That ECN needs a RED that suits the load "
+                "is the paper’s point."
+            },
         ),
         Claim(
             id="ecn-still-loses",
@@ -209,6 +217,12 @@ PAPER = Paper(
             "marks, and more than by aggressive RED.",
             figures=("static",),
             checks=conservative_overflows,
+            remarks={
+                Verdict.IN_PART: "On the path of 232 ms 32 sources have windows of 43 packets, "
+                "for which the square-root law asks for less than 0.1 % of marks: 1.6 % is not "
+                "conservative there. Overflow as in the paper needs a path of some tens of "
+                "milliseconds."
+            },
         ),
         Claim(
             id="alternating-static",
@@ -218,6 +232,12 @@ PAPER = Paper(
             "least 0.1 % dropped with 32.",
             figures=("alternating",),
             checks=static_fail,
+            remarks={
+                Verdict.IN_PART: "On the path of 232 ms 32 sources have windows of 43 packets, "
+                "for which the square-root law asks for less than 0.1 % of marks: 1.6 % is not "
+                "conservative there. Overflow as in the paper needs a path of some tens of "
+                "milliseconds."
+            },
         ),
         Claim(
             id="alternating-adaptive",
@@ -227,6 +247,15 @@ PAPER = Paper(
             "98 %; with 32 it drops less than conservative RED and at most 0.1 %.",
             figures=("alternating",),
             checks=self_configuring_avoids,
+            remarks={
+                Verdict.IN_PART: "It does on the mixed path, 14 to 212 ms, from either start. "
+                "With 32 ms for all, the sources swing together, the average crosses both "
+                "thresholds in each swing, and max_p goes up and down without settling (left "
+                "half of the figure); started from 0.02 it takes longer to become high enough, "
+                "and the queue overflows meanwhile. With 232 ms the path holds ten times what "
+                "the queue does, and a source needs 10 to 20 s to win back half a window, as "
+                "long as the load stays the same: no gateway fills the link there."
+            },
         ),
         Claim(
             id="max-p-follows",
@@ -236,6 +265,10 @@ PAPER = Paper(
             "is at the ends of those with 8.",
             figures=("alternating",),
             checks=max_p_follows,
+            remarks={
+                Verdict.IN_PART: "With 232 ms the average hardly ever rises above the upper "
+                "threshold, so that max_p only falls."
+            },
         ),
         Claim(
             id="no-setting-for-all",
@@ -255,6 +288,12 @@ PAPER = Paper(
             "least 95 %.",
             figures=("sources",),
             checks=self_configuring_range,
+            remarks={
+                Verdict.IN_PART: "It does on the mixed path but for a part of the seeds with 8 "
+                "sources. With equal round trips of 32 ms the sources swing together, and the "
+                "average crosses both thresholds in turn. With 232 ms the path holds ten times "
+                "what the queue does, and neither static setting fills the link either."
+            },
         ),
     ),
 )
