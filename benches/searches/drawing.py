@@ -46,7 +46,7 @@ LOOKS = dict(
 LARGER = {"font.size": 13, "axes.titlesize": 14, "legend.fontsize": 12}
 DODGE = 0.085
 TABLED = (50, 100, 400)
-TABLED_COCO = (50, 100, 400, 1000)
+TABLED_COCO = (50, 200, 1000)
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
@@ -86,12 +86,9 @@ def finish(axes: Axes, budgets: Sequence[int], unit: str) -> None:
 
 
 def measured(cells: Cells) -> list[Network]:
-    """The networks on which every search has been measured, in the page's order."""
-    return [
-        network
-        for network in sorted(NETWORKS, key=lambda each: each.name)
-        if (network.name, network.dimensions, BASELINE) in cells
-    ]
+    """The networks on which searches have been measured, in the page's order."""
+    names = {problem for problem, _, _ in cells}
+    return sorted((each for each in NETWORKS if each.name in names), key=lambda each: each.name)
 
 
 def cells_of(cells: Cells, problem: str) -> list[Cell]:
@@ -123,7 +120,8 @@ def networks_figure(cells: Cells) -> Figure:
             axes.set_ylabel(f"{network.unit}, true mean")
             if network.name != "parking-lot":
                 axes.set_yscale("log")
-    handles, labels = rows[0][0].get_legend_handles_labels()
+    fullest = max((axes for row in rows for axes in row), key=lambda axes: len(axes.collections))
+    handles, labels = fullest.get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=1.2)
     return drawing
 
@@ -173,8 +171,11 @@ def scores(cells: Cells, search: str, dimensions: int) -> tuple[list[int], list[
 def coco_figure(cells: Cells) -> Figure:
     """One panel for each number of dimensions."""
     drawing = Figure(figsize=(13.2, 10.4), layout="constrained")
-    panels = drawing.subplots(2, 2, sharey=True).flat
-    for axes, dimensions in zip(panels, dimensions_measured(cells), strict=False):
+    panels = list(drawing.subplots(2, 2, sharey=True).flat)
+    known = dimensions_measured(cells)
+    for unused in panels[len(known) :]:
+        unused.set_axis_off()
+    for axes, dimensions in zip(panels, known, strict=False):
         longest: list[int] = []
         for search in CONTENDERS:
             budgets, rows = scores(cells, search, dimensions)
@@ -185,7 +186,7 @@ def coco_figure(cells: Cells) -> Figure:
         axes.set_yscale("log")
         axes.set_title(f"{dimensions} dimensions")
         axes.set_ylabel("gap to the optimum / random search's")
-    handles, labels = axes.get_legend_handles_labels()
+    handles, labels = panels[0].get_legend_handles_labels()
     labels = [f"{label} (3 functions)" if label.startswith("tree") else label for label in labels]
     drawing.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=1.2)
     return drawing
