@@ -226,7 +226,7 @@ impl Control {
     }
 
     /// Decides over the packet whose turn it is; see [`Discipline::on_departure`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide(&mut self, fixed: &Configuration, departure: &Departure) -> Verdict {
         let (now, sojourn) = fixed.times(departure);
         let due = self.is_due(fixed, departure, now, sojourn);

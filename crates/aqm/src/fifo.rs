@@ -46,8 +46,8 @@ impl<P: Packet, A: Advisor> Fifo<P, A> {
         self.advisor
     }
 
-    /// See [`Scheduler::enqueue`].
-    #[inline]
+    /// See [`Scheduler::enqueue`]. Packets are large: a call would copy them once more.
+    #[inline(always)]
     pub fn enqueue(
         &mut self,
         now: u64,
@@ -111,8 +111,8 @@ impl<P: Packet, A: Advisor> Fifo<P, A> {
         self.packets.drain(..).for_each(|kept| dropped(kept.packet));
     }
 
-    /// See [`Scheduler::dequeue`].
-    #[inline]
+    /// See [`Scheduler::dequeue`]. Packets are large: a call would copy them once more.
+    #[inline(always)]
     pub fn dequeue(
         &mut self,
         now: u64,

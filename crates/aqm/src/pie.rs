@@ -237,7 +237,7 @@ impl Controller {
 
     /// Decides over a packet that arrives at the queue, `full` or not; the queue that the arrival
     /// tells of is this one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_arrival(
         &mut self,
         fixed: &Configuration,
@@ -262,7 +262,7 @@ impl Controller {
     }
 
     /// A packet of the queue is sent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_departure(&mut self, fixed: &Configuration, departure: &Departure) {
         self.catch_up(fixed, departure.now, departure.queue_bytes + u64::from(departure.size));
         let elapsed = if fixed.estimate_rate {

@@ -123,7 +123,7 @@ macro_rules! registry {
             }
 
             /// See [`Scheduler::enqueue`].
-            #[inline]
+            #[inline(always)]
             pub fn enqueue(
                 &mut self,
                 now: u64,
@@ -139,7 +139,7 @@ macro_rules! registry {
             }
 
             /// See [`Scheduler::dequeue`].
-            #[inline]
+            #[inline(always)]
             pub fn dequeue(
                 &mut self,
                 now: u64,
