@@ -248,13 +248,13 @@ PAPER = Paper(
             figures=("alternating",),
             checks=self_configuring_avoids,
             remarks={
-                Verdict.IN_PART: "It does on the mixed path, 14 to 212 ms, from either start. "
-                "With 32 ms for all, the sources swing together, the average crosses both "
-                "thresholds in each swing, and max_p goes up and down without settling (left "
-                "half of the figure); started from 0.02 it takes longer to become high enough, "
-                "and the queue overflows meanwhile. With 232 ms the path holds ten times what "
-                "the queue does, and a source needs 10 to 20 s to win back half a window, as "
-                "long as the load stays the same: no gateway fills the link there."
+                Verdict.IN_PART: "On the mixed path, 14 to 212 ms, it does (right half of the "
+                "figure): packets are dropped only in the first wave, until max_p is high "
+                "enough, more when it starts from 0.02. With 32 ms for all, the sources swing "
+                "together, the average crosses both thresholds in each swing, and max_p goes up "
+                "and down without settling (left half). With 232 ms the path holds ten times "
+                "what the queue does, and a source needs 10 to 20 s to win back half a window, "
+                "as long as the load stays the same: no gateway fills the link there."
             },
         ),
         Claim(
