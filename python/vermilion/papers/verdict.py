@@ -144,7 +144,7 @@ def reason(checks: Sequence[Check]) -> str:
         return "its check holds" if holding == 1 else f"all {holding} checks hold"
     parts = [f"{holding} of {len(checks)} checks hold"]
     parts += [
-        ("not " if check.verdict is Verdict.FAILS else "open: ") + check.in_words()
+        ("fails: " if check.verdict is Verdict.FAILS else "open: ") + check.in_words()
         for check in exceptions[:_NAMED_EXCEPTIONS]
     ]
     left = len(exceptions) - _NAMED_EXCEPTIONS

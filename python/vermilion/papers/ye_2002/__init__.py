@@ -17,6 +17,7 @@ from functools import partial
 from vermilion.papers.interface import Claim, Figure, Paper
 from vermilion.papers.verdict import Verdict
 from vermilion.papers.ye_2002.changes import (
+    EVALUATIONS,
     LOAD_PHASES,
     TRIP_PHASES,
     change_tables,
@@ -75,8 +76,8 @@ PAPER = Paper(
         ),
         (
             "How long a search takes. Here a search takes 1 s of the network’s time and tries "
-            "24 settings, a fixed number so that runs repeat; what more would bring is the last "
-            "figure."
+            f"{EVALUATIONS} settings, a fixed number so that runs repeat; what more would bring "
+            "is the last figure."
         ),
     ),
     figures=(
@@ -116,7 +117,7 @@ PAPER = Paper(
             "means with 95 % intervals.",
             settings="16 flows of 28 ms, then 64; buffer of 100 packets of 1000 bytes; 80 s; "
             "the first 5 s after the start and the change are left out. Controller with a fixed "
-            "clock: each search takes 1 s and tries 60 settings.",
+            f"clock: each search takes 1 s and tries {EVALUATIONS} settings.",
             scenarios=(LOAD,),
             effort=60.0,
             measure=measure_load,
@@ -140,7 +141,7 @@ PAPER = Paper(
         ),
         Figure(
             id="search",
-            place="section II",
+            place="the search",
             title="How quickly the search finds good settings",
             caption="Squared deviation of the queue from the target, on fresh seeds, of the best "
             "setting among the first so many; a line for each search.",
@@ -310,7 +311,7 @@ PAPER = Paper(
         ),
         Claim(
             id="quick-search",
-            place="section II",
+            place="the search",
             says="The search finds good settings with few simulations.",
             measured="The best of the first 44 settings (the number after which one of the best "
             "tenth has been met with 99 % probability), and of 100, has at most half the "
