@@ -175,14 +175,22 @@ def test_a_document_is_not_changed_by_making_a_scenario_of_it():
     assert document == scenario.document
 
 
+TO_BE_TUNED = {
+    "varying-load",
+    "varying-round-trip-time",
+    "four-red-queues",
+    "papers/ye-2002-varying-load",
+    "papers/ye-2002-varying-round-trip-time",
+}
+
+
 def test_every_shipped_scenario_loads_and_is_found_at_the_root_too():
     root = Path(__file__).parents[2] / "scenarios"
     for name in scenario_names():
         scenario = load_scenario(name)
         assert scenario.title
         assert scenario.description
-        tuned = name.startswith("varying-") or name == "four-red-queues"
-        assert (scenario.tuning is not None) == tuned
+        assert (scenario.tuning is not None) == (name in TO_BE_TUNED)
         assert load_scenario(root / f"{name}.toml").core_json() == scenario.core_json()
 
 
