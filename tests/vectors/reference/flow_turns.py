@@ -15,8 +15,17 @@ flow 0.
 """
 
 from collections import deque
+from dataclasses import dataclass
 
-from keeping import Kept
+from kept import Parcel
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A packet in a flow's queue, and when it came."""
+
+    parcel: Parcel
+    arrived: int
 
 
 class FlowTurns:
@@ -24,17 +33,17 @@ class FlowTurns:
 
     def __init__(self, *, single: bool) -> None:
         self._single = single
-        self.queues: dict[int, deque[Kept]] = {}
+        self.queues: dict[int, deque[Queued]] = {}
         self._credit: dict[int, int] = {}
         self._new: deque[int] = deque()
         self._old: deque[int] = deque()
 
-    def queue_of(self, packet: Kept) -> int:
-        return 0 if self._single else packet.flow
+    def queue_of(self, parcel: Parcel) -> int:
+        return 0 if self._single else parcel.flow
 
-    def join(self, packet: Kept, quantum: int) -> None:
-        queue = self.queue_of(packet)
-        self.queues.setdefault(queue, deque()).append(packet)
+    def join(self, parcel: Parcel, now: int, quantum: int) -> None:
+        queue = self.queue_of(parcel)
+        self.queues.setdefault(queue, deque()).append(Queued(parcel, now))
         if queue not in self._new and queue not in self._old:
             self._new.append(queue)
             self._credit[queue] = quantum
@@ -62,7 +71,8 @@ class FlowTurns:
         self._credit[queue] -= size
 
     def backlog(self, queue: int) -> int:
-        return sum(packet.size for packet in self.queues.get(queue, ()))
+        return sum(queued.parcel.size for queued in self.queues.get(queue, ()))
 
-    def waiting(self) -> list[Kept]:
-        return [packet for queue in self.queues.values() for packet in queue]
+    def waiting(self) -> tuple[int, int]:
+        """Packets and bytes in all queues."""
+        return sum(map(len, self.queues.values())), sum(map(self.backlog, self.queues))

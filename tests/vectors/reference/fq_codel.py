@@ -16,16 +16,24 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import ClassVar
 
-from bottleneck import Pause, Stretch
+from bottleneck import Pause
 from codel import Codel
 from exact import Comparison, TooCloseError
 from flow_turns import FlowTurns
-from keeping import Coin, Flows, Kept, Report, Script, recorded, verify
+from kept import Coin, Crowd, Hand, Outcome, Parcel, Source, recorded, verify
 from vector_file import Case, Departure, Link, Parameters, Settings, VectorFile
 
 # A packet of 1000 bytes takes a millisecond.
 LINK = Link(rate_bit_per_s=8e6, delay_s=0.01)
 MILLISECOND = 1_000_000
+SIZES = (40, 552, 1500)
+FIVE_FLOWS = (
+    Source(1, 0.45, None, SIZES),
+    Source(2, 0.3, "ect0", SIZES),
+    Source(3, 0.15, None, SIZES),
+    Source(4, 0.05, "ect0", SIZES),
+    Source(5, 0.05, None, SIZES),
+)
 
 
 class QueueCodel(Codel):
@@ -69,7 +77,8 @@ class FqCodel:
         "perturbation": 0.0,
     }
 
-    def __init__(self, parameters: Parameters, link: Link) -> None:
+    def __init__(self, parameters: Parameters, link: Link, comparison: Comparison) -> None:
+        self._compare = comparison
         self._codels: dict[int, QueueCodel] = {}
         self._turns = FlowTurns(single=parameters["flows"] == 1.0)
         self.reconfigure(parameters, link)
@@ -85,19 +94,18 @@ class FqCodel:
 
     def _codel(self, queue: int) -> QueueCodel:
         if queue not in self._codels:
-            self._codels[queue] = QueueCodel(self._parameters, self._link, Comparison(ties=True))
+            self._codels[queue] = QueueCodel(self._parameters, self._link, self._compare)
         return self._codels[queue]
 
-    def offer(self, now: int, packet: Kept, coin: Coin) -> Report:
-        del now, coin
-        self._turns.join(packet, self._whole("quantum"))
-        waiting = self.waiting()
-        too_many = len(waiting) > self._whole("limit")
-        if too_many or sum(kept.size for kept in waiting) > self._whole("memory_limit"):
-            return Report(dropped=self._shed())
-        return Report()
+    def offer(self, now: int, parcel: Parcel, idle_since: int | None, coin: Coin) -> Outcome:
+        del idle_since, coin
+        self._turns.join(parcel, now, self._whole("quantum"))
+        packets, size = self.waiting()
+        if packets > self._whole("limit") or size > self._whole("memory_limit"):
+            return Outcome(dropped=self._shed())
+        return Outcome()
 
-    def _shed(self) -> list[tuple[int, str]]:
+    def _shed(self) -> tuple[tuple[int, str], ...]:
         backlogs = sorted((self._turns.backlog(queue), queue) for queue in self._turns.queues)
         most, fattest = backlogs[-1]
         if len(backlogs) > 1 and backlogs[-2][0] == most:
@@ -106,78 +114,79 @@ class FqCodel:
         queue, gone = self._turns.queues[fattest], 0
         dropped: list[tuple[int, str]] = []
         while queue and len(dropped) < self._whole("drop_batch"):
-            packet = queue.popleft()
-            dropped.append((packet.number, "overflow"))
-            gone += packet.size
+            parcel = queue.popleft().parcel
+            dropped.append((parcel.number, "overflow"))
+            gone += parcel.size
             if gone >= most // 2:
                 break
         self._codel(fattest).count_overflow(len(dropped))
-        return dropped
+        return tuple(dropped)
 
-    def turn(self, now: int) -> Report:
-        report = Report()
+    def turn(self, now: int, coin: Coin) -> Outcome:
+        dropped: list[tuple[int, str]] = []
         while (queue := self._turns.first(self._whole("quantum"))) is not None:
-            packets, codel = self._turns.queues[queue], self._codel(queue)
-            while packets:
-                packet = packets.popleft()
+            waiting, codel = self._turns.queues[queue], self._codel(queue)
+            while waiting:
+                queued = waiting.popleft()
+                parcel = queued.parcel
+                packets, size = self.waiting()
                 departure = Departure(
                     time_ns=now,
-                    size_bytes=packet.size,
-                    ecn_capable=packet.ecn_capable,
-                    arrived_ns=packet.arrived,
-                    queue_packets=len(self.waiting()),
-                    queue_bytes=sum(kept.size for kept in self.waiting()),
+                    size_bytes=parcel.size,
+                    ecn_capable=parcel.ecn is not None,
+                    arrived_ns=queued.arrived,
+                    queue_packets=packets,
+                    queue_bytes=size,
                 )
-                verdict, reason = codel.depart(departure, lambda: Decimal(0))
+                verdict, reason = codel.depart(departure, coin)
                 if verdict == "drop":
                     assert reason is not None
-                    report.dropped.append((packet.number, reason))
+                    dropped.append((parcel.number, reason))
                     continue
-                self._turns.charge(queue, packet.size)
-                report.sent, report.marked = packet, verdict == "mark"
-                return report
+                self._turns.charge(queue, parcel.size)
+                return Outcome(parcel.number, verdict == "mark", tuple(dropped))
             codel.find_nothing()
             self._turns.found_empty(queue)
-        return report
+        return Outcome(dropped=tuple(dropped))
 
-    def waiting(self) -> list[Kept]:
+    def waiting(self) -> tuple[int, int]:
         return self._turns.waiting()
 
-    def drop_probability(self) -> float | None:
+    def probability(self) -> None:
         return None
 
 
-def order_of_turns() -> list[tuple[str, str, Parameters, Script]]:
+def order_of_turns() -> list[tuple[str, str, Parameters, Hand]]:
     """What every discipline with turns owes: name, about, parameters, steps."""
-    sparse = Script()
+    sparse = Hand()
     for number in range(5):
-        sparse.offer(0, 1, idle_since_ns=0 if number == 0 else None)
-    sparse.turn(0, 0)
-    sparse.turn(1 * MILLISECOND, 1)
-    sparse.offer(1_500_000, 2)
-    sparse.turn(2 * MILLISECOND, 5)
-    sparse.turn(3 * MILLISECOND, 2)
-    sparse.turn(4 * MILLISECOND, 3)
-    sparse.offer(4_500_000, 2)
-    sparse.turn(5 * MILLISECOND, 6)
-    sparse.turn(6 * MILLISECOND, 4)
+        sparse.offer(0, flow=1, idle_since_ns=0 if number == 0 else None)
+    sparse.turn(0, 1)
+    sparse.turn(1 * MILLISECOND, 2)
+    sparse.offer(1_500_000, flow=2)
+    sparse.turn(2 * MILLISECOND, 6)
+    sparse.turn(3 * MILLISECOND, 3)
+    sparse.turn(4 * MILLISECOND, 4)
+    sparse.offer(4_500_000, flow=2)
+    sparse.turn(5 * MILLISECOND, 7)
+    sparse.turn(6 * MILLISECOND, 5)
     sparse.turn(7 * MILLISECOND, None)
 
-    bytewise = Script()
+    bytewise = Hand()
     for _ in range(3):
-        bytewise.offer(0, 1, size=1500)
+        bytewise.offer(0, flow=1, size=1500)
     for _ in range(7):
-        bytewise.offer(0, 2, size=500)
-    order = [0, 3, 4, 5, 1, 6, 7, 8, 2, 9]
+        bytewise.offer(0, flow=2, size=500)
+    order = [1, 4, 5, 6, 2, 7, 8, 9, 3, 10]
     for turn, packet in enumerate(order):
         bytewise.turn(turn * MILLISECOND // 2, packet)
     bytewise.turn(10 * MILLISECOND, None)
 
-    single = Script()
+    single = Hand()
     for flow in (3, 1, 2, 1):
-        single.offer(0, flow)
+        single.offer(0, flow=flow)
     for turn in range(4):
-        single.turn(turn * MILLISECOND, turn)
+        single.turn(turn * MILLISECOND, turn + 1)
     return [
         (
             "a packet of a sparse flow goes before those of a bulk flow",
@@ -208,33 +217,33 @@ def order_of_turns() -> list[tuple[str, str, Parameters, Script]]:
     ]
 
 
-def _overload() -> Sequence[tuple[str, str, Parameters, Script]]:
-    half = Script()
+def _overload() -> Sequence[tuple[str, str, Parameters, Hand]]:
+    half = Hand()
     for flow in (1, 1, 1, 2):
-        half.offer(0, flow)
-    half.offer(0, 2, dropped=[(0, "overflow"), (1, "overflow")])
-    half.turn(0, 2)
-    half.turn(1 * MILLISECOND, 3)
-    half.turn(2 * MILLISECOND, 4)
+        half.offer(0, flow=flow)
+    half.offer(0, flow=2, dropped=[(1, "overflow"), (2, "overflow")])
+    half.turn(0, 3)
+    half.turn(1 * MILLISECOND, 4)
+    half.turn(2 * MILLISECOND, 5)
     half.turn(3 * MILLISECOND, None)
 
-    batch = Script()
+    batch = Hand()
     for flow in (1, 1, 1, 2):
-        batch.offer(0, flow)
-    batch.offer(0, 2, dropped=[(0, "overflow")])
-    batch.turn(0, 1)
+        batch.offer(0, flow=flow)
+    batch.offer(0, flow=2, dropped=[(1, "overflow")])
+    batch.turn(0, 2)
 
-    memory = Script()
-    memory.offer(0, 1, size=400)
-    memory.offer(0, 2, size=1500)
-    memory.offer(0, 2, size=700, dropped=[(1, "overflow")])
-    memory.offer(0, 1, size=1501, dropped=[(0, "overflow"), (3, "overflow")])
-    memory.turn(0, 2)
+    memory = Hand()
+    memory.offer(0, flow=1, size=400)
+    memory.offer(0, flow=2, size=1500)
+    memory.offer(0, flow=2, size=700, dropped=[(2, "overflow")])
+    memory.offer(0, flow=1, size=1501, dropped=[(1, "overflow"), (4, "overflow")])
+    memory.turn(0, 3)
 
-    alone = Script()
-    alone.offer(0, 1)
-    alone.offer(0, 2, size=1500, dropped=[(1, "overflow")])
-    alone.turn(0, 0)
+    alone = Hand()
+    alone.offer(0, flow=1)
+    alone.offer(0, flow=2, size=1500, dropped=[(2, "overflow")])
+    alone.turn(0, 1)
     return [
         (
             "a full buffer takes half of the longest queue from its head",
@@ -270,21 +279,21 @@ def _overload() -> Sequence[tuple[str, str, Parameters, Script]]:
     ]
 
 
-def _forgotten(*, linux: bool) -> tuple[str, str, Parameters, Script]:
-    steps = Script()
-    steps.offer(0, 1)
+def _forgotten(*, linux: bool) -> tuple[str, str, Parameters, Hand]:
+    steps = Hand()
+    steps.offer(0, flow=1)
     for _ in range(9):
-        steps.offer(0, 2)
-    steps.turn(10 * MILLISECOND, 0)
-    steps.turn(11 * MILLISECOND, 1)
-    steps.turn(12 * MILLISECOND, 2)
-    steps.turn(13 * MILLISECOND, 3)
-    steps.turn(14 * MILLISECOND, 4)
-    steps.offer(105 * MILLISECOND, 1)
+        steps.offer(0, flow=2)
+    steps.turn(10 * MILLISECOND, 1)
+    steps.turn(11 * MILLISECOND, 2)
+    steps.turn(12 * MILLISECOND, 3)
+    steps.turn(13 * MILLISECOND, 4)
+    steps.turn(14 * MILLISECOND, 5)
+    steps.offer(105 * MILLISECOND, flow=1)
     if linux:
-        steps.turn(115 * MILLISECOND, 6, dropped=[(10, "forced"), (5, "forced")])
+        steps.turn(115 * MILLISECOND, 7, dropped=[(11, "forced"), (6, "forced")])
     else:
-        steps.turn(115 * MILLISECOND, 10)
+        steps.turn(115 * MILLISECOND, 11)
     name = "Linux remembers it" if linux else "the RFC has it forgotten"
     about = (
         "Flow 1's only packet waits 10 ms, above the target, with 9000 bytes behind it: its "
@@ -309,20 +318,18 @@ def _forgotten(*, linux: bool) -> tuple[str, str, Parameters, Script]:
 
 
 def vectors() -> VectorFile:
-    hand = [*order_of_turns(), *_overload(), _forgotten(linux=False), _forgotten(linux=True)]
+    told = [*order_of_turns(), *_overload(), _forgotten(linux=False), _forgotten(linux=True)]
     cases = [
-        Case(name, about, parameters, LINK, script.steps, by_hand=True, ties=True)
-        for name, about, parameters, script in hand
+        Case(name, about, parameters, LINK, hand.steps, by_hand=True, ties=True)
+        for name, about, parameters, hand in told
     ]
-    flows = Flows({1: 0.45, 2: 0.3, 3: 0.15, 4: 0.05, 5: 0.05}, ecn=frozenset({2, 4}))
-    sizes = (40, 552, 1500)
     rise_and_fall = [
-        Stretch(0.8, 30, sizes),
-        Stretch(2.5, 200, sizes),
-        Stretch(0.5, 60, sizes),
+        Crowd(0.8, 30, FIVE_FLOWS),
+        Crowd(2.5, 200, FIVE_FLOWS),
+        Crowd(0.5, 60, FIVE_FLOWS),
         Pause(25 * MILLISECOND),
-        Stretch(1.6, 120, sizes),
-        Stretch(0.3, 40, sizes),
+        Crowd(1.6, 120, FIVE_FLOWS),
+        Crowd(0.3, 40, FIVE_FLOWS),
     ]
     short: Parameters = {"target": 0.002, "interval": 0.02}
     simulated = [
@@ -333,7 +340,6 @@ def vectors() -> VectorFile:
             "ECN-capable, one of them sparse",
             {**short, "dialect": dialect},
             LINK,
-            flows=flows,
             program=rise_and_fall,
         )
         for dialect in ("rfc8289", "linux")
@@ -352,7 +358,6 @@ def vectors() -> VectorFile:
                 "quantum": 300.0,
             },
             LINK,
-            flows=flows,
             program=rise_and_fall,
         )
         for dialect in ("rfc8289", "linux")
@@ -364,11 +369,10 @@ def vectors() -> VectorFile:
             "marks from 1 ms on, then no ECN, another target and a lower limit, then ECN again",
             {**short, "ce_threshold": 0.001},
             LINK,
-            flows=flows,
             program=[
                 *rise_and_fall[:2],
                 Settings({"target": 0.004, "interval": 0.03, "ecn": False, "limit": 60.0}, LINK),
-                Stretch(2.0, 100, sizes),
+                Crowd(2.0, 100, FIVE_FLOWS),
                 Settings({"target": 0.004, "interval": 0.03}, LINK),
                 *rise_and_fall[2:4],
             ],

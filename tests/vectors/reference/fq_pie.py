@@ -12,11 +12,11 @@ The rules besides those of `flow_turns` and `pie`:
 from decimal import Decimal
 from typing import ClassVar
 
-from bottleneck import Pause, Stretch
-from exact import Comparison
+from bottleneck import Pause
+from exact import ZERO, Comparison
 from flow_turns import FlowTurns
-from fq_codel import LINK, MILLISECOND, order_of_turns
-from keeping import Coin, Flows, Kept, Report, Script, recorded, verify
+from fq_codel import FIVE_FLOWS, LINK, MILLISECOND, order_of_turns
+from kept import Coin, Crowd, Hand, Outcome, Parcel, recorded, verify
 from pie import Pie
 from vector_file import Arrival, Case, Departure, Link, Parameters, Settings, VectorFile
 
@@ -32,7 +32,8 @@ class FqPie:
         "perturbation": 0.0,
     }
 
-    def __init__(self, parameters: Parameters, link: Link) -> None:
+    def __init__(self, parameters: Parameters, link: Link, comparison: Comparison) -> None:
+        self._compare = comparison
         self._pies: dict[int, Pie] = {}
         self._turns = FlowTurns(single=parameters["flows"] == 1.0)
         self.reconfigure(parameters, link)
@@ -45,68 +46,71 @@ class FqPie:
 
     def _pie(self, queue: int) -> Pie:
         if queue not in self._pies:
-            self._pies[queue] = Pie(self._parameters, self._link, Comparison(ties=True))
+            self._pies[queue] = Pie(self._parameters, self._link, self._compare)
         return self._pies[queue]
 
-    def offer(self, now: int, packet: Kept, coin: Coin) -> Report:
-        queue = self._turns.queue_of(packet)
+    def offer(self, now: int, parcel: Parcel, idle_since: int | None, coin: Coin) -> Outcome:
+        del idle_since
+        queue = self._turns.queue_of(parcel)
+        packets, _ = self.waiting()
         arrival = Arrival(
             time_ns=now,
-            size_bytes=packet.size,
-            ecn_capable=packet.ecn_capable,
-            queue_packets=len(self.waiting()),
+            size_bytes=parcel.size,
+            ecn_capable=parcel.ecn is not None,
+            queue_packets=packets,
             queue_bytes=self._turns.backlog(queue),
             empty_since_ns=0,
             idle_since_ns=None,
         )
         verdict, reason = self._pie(queue).arrive(arrival, coin)
         if reason is not None:
-            return Report(dropped=[(packet.number, reason)])
-        self._turns.join(packet, self._quantum)
-        return Report(marked=verdict == "mark")
+            return Outcome(dropped=((parcel.number, reason),))
+        self._turns.join(parcel, now, self._quantum)
+        return Outcome(marked=verdict == "mark")
 
     @property
     def _quantum(self) -> int:
         return int(Decimal(str(self._parameters["quantum"])))
 
-    def turn(self, now: int) -> Report:
+    def turn(self, now: int, coin: Coin) -> Outcome:
         while (queue := self._turns.first(self._quantum)) is not None:
-            packets = self._turns.queues[queue]
-            if not packets:
+            waiting = self._turns.queues[queue]
+            if not waiting:
                 self._turns.found_empty(queue)
                 continue
-            packet = packets.popleft()
-            self._turns.charge(queue, packet.size)
+            queued = waiting.popleft()
+            parcel = queued.parcel
+            self._turns.charge(queue, parcel.size)
             departure = Departure(
                 time_ns=now,
-                size_bytes=packet.size,
-                ecn_capable=packet.ecn_capable,
-                arrived_ns=packet.arrived,
-                queue_packets=len(packets),
+                size_bytes=parcel.size,
+                ecn_capable=parcel.ecn is not None,
+                arrived_ns=queued.arrived,
+                queue_packets=len(waiting),
                 queue_bytes=self._turns.backlog(queue),
             )
-            self._pie(queue).depart(departure, lambda: Decimal(0))
-            return Report(sent=packet)
-        return Report()
+            self._pie(queue).depart(departure, coin)
+            return Outcome(parcel.number)
+        return Outcome()
 
-    def waiting(self) -> list[Kept]:
+    def waiting(self) -> tuple[int, int]:
         return self._turns.waiting()
 
-    def drop_probability(self) -> float | None:
+    def probability(self) -> Decimal:
         """The largest of the queues in which packets wait."""
-        busy = [queue for queue, packets in self._turns.queues.items() if packets]
+        busy = [queue for queue, waiting in self._turns.queues.items() if waiting]
         figures = [self._pie(queue).figures()["drop_probability"] for queue in busy]
-        return max((float(figure) for figure in figures if figure is not None), default=0.0)
+        return max((figure for figure in figures if figure is not None), default=ZERO)
 
 
-def _full() -> tuple[str, str, Parameters, Script]:
-    steps = Script()
+def _full() -> tuple[str, str, Parameters, Hand]:
+    steps = Hand()
     for flow in (1, 1, 2):
-        steps.offer(0, flow)
-    steps.offer(0, 3, dropped=[(3, "overflow")])
-    steps.turn(0, 0)
-    steps.offer(0, 3)
-    for turn, packet in enumerate((1, 2, 4), start=1):
+        steps.offer(0, flow=flow)
+    steps.offer(0, flow=3, dropped=[(4, "overflow")])
+    steps.turn(0, 1)
+    steps.offer(0, flow=3)
+    for turn, packet in enumerate((2, 3, 5), start=1):
         steps.turn(turn * MILLISECOND, packet)
     steps.turn(4 * MILLISECOND, None)
     return (
@@ -117,17 +121,18 @@ def _full() -> tuple[str, str, Parameters, Script]:
     )
 
 
-def _own_queue() -> tuple[str, str, Parameters, Script]:
-    steps = Script()
+def _own_queue() -> tuple[str, str, Parameters, Hand]:
+    steps = Hand()
     for _ in range(5):
-        steps.offer(0, 1)
+        steps.offer(0, flow=1)
     second = 1000 * MILLISECOND
-    steps.turn(second, 0)
-    for _ in range(2):
-        steps.offer(4 * second, 1, ecn=True, coins=[0.999], dropped=[(len(steps), "early")])
+    steps.turn(second, 1)
+    for number in (6, 7):
+        dropped = [(number, "early")]
+        steps.offer(4 * second, flow=1, ecn="ect0", coins=[0.999], dropped=dropped)
     for _ in range(4):
-        steps.offer(4 * second, 2)
-    steps.turn(4 * second, 1)
+        steps.offer(4 * second, flow=2)
+    steps.turn(4 * second, 2)
     return (
         "a flow answers for its own queue only",
         (
@@ -142,20 +147,18 @@ def _own_queue() -> tuple[str, str, Parameters, Script]:
 
 
 def vectors() -> VectorFile:
-    hand = [*order_of_turns(), _full(), _own_queue()]
+    told = [*order_of_turns(), _full(), _own_queue()]
     cases = [
-        Case(name, about, parameters, LINK, script.steps, by_hand=True, ties=True)
-        for name, about, parameters, script in hand
+        Case(name, about, parameters, LINK, hand.steps, by_hand=True, ties=True)
+        for name, about, parameters, hand in told
     ]
-    flows = Flows({1: 0.45, 2: 0.3, 3: 0.15, 4: 0.05, 5: 0.05}, ecn=frozenset({2, 4}))
-    sizes = (40, 552, 1500)
     rise_and_fall = [
-        Stretch(0.8, 30, sizes),
-        Stretch(2.5, 250, sizes),
-        Stretch(0.5, 60, sizes),
+        Crowd(0.8, 30, FIVE_FLOWS),
+        Crowd(2.5, 250, FIVE_FLOWS),
+        Crowd(0.5, 60, FIVE_FLOWS),
         Pause(25 * MILLISECOND),
-        Stretch(1.6, 150, sizes),
-        Stretch(0.3, 40, sizes),
+        Crowd(1.6, 150, FIVE_FLOWS),
+        Crowd(0.3, 40, FIVE_FLOWS),
     ]
     quick: Parameters = {"target": 0.003, "interval": 0.004, "burst_allowance": 0.01}
     simulated = [
@@ -166,7 +169,6 @@ def vectors() -> VectorFile:
             "ECN-capable, one of them sparse",
             {**quick, "alpha": 4.0, "beta": 16.0, **parameters},
             LINK,
-            flows=flows,
             program=rise_and_fall,
         )
         for more, parameters in (
@@ -185,11 +187,10 @@ def vectors() -> VectorFile:
             "without ECN and with another target from the second half of the overload on",
             {**quick, "alpha": 4.0, "beta": 16.0},
             LINK,
-            flows=flows,
             program=[
                 *rise_and_fall[:2],
                 Settings({**quick, "target": 0.006, "ecn": False, "limit": 80.0}, LINK),
-                Stretch(2.0, 150, sizes),
+                Crowd(2.0, 150, FIVE_FLOWS),
                 *rise_and_fall[2:4],
             ],
         )

@@ -1,8 +1,8 @@
 """Vectors of disciplines that keep the packets themselves: what is offered, and what leaves.
 
 The README beside `reference/` describes the format. A reference here answers two questions: what
-becomes of a packet that arrives, and which packet is sent when the link is free. Besides what
-`keeping.py` has, packets have codepoints here, turns draw coins and probabilities can be stated.
+becomes of a packet that arrives, and which packet is sent when the link is free. The packet in
+transmission is not part of the queue.
 """
 
 import random
@@ -123,8 +123,8 @@ class Machine(Protocol):
     def waiting(self) -> tuple[int, int]:
         """Packets and bytes that wait."""
 
-    def probability(self) -> Decimal:
-        """What it publishes of itself."""
+    def probability(self) -> Decimal | None:
+        """What it publishes of itself, if anything."""
 
 
 def verify(case: Case, kind: type[Machine]) -> Case:
@@ -148,9 +148,11 @@ def verify(case: Case, kind: type[Machine]) -> Case:
     return case
 
 
-def _agree(by_hand: Figure, reference: Decimal) -> bool:
+def _agree(by_hand: Figure, reference: Decimal | None) -> bool:
     if by_hand is None:
         return True
+    if reference is None:
+        return False
     if isinstance(by_hand, Within):
         return abs(reference - Decimal(str(by_hand.value))) <= Decimal(str(by_hand.within))
     return abs(reference - Decimal(by_hand)) <= TOLERANCE * abs(Decimal(by_hand)) + FLOOR
@@ -302,7 +304,8 @@ class _Play:
 
     def _left(self) -> Waiting:
         packets, size = self._machine.waiting()
-        return Waiting(packets, size, float(self._machine.probability()))
+        probability = self._machine.probability()
+        return Waiting(packets, size, None if probability is None else float(probability))
 
     def _arrive(self, now: int, parcel: Parcel) -> None:
         while self._idle_since is None and self._free_at <= now:

@@ -67,8 +67,11 @@ class Pi:
             self._sampled += self._interval
             proportional = self._number("a") * self._excess(queue)
             change = proportional - self._number("b") * self._excess(self._last)
-            self._probability = min(max(self._probability + change, ZERO), ONE)
-            self._last = queue
+            probability = min(max(self._probability + change, ZERO), ONE)
+            if (probability, queue) == (self._probability, self._last):
+                # Nothing moves any more, however many samples are still due.
+                self._sampled += (now - self._sampled) // self._interval * self._interval
+            self._probability, self._last = probability, queue
 
     def arrive(self, arrival: Arrival, coin: Callable[[], Decimal]) -> tuple[str, str | None]:
         self._sample_until(arrival.time_ns, (arrival.queue_packets, arrival.queue_bytes))

@@ -96,6 +96,9 @@ class Rem:
             excess = self._number("queue_weight") * (queue - self._number("target_queue"))
             change = self._number("gain") * (self._average + excess - self._capacity)
             self._price = max(ZERO, self._price + change)
+            if change <= 0 and (self._average, self._price) == (ZERO, ZERO):
+                # Nothing moves any more, however many intervals are still due.
+                self._updated += (now - self._updated) // self._interval * self._interval
 
     def _probability(self) -> Decimal:
         return ONE - self._number("base") ** -self._price
