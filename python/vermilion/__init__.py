@@ -17,6 +17,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vermilion.report import ComparisonReport, compare
     from vermilion.scenario import Scenario, ScenarioError, load_scenario, parse_scenario
+    from vermilion.scenario.errors import DisciplineError
+    from vermilion.scenario.own_discipline import (
+        Discipline,
+        Verdict,
+        choice,
+        number,
+        register_discipline,
+        switch,
+        unregister_discipline,
+    )
+    from vermilion.scenario.plugins import load_plugins
     from vermilion.simulate import Result, frames, grid, run, run_many
     from vermilion.tuning.tune import tune
 
@@ -24,33 +35,50 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ComparisonReport",
+    "Discipline",
+    "DisciplineError",
     "Result",
     "Scenario",
     "ScenarioError",
+    "Verdict",
     "__version__",
+    "choice",
     "compare",
     "frames",
     "grid",
+    "load_plugins",
     "load_scenario",
+    "number",
     "parse_scenario",
+    "register_discipline",
     "run",
     "run_many",
+    "switch",
     "tune",
+    "unregister_discipline",
 ]
 
 _HOMES = {
     "ComparisonReport": ("vermilion.report", "ComparisonReport"),
+    "Discipline": ("vermilion.scenario.own_discipline", "Discipline"),
+    "DisciplineError": ("vermilion.scenario.errors", "DisciplineError"),
     "Result": ("vermilion.simulate", "Result"),
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
+    "Verdict": ("vermilion.scenario.own_discipline", "Verdict"),
     "__version__": ("vermilion._core", "VERSION"),
+    "choice": ("vermilion.scenario.own_discipline", "choice"),
     "compare": ("vermilion.report", "compare"),
     "frames": ("vermilion.simulate", "frames"),
     "grid": ("vermilion.simulate.variants", "grid"),
+    "load_plugins": ("vermilion.scenario.plugins", "load_plugins"),
     "load_scenario": ("vermilion.scenario", "load_scenario"),
+    "number": ("vermilion.scenario.own_discipline", "number"),
     "parse_scenario": ("vermilion.scenario", "parse_scenario"),
+    "register_discipline": ("vermilion.scenario.own_discipline", "register_discipline"),
     "run": ("vermilion.simulate", "run"),
     "run_many": ("vermilion.simulate", "run_many"),
+    "switch": ("vermilion.scenario.own_discipline", "switch"),
     "tune": ("vermilion.tuning", "tune"),
 }
 

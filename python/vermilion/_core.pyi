@@ -10,13 +10,18 @@ __all__ = [
     "OPTIMISED",
     "RANDOM_STREAMS",
     "VERSION",
+    "Coin",
+    "Packet",
     "ParameterError",
+    "Queue",
     "Simulation",
     "check",
     "disciplines",
+    "register_discipline",
     "run",
     "run_many",
     "senders",
+    "unregister_discipline",
 ]
 
 VERSION: str
@@ -31,8 +36,79 @@ RANDOM_STREAMS: str
 class ParameterError(ValueError):
     """A value that cannot be used; ``args`` are the field, the value, and what is accepted."""
 
+@final
+class Packet:
+    """The packet that a discipline in Python decides over; one object shows one after the other."""
+
+    @property
+    def arrived(self) -> int:
+        """When it arrived, in nanoseconds."""
+
+    @property
+    def size(self) -> int:
+        """Size in bytes."""
+
+    @property
+    def flow(self) -> int:
+        """A number that packets of one flow and direction have in common."""
+
+    @property
+    def ecn_capable(self) -> bool:
+        """Whether it may be marked."""
+
+    @property
+    def ecn(self) -> int:
+        """Its ECN codepoint: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."""
+
+    @property
+    def colour(self) -> int:
+        """Its drop precedence: 0 green, 1 yellow, 2 red."""
+
+@final
+class Queue:
+    """The queue that a packet meets, or leaves behind; the packet in transmission is no part of it."""
+
+    @property
+    def now(self) -> int:
+        """The instant of the decision, in nanoseconds."""
+
+    @property
+    def packets(self) -> int:
+        """Packets waiting."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes waiting."""
+
+    @property
+    def empty_since(self) -> int | None:
+        """When it last became empty, in nanoseconds; None while packets wait."""
+
+    @property
+    def idle_since(self) -> int | None:
+        """Since when not even a packet is in transmission, in nanoseconds; None while one is."""
+
+@final
+class Coin:
+    """The random numbers of a queue."""
+
+    def __call__(self) -> float:
+        """Return the next number, uniform over [0, 1); at most 256 for one packet."""
+
 def disciplines() -> str:
     """Return every queue discipline with its parameter table, as a JSON list."""
+
+def register_discipline(table: str, adapter: object) -> None:
+    """Make a discipline written in Python known; one of the same name is replaced.
+
+    ``table`` is its entry in ``disciplines``, ``adapter`` what makes and changes its instances.
+
+    Raises:
+        ParameterError: A table that cannot be used, or the name of one of the core's.
+    """
+
+def unregister_discipline(name: str) -> bool:
+    """Forget a discipline written in Python; return whether there was one."""
 
 def senders() -> str:
     """Return every sender with its parameter table, as a JSON list."""

@@ -4,9 +4,9 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
     AdaptiveRed, Advisor, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Departure, Discipline,
-    DropTail, Dropped, DualPi2, Ecn, Fifo, FqCodel, FqPie, Link, LinuxRed, Lred, NonlinearRed,
-    Ns2Red, Packet, PdRed, Pi, Pie, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step,
-    Verdict, Vred, Wred,
+    DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, FqCodel, FqPie, Link,
+    LinuxRed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Red, RedLight, Rem, Scheduler,
+    SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -16,7 +16,9 @@ macro_rules! registry {
         /// A discipline chosen at run time: static dispatch by one predictable branch.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline {
-            $(#[doc = concat!("[`", stringify!($discipline), "`]")] $discipline($discipline)),*
+            $(#[doc = concat!("[`", stringify!($discipline), "`]")] $discipline($discipline),)*
+            /// One that none of the registry's lines names.
+            Foreign(Box<dyn ForeignDiscipline>),
         }
 
         /// Every discipline's description, in the order in which they are listed to users.
@@ -42,13 +44,19 @@ macro_rules! registry {
             /// See [`Discipline::on_arrival`]. Where the quick disciplines decide, a call is dear.
             #[inline(always)]
             pub fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-                match self { $(Self::$discipline(it) => Discipline::on_arrival(it, arrival, coin)),* }
+                match self {
+                    $(Self::$discipline(it) => Discipline::on_arrival(it, arrival, coin),)*
+                    Self::Foreign(it) => it.on_arrival(arrival, coin),
+                }
             }
 
             /// See [`Discipline::watches_departures`].
             #[must_use]
             pub fn watches_departures(&self) -> bool {
-                match self { $(Self::$discipline(it) => it.watches_departures()),* }
+                match self {
+                    $(Self::$discipline(it) => it.watches_departures(),)*
+                    Self::Foreign(it) => it.watches_departures(),
+                }
             }
 
             /// See [`Discipline::on_departure`].
@@ -59,7 +67,8 @@ macro_rules! registry {
                 coin: &mut impl Coin,
             ) -> Verdict {
                 match self {
-                    $(Self::$discipline(it) => Discipline::on_departure(it, departure, coin)),*
+                    $(Self::$discipline(it) => Discipline::on_departure(it, departure, coin),)*
+                    Self::Foreign(it) => it.on_departure(departure, coin),
                 }
             }
 
@@ -67,35 +76,53 @@ macro_rules! registry {
             #[inline(always)]
             #[must_use]
             pub fn average_queue(&self) -> Option<f64> {
-                match self { $(Self::$discipline(it) => Discipline::average_queue(it)),* }
+                match self {
+                    $(Self::$discipline(it) => Discipline::average_queue(it),)*
+                    Self::Foreign(it) => it.average_queue(),
+                }
             }
 
             /// See [`Discipline::drop_probability`].
             #[must_use]
             pub fn drop_probability(&self) -> Option<f64> {
-                match self { $(Self::$discipline(it) => Discipline::drop_probability(it)),* }
+                match self {
+                    $(Self::$discipline(it) => Discipline::drop_probability(it),)*
+                    Self::Foreign(it) => it.drop_probability(),
+                }
             }
 
             /// See [`Discipline::is_flushed_by_change`].
             #[must_use]
             pub fn is_flushed_by_change(&self) -> bool {
-                match self { $(Self::$discipline(it) => it.is_flushed_by_change()),* }
+                match self {
+                    $(Self::$discipline(it) => it.is_flushed_by_change(),)*
+                    Self::Foreign(_) => false,
+                }
             }
 
             /// See [`Discipline::link_changed`].
             pub fn link_changed(&mut self, link: Link) {
-                match self { $(Self::$discipline(it) => it.link_changed(link)),* }
+                match self {
+                    $(Self::$discipline(it) => it.link_changed(link),)*
+                    Self::Foreign(it) => it.link_changed(link),
+                }
             }
 
             /// See [`Discipline::reconfigure`].
             fn take(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
-                match self { $(Self::$discipline(it) => it.reconfigure(settings, link)),* }
+                match self {
+                    $(Self::$discipline(it) => it.reconfigure(settings, link),)*
+                    Self::Foreign(it) => it.reconfigure(settings, link),
+                }
             }
 
             /// The description of the discipline in force.
             #[must_use]
             pub fn algorithm(&self) -> &'static Algorithm {
-                match self { $(Self::$discipline(_) => &const { $discipline::ALGORITHM }),* }
+                match self {
+                    $(Self::$discipline(_) => &const { $discipline::ALGORITHM },)*
+                    Self::Foreign(it) => it.algorithm(),
+                }
             }
         }
 
@@ -323,6 +350,20 @@ impl<P: Packet> AnyScheduler<P> {
         let queue =
             Self::build(name, &settings, link).expect("every listed name has its discipline");
         Ok((queue?, settings))
+    }
+
+    /// Builds an empty queue under a discipline that `factory` makes from a user's values.
+    ///
+    /// # Errors
+    /// A value its table or the discipline itself refuses.
+    pub fn from_foreign(
+        factory: &dyn ForeignFactory,
+        values: &Values,
+        link: Link,
+    ) -> Result<(Self, Settings), ParameterError> {
+        let settings = Settings::resolve(factory.algorithm(), values)?;
+        let discipline = AnyDiscipline::Foreign(factory.make(&settings, link)?);
+        Ok((Self::Fifo(Fifo::around(discipline)), settings))
     }
 
     /// Replaces the settings of a running discipline; on error nothing changes.

@@ -39,8 +39,10 @@ impl AnyLink {
     pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
         let facts = facts(link.rate_bit_per_s, link.delay_ns);
         let chosen = &link.queue;
-        let (queue, settings) =
-            AnyScheduler::from_values(&chosen.discipline, &chosen.parameters, facts)?;
+        let (queue, settings) = match chosen.foreign.as_deref() {
+            None => AnyScheduler::from_values(&chosen.discipline, &chosen.parameters, facts)?,
+            Some(factory) => AnyScheduler::from_foreign(factory, &chosen.parameters, facts)?,
+        };
         let values = settings.to_values();
         Ok(match queue {
             AnyScheduler::Fifo(fifo) if !fifo.advisor().watches_departures() => {

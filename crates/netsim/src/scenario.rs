@@ -3,8 +3,10 @@
 
 mod traffic;
 
+use std::sync::Arc;
+
 use serde::Deserialize;
-use vermilion_aqm::Colour;
+use vermilion_aqm::{Colour, ForeignFactory};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::loss::LossModel;
@@ -88,6 +90,9 @@ pub struct Queue {
     /// Its parameters in the units of its table.
     #[serde(default)]
     pub parameters: Values,
+    /// What makes it, where whoever embeds the core has a discipline of this name of its own.
+    #[serde(skip)]
+    pub foreign: Option<Arc<dyn ForeignFactory>>,
 }
 
 /// Flows that are alike.

@@ -300,6 +300,9 @@ fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, Parameter
 
 /// Tries every change of parameters beforehand, in the order in which they will happen.
 fn check_changes(scenario: &Scenario, links: &[AnyLink]) -> Result<(), ParameterError> {
+    if scenario.changes.is_empty() {
+        return Ok(());
+    }
     let mut links = links.to_vec();
     let mut changes: Vec<_> = scenario.changes.iter().enumerate().collect();
     changes.sort_by_key(|(_, change)| change.at_ns);

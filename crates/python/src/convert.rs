@@ -1,6 +1,7 @@
 //! Between JSON, numpy arrays, and the core's own types.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
@@ -10,11 +11,34 @@ use vermilion_netsim::{Results, Scenario, Series, Simulation};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::errors::refused;
+use crate::registered;
+use crate::session::Session;
 
 /// Reads a core scenario.
 pub fn scenario(text: &str) -> PyResult<Scenario> {
     serde_json::from_str(text)
         .map_err(|error| refused(ParameterError::new("scenario", error, "a core scenario as JSON")))
+}
+
+/// A core scenario, and what its disciplines in Python share if there are any.
+pub fn scenario_and_session(text: &str) -> PyResult<(Scenario, Option<Arc<Session>>)> {
+    let mut scenario = scenario(text)?;
+    let session = Arc::default();
+    let any = registered::hand_over(&mut scenario, &session);
+    Ok((scenario, any.then_some(session)))
+}
+
+/// A network at time 0.
+pub fn simulation(
+    python: Python<'_>,
+    scenario: Scenario,
+    seed: u64,
+    session: Option<&Session>,
+) -> PyResult<Simulation> {
+    let simulation = Simulation::new(scenario, seed);
+    // What went wrong in Python says more than that something was refused.
+    session.map_or(Ok(()), |session| session.check(python))?;
+    simulation.map_err(refused)
 }
 
 /// Reads discipline parameters.

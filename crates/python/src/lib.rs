@@ -4,9 +4,13 @@ use pyo3::prelude::*;
 
 mod convert;
 mod errors;
+mod own_discipline;
+mod registered;
 mod run;
+mod session;
 mod simulation;
 mod tables;
+mod views;
 
 /// The simulator's core. See `_core.pyi` for the meaning of everything in here.
 #[pymodule]
@@ -16,11 +20,15 @@ mod _core {
     #[pymodule_export]
     use super::errors::ParameterError;
     #[pymodule_export]
+    use super::registered::{register_discipline, unregister_discipline};
+    #[pymodule_export]
     use super::run::{check, run, run_many};
     #[pymodule_export]
     use super::simulation::Simulation;
     #[pymodule_export]
     use super::tables::{disciplines, senders};
+    #[pymodule_export]
+    use super::views::{Coin, Packet, Queue};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,5 +1,6 @@
 //! Running one scenario, or many: Python's lock is released, and Ctrl-C is listened to.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -8,18 +9,21 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use vermilion_netsim::batch::{Batch, Job};
-use vermilion_netsim::{Scenario, Simulation};
+use vermilion_netsim::{Results, Scenario, Simulation};
 
 use crate::convert;
 use crate::errors::refused;
+use crate::registered;
+use crate::session::Session;
 
 /// Time between two looks at signals, progress and deadline.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Builds everything a scenario names, and runs nothing.
 #[pyfunction]
-pub fn check(scenario: &str) -> PyResult<()> {
-    Simulation::new(convert::scenario(scenario)?, 0).map(|_| ()).map_err(refused)
+pub fn check(python: Python<'_>, scenario: &str) -> PyResult<()> {
+    let (scenario, session) = convert::scenario_and_session(scenario)?;
+    convert::simulation(python, scenario, 0, session.as_deref()).map(|_| ())
 }
 
 /// Runs a scenario to its end.
@@ -31,15 +35,26 @@ pub fn run<'py>(
     seed: u64,
     distributions: bool,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
-    let scenario = Scenario { distributions, ..convert::scenario(scenario)? };
-    let mut simulation = Simulation::new(scenario, seed).map_err(refused)?;
-    advance(python, &mut simulation, u64::MAX)?;
+    let (scenario, session) = convert::scenario_and_session(scenario)?;
+    let scenario = Scenario { distributions, ..scenario };
+    let mut simulation = convert::simulation(python, scenario, seed, session.as_deref())?;
+    advance(python, &mut simulation, u64::MAX, session.as_deref())?;
     let results = simulation.conclude(true);
+    session.map_or(Ok(()), |session| session.check(python))?;
     convert::outcome(python, &results, &simulation)
 }
 
-/// Advances a simulation on a thread of its own while this one listens to signals.
-pub fn advance(python: Python<'_>, simulation: &mut Simulation, until: u64) -> PyResult<()> {
+/// Advances a simulation on a thread of its own while this one listens to signals; one that calls
+/// Python, on this one.
+pub fn advance(
+    python: Python<'_>,
+    simulation: &mut Simulation,
+    until: u64,
+    session: Option<&Session>,
+) -> PyResult<()> {
+    if let Some(session) = session {
+        return session.advance(python, simulation, until, LOOK, |_| Ok(true)).map(|_| ());
+    }
     let cancel = AtomicBool::new(false);
     python.detach(|| {
         std::thread::scope(|scope| {
@@ -70,7 +85,29 @@ pub fn advance(python: Python<'_>, simulation: &mut Simulation, until: u64) -> P
     })
 }
 
-/// Runs many scenarios and seeds on many threads.
+/// What a batch is told beside its runs.
+struct Conditions {
+    begun: Instant,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    deadline: Option<Duration>,
+}
+
+impl Conditions {
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| self.begun.elapsed() >= deadline)
+    }
+
+    fn report(&self, python: Python<'_>, done: usize) -> PyResult<()> {
+        python.check_signals()?;
+        if let Some(progress) = &self.progress {
+            progress.call1(python, (done,))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs many scenarios and seeds on many threads; after them those that call Python, on this one.
 #[pyfunction]
 #[pyo3(signature = (scenarios, jobs, threads=None, progress=None, deadline_s=None, distributions=false))]
 pub fn run_many(
@@ -87,52 +124,96 @@ pub fn run_many(
         .map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)))
         .transpose()
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let session = Arc::default();
+    let mut calls_python = Vec::with_capacity(scenarios.len());
     let scenarios = scenarios
         .iter()
-        .map(|text| Ok(Scenario { distributions, ..convert::scenario(text)? }))
+        .map(|text| {
+            let mut scenario = Scenario { distributions, ..convert::scenario(text)? };
+            calls_python.push(registered::hand_over(&mut scenario, &session));
+            Ok(scenario)
+        })
         .collect::<PyResult<Vec<_>>>()?;
-    let batch = Batch::new(&scenarios, &jobs).map_err(refused)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or(cores).clamp(1, jobs.len().max(1));
+    let conditions = Conditions { begun, threads, progress, deadline };
+    let on_threads: Vec<Job> = jobs
+        .iter()
+        .filter(|(index, _)| !calls_python.get(*index).is_some_and(|calls| *calls))
+        .copied()
+        .collect();
+    let batch = Batch::new(&scenarios, &on_threads);
+    session.check(python)?;
+    let batch = batch.map_err(refused)?;
+    work_on_threads(python, &batch, &conditions)?;
+    let mut outcomes = batch.into_outcomes().into_iter();
+    let mut done = on_threads.len();
+    let mut texts = Vec::with_capacity(jobs.len());
+    for (index, seed) in jobs {
+        let outcome = if calls_python[index] {
+            let outcome = work_here(python, &scenarios[index], seed, &session, &conditions, done)?;
+            done += usize::from(outcome.is_some());
+            outcome
+        } else {
+            outcomes.next().flatten()
+        };
+        texts.push(outcome.as_ref().map(convert::json).transpose()?);
+    }
+    Ok(texts)
+}
+
+/// A run that calls Python; `None` where the deadline comes first.
+fn work_here(
+    python: Python<'_>,
+    scenario: &Scenario,
+    seed: u64,
+    session: &Session,
+    conditions: &Conditions,
+    done: usize,
+) -> PyResult<Option<Results>> {
+    if conditions.is_over() {
+        return Ok(None);
+    }
+    let mut simulation = convert::simulation(python, scenario.clone(), seed, Some(session))?;
+    let finished = session.advance(python, &mut simulation, u64::MAX, LOOK, |python| {
+        conditions.report(python, done)?;
+        Ok(!conditions.is_over())
+    })?;
+    let results = finished.then(|| simulation.into_results(false));
+    session.check(python)?;
+    conditions.report(python, done + usize::from(finished))?;
+    Ok(results)
+}
+
+/// Runs a batch while this thread watches.
+fn work_on_threads(python: Python<'_>, batch: &Batch<'_>, conditions: &Conditions) -> PyResult<()> {
     python.detach(|| {
         std::thread::scope(|scope| -> PyResult<()> {
             let (finished, wait) = channel::<()>();
-            for _ in 0..threads {
-                let (finished, batch) = (finished.clone(), &batch);
+            for _ in 0..conditions.threads {
+                let finished = finished.clone();
                 scope.spawn(move || {
                     batch.work();
                     drop(finished);
                 });
             }
             drop(finished);
-            let watch = |batch: &Batch| {
-                Python::attach(|python| {
-                    python.check_signals()?;
-                    if let Some(progress) = &progress {
-                        progress.call1(python, (batch.done(),))?;
-                    }
-                    Ok(())
-                })
-            };
+            let watch = || Python::attach(|python| conditions.report(python, batch.done()));
             loop {
-                let left = deadline
-                    .map_or(LOOK, |deadline| deadline.saturating_sub(begun.elapsed()).min(LOOK));
+                let left = conditions.deadline.map_or(LOOK, |deadline| {
+                    deadline.saturating_sub(conditions.begun.elapsed()).min(LOOK)
+                });
                 match wait.recv_timeout(left.max(Duration::from_millis(1))) {
                     Err(RecvTimeoutError::Timeout) => {
-                        if deadline.is_some_and(|deadline| begun.elapsed() >= deadline) {
+                        if conditions.is_over() {
                             batch.cancel();
                         }
-                        watch(&batch).inspect_err(|_| batch.cancel())?;
+                        watch().inspect_err(|_| batch.cancel())?;
                     }
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
                 }
             }
-            watch(&batch).inspect_err(|_| batch.cancel())
+            watch().inspect_err(|_| batch.cancel())
         })
-    })?;
-    batch
-        .into_outcomes()
-        .iter()
-        .map(|outcome| outcome.as_ref().map(convert::json).transpose())
-        .collect()
+    })
 }

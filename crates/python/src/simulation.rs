@@ -1,5 +1,7 @@
 //! A network that is advanced step by step.
 
+use std::sync::Arc;
+
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -8,6 +10,7 @@ use vermilion_parameters::ParameterError;
 use crate::convert;
 use crate::errors::refused;
 use crate::run::advance;
+use crate::session::Session;
 
 /// Arrays of flow numbers and of round-trip times in nanoseconds.
 type RoundTrips<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
@@ -16,6 +19,8 @@ type RoundTrips<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 #[pyclass(module = "vermilion._core")]
 pub struct Simulation {
     inner: vermilion_netsim::Simulation,
+    /// Of disciplines in Python, if there are any.
+    session: Option<Arc<Session>>,
 }
 
 impl Simulation {
@@ -27,17 +32,23 @@ impl Simulation {
             refused(ParameterError::new("link", format!("\"{name}\""), accepted))
         })
     }
+
+    /// Raises what has gone wrong in a discipline in Python.
+    fn check(&self, python: Python<'_>) -> PyResult<()> {
+        self.session.as_ref().map_or(Ok(()), |session| session.check(python))
+    }
 }
 
 #[pymethods]
 impl Simulation {
     #[new]
     #[pyo3(signature = (scenario, seed, distributions=false))]
-    fn new(scenario: &str, seed: u64, distributions: bool) -> PyResult<Self> {
-        let scenario = vermilion_netsim::Scenario { distributions, ..convert::scenario(scenario)? };
-        let mut inner = vermilion_netsim::Simulation::new(scenario, seed).map_err(refused)?;
+    fn new(python: Python<'_>, scenario: &str, seed: u64, distributions: bool) -> PyResult<Self> {
+        let (scenario, session) = convert::scenario_and_session(scenario)?;
+        let scenario = vermilion_netsim::Scenario { distributions, ..scenario };
+        let mut inner = convert::simulation(python, scenario, seed, session.as_deref())?;
         inner.watch_round_trips();
-        Ok(Self { inner })
+        Ok(Self { inner, session })
     }
 
     /// Simulated time in nanoseconds.
@@ -48,7 +59,7 @@ impl Simulation {
 
     /// Processes every event up to and including `until_ns`.
     fn advance(&mut self, python: Python<'_>, until_ns: u64) -> PyResult<()> {
-        advance(python, &mut self.inner, until_ns)
+        advance(python, &mut self.inner, until_ns, self.session.as_deref())
     }
 
     /// What a router exports about a queue, cumulative since time 0.
@@ -80,9 +91,11 @@ impl Simulation {
     }
 
     /// Replaces parameters of a queue now.
-    fn set_queue(&mut self, link: &str, parameters: &str) -> PyResult<()> {
+    fn set_queue(&mut self, python: Python<'_>, link: &str, parameters: &str) -> PyResult<()> {
         let index = self.link(link)?;
-        self.inner.set_queue(index, &convert::values(parameters)?).map_err(refused)
+        let outcome = self.inner.set_queue(index, &convert::values(parameters)?);
+        self.check(python)?;
+        outcome.map_err(refused)
     }
 
     /// Every parameter of a queue in force, as JSON.
@@ -93,6 +106,7 @@ impl Simulation {
     /// Metrics and time series up to now.
     fn result<'py>(&mut self, python: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
         let results = self.inner.results(true);
+        self.check(python)?;
         convert::outcome(python, &results, &self.inner)
     }
 }

@@ -9,6 +9,8 @@ use vermilion_parameters::{Algorithm, Description, Value};
 use vermilion_tcp::option_sets;
 use vermilion_tcp::registry::Profile;
 
+use crate::registered;
+
 /// An algorithm and its named sets of defaults.
 #[derive(Serialize)]
 struct Row {
@@ -28,10 +30,10 @@ fn describe(
     Row { description: Description::from(algorithm), option_sets }
 }
 
-/// Every queue discipline, as JSON.
+/// Every queue discipline, as JSON; those registered from Python last.
 #[pyfunction]
 pub fn disciplines() -> PyResult<String> {
-    let algorithms = vermilion_aqm::registry::ALGORITHMS.iter();
+    let algorithms = vermilion_aqm::registry::ALGORITHMS.iter().chain(registered::algorithms());
     json(&algorithms.map(|algorithm| describe(algorithm, BTreeMap::new())).collect::<Vec<_>>())
 }
 

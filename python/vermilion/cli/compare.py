@@ -36,6 +36,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    plugins: options.Plugins = None,
     seeds: options.Seeds = 10,
     first_seed: options.FirstSeed = 1,
     threads: options.Threads = None,
@@ -83,6 +84,7 @@ def compare(
         raise UserError(message)
     kind = "" if figure is None else _format_of(figure)
     chosen = range(first_seed, first_seed + seeds)
+    options.load_plugins(plugins)
     variants, notes = make_variants(scenario, disciplines or (), overrides or ())
     for remark in notes:
         note(remark)

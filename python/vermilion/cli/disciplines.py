@@ -12,6 +12,7 @@ def disciplines(
         str | None,
         typer.Argument(metavar="[NAME]", help="Show this one in full.", show_default=False),
     ] = None,
+    plugins: options.Plugins = None,
     target: options.Json = None,
 ) -> None:
     """List the queue disciplines, or show one in full."""
@@ -19,4 +20,5 @@ def disciplines(
     from vermilion.cli.algorithms import show
     from vermilion.scenario import algorithms
 
+    options.load_plugins(plugins)
     show("discipline", name, algorithms.disciplines(), _core.disciplines(), target)

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.errors import DisciplineError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\nvermilion: interrupted\n")
         return EXIT_INTERRUPTED
-    except (ScenarioError, UserError) as error:
+    except (DisciplineError, ScenarioError, UserError) as error:
         return _mistake(str(error))
     except OSError as error:
         _forget_output()

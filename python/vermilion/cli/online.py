@@ -28,6 +28,7 @@ def online(
     seeds: options.Seeds = 1,
     first_seed: options.FirstSeed = 1,
     overrides: options.Overrides = None,
+    plugins: options.Plugins = None,
     deadline: Annotated[
         str | None,
         typer.Option(
@@ -69,6 +70,7 @@ def online(
     from vermilion.scenario import load_scenario
 
     check_outputs(json=target, report=report)
+    options.load_plugins(plugins)
     loaded = [load_scenario(name, overrides or ()) for name in scenarios]
     for scenario in loaded:
         Policy.of_scenario(scenario)

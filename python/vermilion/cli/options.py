@@ -25,6 +25,16 @@ Overrides = Annotated[
     ),
 ]
 
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE.py",
+        help="A file with queue disciplines of your own in Python. May be repeated.",
+        show_default=False,
+    ),
+]
+
 Seed = Annotated[
     int,
     typer.Option(metavar="N", help="The seed from which every random number of the run derives."),
@@ -59,6 +69,18 @@ Json = Annotated[
         show_default=False,
     ),
 ]
+
+
+def load_plugins(files: list[str] | None) -> None:
+    """Registers the disciplines of the files named with ``--plugin``.
+
+    Raises:
+        ScenarioError: a file that cannot be used.
+    """
+    if files:
+        from vermilion.scenario import plugins
+
+        plugins.load_plugins(files)
 
 
 def seconds(option: str, text: str) -> float:

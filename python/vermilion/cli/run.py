@@ -20,6 +20,7 @@ def run(
     *,
     seed: options.Seed = 1,
     overrides: options.Overrides = None,
+    plugins: options.Plugins = None,
     discipline: Annotated[
         str | None,
         typer.Option(
@@ -65,6 +66,7 @@ def run(
     from vermilion.scenario.carry_over import with_discipline
 
     check_outputs(json=target, series=series)
+    options.load_plugins(plugins)
     loaded = load_scenario(scenario, overrides or ())
     if discipline is not None:
         loaded, reports = with_discipline(loaded, discipline)

@@ -156,6 +156,7 @@ def tune(
     ] = "auto",
     seed: options.Seed = 1,
     overrides: options.Overrides = None,
+    plugins: options.Plugins = None,
     threads: options.Threads = None,
     target: options.Json = None,
 ) -> int:
@@ -175,6 +176,7 @@ def tune(
         plain=not pareto and robust is None,
         given={"--deadline": deadline, "--resume": resume, "--warm-start": warm_start},
     )
+    options.load_plugins(plugins)
     read = [load_scenario(scenario, overrides or ()) for scenario in scenarios]
     scenario, loaded = scenarios[0], read[0]
     if robust is not None:

@@ -89,6 +89,13 @@ class ScenarioError(ValueError):
         return f"{printable(self.origin)}: {message}" if self.origin else message
 
 
+class DisciplineError(RuntimeError):
+    """A discipline written in Python failed and ended a run.
+
+    ``str()`` is one line: which discipline, when, what and where. The error itself is the cause.
+    """
+
+
 def from_core(error: ValueError, origin: str) -> ScenarioError:
     """A refusal of the core (its ``args`` are field, value and what is accepted)."""
     field, value, accepted = error.args

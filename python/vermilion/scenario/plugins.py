@@ -1,0 +1,61 @@
+"""Files of Python that a user brings along, with disciplines of his own.
+
+A file is run once; every class in it that is derived from :class:`Discipline`, has a name and is not
+imported from elsewhere is registered.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.own_discipline import Discipline, register_discipline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def load_plugins(files: Iterable[str | Path]) -> list[str]:
+    """Registers the disciplines of some files and returns their names.
+
+    Raises:
+        ScenarioError: a file that cannot be read or run, has no discipline, or one that is refused.
+    """
+    return [name for file in files for name in _load(Path(file))]
+
+
+def _load(path: Path) -> list[str]:
+    name = f"vermilion_plugin_{path.stem}"
+    specification = spec_from_file_location(name, path) if path.suffix == ".py" else None
+    if not path.is_file() or specification is None or specification.loader is None:
+        raise ScenarioError("plugin", str(path), "a file of Python (.py)")
+    module = module_from_spec(specification)
+    # Copying and explaining look a class's module up by its name.
+    sys.modules[name] = module
+    try:
+        specification.loader.exec_module(module)
+    except ScenarioError:
+        raise
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        what = "".join(traceback.format_exception_only(error)).strip()
+        lines = [line for line in traceback.extract_tb(error.__traceback__) if line.filename == str(path)]
+        where = f" (line {lines[-1].lineno})" if lines else ""
+        accepted = f"a file of Python that runs: {what}{where}"
+        raise ScenarioError("plugin", str(path), accepted) from error
+    own = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Discipline)
+        and value.__module__ == name
+        and hasattr(value, "name")
+    ]
+    if not own:
+        accepted = "a file with a class derived from vermilion.Discipline that has a name"
+        raise ScenarioError("plugin", str(path), accepted)
+    return [register_discipline(discipline).name for discipline in own]
