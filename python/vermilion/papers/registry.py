@@ -15,6 +15,7 @@ _MODULES: Final = {
     "ye-2002": "ye_2002",
     "athuraliya-2000": "athuraliya_2000",
     "feng-1999": "feng_1999",
+    "jamali-2013": "jamali_2013",
 }
 
 
