@@ -50,8 +50,9 @@ def line(
     *,
     scale: float = 1.0,
     dashed: bool = False,
+    joined: bool = True,
 ) -> None:
-    """Means over seeds at some places, joined, each with the bar of its 95 % interval.
+    """Means over seeds at some places, each with the bar of its 95 % interval.
 
     Args:
         axes: where.
@@ -61,8 +62,10 @@ def line(
         number: which colour and marker.
         scale: a factor for the values.
         dashed: for a second family of lines.
+        joined: by a line; not where the places are in no order.
     """
     intervals = [mean_interval(values) for values in samples]
+    style: Any = (0, (4, 2)) if dashed else "-"
     axes.errorbar(
         list(places),
         [scale * interval.mean for interval in intervals],
@@ -72,7 +75,7 @@ def line(
         markersize=5,
         markerfacecolor="white" if dashed else None,
         linewidth=1.3,
-        linestyle=(0, (4, 2)) if dashed else "-",
+        linestyle=style if joined else "none",
         capsize=3,
         label=label,
     )

@@ -16,6 +16,7 @@ _MODULES: Final = {
     "athuraliya-2000": "athuraliya_2000",
     "feng-1999": "feng_1999",
     "jamali-2013": "jamali_2013",
+    "nichols-1998": "nichols_1998",
 }
 
 

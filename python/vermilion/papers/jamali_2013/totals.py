@@ -70,10 +70,10 @@ def draw_totals(numbers: Numbers) -> Drawing:
         for number, queue in enumerate(queues()):
             drops = [by_settings[settings][queue]["drops"] for settings in SETTINGS]
             moved = [place + 0.1 * (number - 3.5) for place in places]
-            _points(upper, moved, drops, queue, number, 1.0)
+            plots.line(upper, moved, drops, queue, number, joined=False)
             if queue not in {RED, DROP_TAIL}:
                 changes = [_change(by_settings[settings], queue) for settings in SETTINGS]
-                _points(lower, moved, changes, queue, number, 100.0)
+                plots.line(lower, moved, changes, queue, number, scale=100.0, joined=False)
         red, vred = PUBLISHED[load]
         for axes, levels in ((upper, (red, vred)), (lower, (100 * (vred / red - 1),))):
             for level in levels:
@@ -108,29 +108,6 @@ def draw_totals(numbers: Numbers) -> Drawing:
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
     return figure
-
-
-def _points(
-    axes: Any,  # noqa: ANN401 - matplotlib's own
-    places: list[float],
-    samples: list[list[float]],
-    label: str,
-    number: int,
-    scale: float,
-) -> None:
-    """Means with intervals that no line joins: settings are in no order."""
-    intervals = [interval(values) for values in samples]
-    axes.errorbar(
-        places,
-        [scale * found.mean for found in intervals if found is not None],
-        yerr=[scale * (found.half_width or 0.0) for found in intervals if found is not None],
-        color=plots.COLOURS[number],
-        marker=plots.MARKERS[number],
-        markersize=5,
-        linestyle="none",
-        capsize=3,
-        label=label,
-    )
 
 
 def total_tables(numbers: Numbers) -> list[Table]:
