@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from vermilion.cli.output import note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vermilion.simulate.batches import BatchRunner
 
 ScenarioName = Annotated[
     str,
@@ -60,6 +68,17 @@ Threads = Annotated[
     ),
 ]
 
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Have the workers of this Dask scheduler simulate what is worth the way, like "
+        "tcp://10.0.0.1:8786. The outcome is the same.",
+        show_default=False,
+    ),
+]
+
 Json = Annotated[
     str | None,
     typer.Option(
@@ -81,6 +100,30 @@ def load_plugins(files: list[str] | None) -> None:
         from vermilion.scenario import plugins
 
         plugins.load_plugins(files)
+
+
+@contextmanager
+def dask(address: str | None) -> Iterator[BatchRunner | None]:
+    """The workers that ``--dask`` names; ``None`` for this machine alone.
+
+    Raises:
+        UserError: they cannot be used.
+    """
+    from vermilion.cli.entry import UserError
+    from vermilion.simulate.batches import ClusterError
+    from vermilion.simulate.dask_cluster import dask_workers
+
+    if address is None:
+        yield None
+        return
+    try:
+        with dask_workers(address) as workers:
+            yield workers
+            if workers.rescued:
+                note(f"{workers.rescued} simulations were lost by the cluster and done here")
+    except ClusterError as error:
+        message = f"--dask: {error}"
+        raise UserError(message) from None
 
 
 def seconds(option: str, text: str) -> float:

@@ -158,6 +158,7 @@ def tune(
     overrides: options.Overrides = None,
     plugins: options.Plugins = None,
     threads: options.Threads = None,
+    dask: options.Dask = None,
     target: options.Json = None,
 ) -> int:
     """Search the best setting of a queue.
@@ -174,7 +175,12 @@ def tune(
     _check_engine_options(
         fidelity,
         plain=not pareto and robust is None,
-        given={"--deadline": deadline, "--resume": resume, "--warm-start": warm_start},
+        given={
+            "--deadline": deadline,
+            "--resume": resume,
+            "--warm-start": warm_start,
+            "--dask": dask,
+        },
     )
     options.load_plugins(plugins)
     read = [load_scenario(scenario, overrides or ()) for scenario in scenarios]
@@ -214,7 +220,7 @@ def tune(
     state = None if resume is None else _search_state(resume)
     time_left = None if deadline is None else options.seconds("--deadline", deadline)
     with output_file("--json", target or STANDARD_OUTPUT) as file:
-        with ProgressBar("search", budget) as bar:
+        with options.dask(dask) as workers, ProgressBar("search", budget) as bar:
             try:
                 outcome = tuning.tune(
                     loaded,
@@ -231,6 +237,7 @@ def tune(
                     answers=answers,
                     fidelity="full" if fidelity == "full" else "auto",
                     threads=threads,
+                    workers=workers,
                     progress=report_to(bar),
                 )
             except ScenarioError:

@@ -136,8 +136,6 @@ def run_many(
         ScenarioError: a scenario or a seed that is not accepted.
         KeyboardInterrupt: at Ctrl-C, within 0.2 s.
     """
-    from vermilion import _core
-
     if isinstance(scenarios, Mapping):
         lists = run_many(
             list(scenarios.values()),
@@ -154,17 +152,56 @@ def run_many(
         check_seed(seed, origins[0] if origins and not isinstance(scenarios[0], str) else "")
     texts = [entry if isinstance(entry, str) else entry.core_json() for entry in scenarios]
     jobs = [(index, seed) for index in range(len(texts)) for seed in seeds]
+    results = run_jobs(
+        texts,
+        jobs,
+        threads=threads,
+        progress=progress,
+        deadline_s=deadline_s,
+        distributions=distributions,
+    )
+    return [results[index * len(seeds) : (index + 1) * len(seeds)] for index in range(len(texts))]
+
+
+def run_jobs(
+    texts: Sequence[str],
+    jobs: Sequence[tuple[int, int]],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    deadline_s: float | None = None,
+    distributions: bool = False,
+) -> list[Result | None]:
+    """Simulates some of the texts with some of the seeds, as :func:`run_many` does with all.
+
+    Args:
+        texts: scenarios as the core reads them.
+        jobs: the index of a text and a seed, each.
+        threads: as there, and so are the others.
+        progress: called with the number of runs done.
+        deadline_s: wall seconds.
+        distributions: of waiting times.
+
+    Returns:
+        In the order of the jobs.
+
+    Raises:
+        ScenarioError: a scenario that is not accepted.
+    """
+    from vermilion import _core
+
     try:
-        outcomes = _core.run_many(texts, jobs, threads, progress, deadline_s, distributions)
+        outcomes = _core.run_many(
+            list(texts), list(jobs), threads, progress, deadline_s, distributions
+        )
     except _core.ParameterError as error:
         raise from_core(error, "") from None
-    results = [
+    return [
         None
         if outcome is None
         else result_of(outcome, seed=seed, version=_core.VERSION, timing={}, series={})
         for outcome, (_, seed) in zip(outcomes, jobs, strict=True)
     ]
-    return [results[index * len(seeds) : (index + 1) * len(seeds)] for index in range(len(texts))]
 
 
 def check_seed(seed: int, origin: str = "") -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Point, Search, Space
     from vermilion.simulate import Result
+    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.progress import ProgressReport, Stage
     from vermilion.tuning.race import RaceReport
@@ -127,6 +128,7 @@ def search_best(
     fidelity: Fidelity = "full",
     required_improvement: float = 0.0,
     threads: int | None = None,
+    workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
 ) -> SearchOutcome:
     """Searches the best setting of a model and compares it with the incumbent.
@@ -155,6 +157,7 @@ def search_best(
             then the outcome without a deadline does not depend on more than it does otherwise.
         required_improvement: fraction of the incumbent's objective that must be gained.
         threads: simulations at a time; ``None`` for one on each core.
+        workers: simulate what is worth the way, with the same outcome; ``None`` for this machine.
         progress: called now and then.
 
     Raises:
@@ -166,7 +169,9 @@ def search_best(
     for seed in (*seeds.search, *seeds.re_evaluation, *seeds.comparison):
         check_seed(seed)
     text = model if isinstance(model, str) else model.core_json()
-    simulations = Simulations(Candidates(text, space.names), objective, constraints, threads)
+    simulations = Simulations(
+        Candidates(text, space.names), objective, constraints, threads, workers
+    )
     full = Horizon(text, 1.0, simulations, constraints, Evaluation(incumbent))
     if search_state is not None:
         searcher = search_from_state(search_state)
@@ -194,7 +199,7 @@ def search_best(
         start,
         None if deadline_s is None else start + deadline_s,
         full,
-        Shorter(full, objective, space, threads),
+        Shorter(full, objective, space, threads, workers),
     )
     try:
         tuning.run(budget, search_seed if fidelity == "auto" else None)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint, Objective
     from vermilion.search import Point, Space
     from vermilion.simulate import Result
+    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.fidelity import FidelityReport
 
@@ -79,15 +80,22 @@ class Shorter:
         objective: what is minimised.
         space: that is searched.
         threads: simulations at a time.
+        workers: that simulate; ``None`` for this machine alone.
     """
 
     def __init__(
-        self, full: Horizon, objective: Objective, space: Space, threads: int | None
+        self,
+        full: Horizon,
+        objective: Objective,
+        space: Space,
+        threads: int | None,
+        workers: BatchRunner | None = None,
     ) -> None:
         self._full = full
         self._objective = objective
         self._space = space
         self._threads = threads
+        self._workers = workers
         self.rungs: list[Horizon] = []
 
     @property
@@ -169,7 +177,9 @@ class Shorter:
             raise CannotShortenError(message)
         text = shortened(full.text, windows, fraction)
         candidates = Candidates(text, self._space.names)
-        simulations = Simulations(candidates, self._objective, full.constraints, self._threads)
+        simulations = Simulations(
+            candidates, self._objective, full.constraints, self._threads, self._workers
+        )
         incumbent = Evaluation(full.incumbent.setting)
         return Horizon(text, fraction, simulations, full.constraints, incumbent)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.simulate import Result
+    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Candidates
 
 
@@ -31,10 +32,11 @@ class Simulations:
         objective: what is evaluated.
         constraints: whose metrics are kept with it.
         threads: simulations at a time; ``None`` for one on each core.
+        workers: simulate what is worth the way; ``None`` for this machine alone.
 
     Attributes:
         count: simulations done so far.
-        threads: as given or found.
+        threads: as given or found; with workers, as many as they have cores.
     """
 
     def __init__(
@@ -43,13 +45,16 @@ class Simulations:
         objective: Objective,
         constraints: Sequence[Constraint],
         threads: int | None = None,
+        workers: BatchRunner | None = None,
     ) -> None:
         self._candidates = candidates
         self._objective = objective
         self._constraints = constraints
         self._seconds = 0.0
         self.count = 0
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self._workers = workers
+        self._local_threads = threads or len(os.sched_getaffinity(0))
+        self.threads = self._local_threads if workers is None else workers.cores
 
     @property
     def seconds_each(self) -> float:
@@ -96,8 +101,9 @@ class Simulations:
         texts = [self._candidates.text(evaluation.setting) for evaluation in evaluations]
         deadline = None if until is None else max(0.0, until - start)
         try:
-            results = run_many(
-                texts, seeds, threads=self.threads, progress=progress, deadline_s=deadline
+            run = run_many if self._workers is None else self._workers.run_many
+            results = run(
+                texts, seeds, threads=self._local_threads, progress=progress, deadline_s=deadline
             )
         except ScenarioError as refusal:
             if len(evaluations) == 1:

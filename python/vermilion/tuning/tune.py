@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vermilion.profiles import Place
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.answer_file import AnswerFile
     from vermilion.tuning.engine import SearchOutcome
     from vermilion.tuning.fidelity import Fidelity
@@ -75,6 +76,7 @@ def tune(
     fidelity: Fidelity = "auto",
     required_improvement: float = 0.0,
     threads: int | None = None,
+    workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
 ) -> Recommendation:
     """Searches the best setting for a scenario and compares it with the scenario's own.
@@ -110,6 +112,8 @@ def tune(
         required_improvement: the fraction of the incumbent's objective that must be gained
             for the recommendation to be accepted.
         threads: simulations at a time; ``None`` for one on each core.
+        workers: of a cluster (:func:`vermilion.simulate.dask_cluster.dask_workers`), which simulate
+            what is worth the way; the recommendation is the same.
         progress: called now and then.
 
     Raises:
@@ -158,6 +162,7 @@ def tune(
             fidelity=fidelity,
             required_improvement=required_improvement,
             threads=threads,
+            workers=workers,
             progress=progress,
         )
     except NotMeasuredError as error:

@@ -1,0 +1,270 @@
+"""Many simulations in batches on whatever an executor offers, such as the workers of a cluster.
+
+:func:`run_many` of :mod:`vermilion.simulate.runs` keeps the cores of this machine busy. A
+:class:`BatchRunner` stands in its place where there is more than this machine: it hands batches to
+a :class:`concurrent.futures.Executor`, which may be of threads, processes or a cluster
+(:mod:`vermilion.simulate.dask_cluster`). What comes back does not depend on where it was simulated,
+for a simulation depends on its text and its seed alone.
+
+- A batch is about a second of work (``least_s``), so that the way there and back costs little.
+  What is less than that in all is simulated here.
+- A batch that the executor loses or cannot do is simulated here, and counted (``rescued``).
+- A worker of another version could give other numbers, so it is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from vermilion.scenario.errors import ScenarioError
+from vermilion.simulate.runs import check_seed, run_jobs, run_many
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor, Future
+
+    from vermilion.simulate.result import Result
+
+Jobs = list[tuple[int, int]]
+"""Which text, and which seed."""
+
+Outcome = tuple[list["Result | None"] | ScenarioError, float]
+"""The results in the order of the jobs, or why one was refused; and the seconds that it took."""
+
+LEAST_S: Final = 1.0
+"""Seconds of work in a batch, about."""
+
+_LOOK_S: Final = 0.2
+"""Seconds between two looks at the executor's health."""
+
+_FORGET: Final = 0.5
+"""How fast the latest durations replace earlier ones."""
+
+
+class ClusterError(Exception):
+    """Workers that cannot be used; ``str()`` is the one message a user sees."""
+
+
+def run_batch(texts: Sequence[str], jobs: Jobs, version: str) -> Outcome:
+    """What a worker does: simulates one batch, on one core.
+
+    Args:
+        texts: scenarios as the core reads them.
+        jobs: which of them with which seed.
+        version: of whoever asks.
+
+    Raises:
+        ClusterError: this worker has another version.
+    """
+    from vermilion import _core
+
+    if version != _core.VERSION:
+        message = f"a worker has vermilion {_core.VERSION}; expected {version}, as here"
+        raise ClusterError(message)
+    begin = time.perf_counter()
+    try:
+        results: list[Result | None] | ScenarioError = run_jobs(texts, jobs, threads=1)
+    except ScenarioError as refusal:
+        results = refusal  # a value, because what is raised may be tried again
+    return results, time.perf_counter() - begin
+
+
+@dataclass(slots=True)
+class _Round:
+    """The batches of one call.
+
+    Attributes:
+        jobs: how many simulations there are.
+        progress: told how many are done.
+        waiting: batches that have been sent: the first simulation of each, and how many there are.
+        lost: those that did not come back.
+        refusals: why a batch was refused, by its first simulation.
+        found: the results, in order.
+        done: how many there are of them.
+    """
+
+    jobs: int
+    progress: Callable[[int], object]
+    waiting: dict[Future[Outcome], tuple[int, int]] = field(default_factory=dict)
+    lost: list[tuple[int, int]] = field(default_factory=list)
+    refusals: dict[int, ScenarioError] = field(default_factory=dict)
+    found: list[Result | None] = field(init=False)
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self.found = [None] * self.jobs
+
+    def add(self, first: int, results: Sequence[Result | None]) -> None:
+        """Takes in the results of a batch."""
+        self.found[first : first + len(results)] = results
+        self.done += len(results)
+        self.progress(self.done)
+
+
+class BatchRunner:
+    """Simulates on an executor's workers what is worth the way.
+
+    Args:
+        executor: that has the package's version on all its workers.
+        cores: how many batches it does at a time.
+        least_s: seconds of work in a batch; 0 sends each simulation alone.
+        alive: asked now and then whether the executor still has workers; those that wait are
+            simulated here when it has none.
+
+    Attributes:
+        cores: as given.
+        sent: simulations that were done elsewhere.
+        rescued: simulations that were sent, were lost, and were done here.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        cores: int,
+        *,
+        least_s: float = LEAST_S,
+        alive: Callable[[], bool] | None = None,
+    ) -> None:
+        self._executor = executor
+        self._least_s = least_s
+        self._alive = alive or (lambda: True)
+        self._each_s: float | None = None
+        self.cores = cores
+        self.sent = 0
+        self.rescued = 0
+
+    def run_many(
+        self,
+        texts: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], object] | None = None,
+        deadline_s: float | None = None,
+    ) -> list[list[Result | None]]:
+        """The same as :func:`vermilion.simulate.run_many`, with the same results.
+
+        Args:
+            texts: scenarios as the core reads them.
+            seeds: common to all.
+            threads: how many at a time of those that are simulated here.
+            progress: called with the number of simulations done.
+            deadline_s: wall seconds after which no further result is waited for.
+
+        Raises:
+            ScenarioError: a scenario or a seed that is not accepted.
+            ClusterError: the workers have another version, or lack the package.
+            KeyboardInterrupt: at Ctrl-C.
+        """
+        for seed in seeds:
+            check_seed(seed)
+        jobs = [(index, seed) for index in range(len(texts)) for seed in seeds]
+        size = self._batch_size(len(jobs))
+        if size is None:
+            begin = time.perf_counter()
+            rows = run_many(texts, seeds, threads=threads, progress=progress, deadline_s=deadline_s)
+            if all(result is not None for row in rows for result in row):
+                at_once = min(len(jobs), threads or len(os.sched_getaffinity(0)))
+                self._learn((time.perf_counter() - begin) * at_once, len(jobs))
+            return rows
+        flat = self._run_sent(texts, jobs, size, threads, progress, deadline_s)
+        return [flat[index * len(seeds) : (index + 1) * len(seeds)] for index in range(len(texts))]
+
+    def _batch_size(self, jobs: int) -> int | None:
+        """Simulations in a batch; ``None`` if all together are not worth the way."""
+        if self._each_s is None or self._each_s <= 0.0 or self._least_s == 0.0:
+            return 1
+        batches = int(jobs * self._each_s / self._least_s)
+        return None if batches < 1 else math.ceil(jobs / batches)
+
+    def _learn(self, seconds: float, simulations: int) -> None:
+        each = seconds / simulations
+        known = each if self._each_s is None else self._each_s
+        self._each_s = (1.0 - _FORGET) * known + _FORGET * each
+
+    def _run_sent(
+        self,
+        texts: Sequence[str],
+        jobs: Jobs,
+        size: int,
+        threads: int | None,
+        progress: Callable[[int], object] | None,
+        deadline_s: float | None,
+    ) -> list[Result | None]:
+        until = math.inf if deadline_s is None else time.monotonic() + deadline_s
+        round_ = _Round(len(jobs), progress or (lambda _: None))
+        for first in range(0, len(jobs), size):
+            some = jobs[first : first + size]
+            round_.waiting[self._submit(texts, some)] = (first, len(some))
+        try:
+            while round_.waiting and time.monotonic() < until:
+                patience = max(0.0, min(_LOOK_S, until - time.monotonic()))
+                ready, _ = wait(round_.waiting, timeout=patience, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    self._take(future, round_)
+                if not ready and not self._alive():
+                    break
+        finally:
+            for future in round_.waiting:
+                future.cancel()
+        if round_.refusals:
+            raise round_.refusals[min(round_.refusals)]
+        lost = round_.lost + list(round_.waiting.values())
+        for first, count in sorted(lost):
+            left = None if deadline_s is None else until - time.monotonic()
+            if left is not None and left <= 0.0:
+                break
+            some = jobs[first : first + count]
+            done = run_jobs(texts, some, threads=threads, deadline_s=left)
+            round_.add(first, done)
+            self.rescued += count
+        return round_.found
+
+    def _take(self, future: Future[Outcome], round_: _Round) -> None:
+        """Takes in a batch that has come back, or has not."""
+        first, count = round_.waiting.pop(future)
+        outcome = _outcome(future)
+        if outcome is None:
+            round_.lost.append((first, count))
+            return
+        results, seconds = outcome
+        self._learn(seconds, count)
+        if isinstance(results, ScenarioError):
+            round_.refusals[first] = results
+            return
+        self.sent += count
+        round_.add(first, results)
+
+    def _submit(self, texts: Sequence[str], jobs: Jobs) -> Future[Outcome]:
+        """Hands over a batch with those texts that it needs."""
+        from vermilion import _core
+
+        needed = {index: place for place, index in enumerate(dict.fromkeys(j for j, _ in jobs))}
+        return self._executor.submit(
+            run_batch,
+            [texts[index] for index in needed],
+            [(needed[index], seed) for index, seed in jobs],
+            _core.VERSION,
+        )
+
+
+def _outcome(future: Future[Outcome]) -> Outcome | None:
+    """What a batch has given; ``None`` if it was lost on the way.
+
+    Raises:
+        ClusterError: the workers cannot do it at all.
+    """
+    try:
+        return future.result()
+    except ClusterError:
+        raise
+    except ImportError as error:
+        message = f"a worker cannot import vermilion ({error}); expected the same version as here"
+        raise ClusterError(message) from None
+    except (Exception, CancelledError):  # noqa: BLE001 - whatever ended it, it can be done here
+        return None
