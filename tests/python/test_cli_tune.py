@@ -6,11 +6,11 @@ import math
 import shlex
 import signal
 import subprocess
-import time
 
 import pytest
 
 from test_cli import PROGRAM, SHORT, refused, strict, vermilion
+from test_tuning_study import wait_for_settings
 from vermilion.cli import main
 from vermilion.scenario import load_scenario
 
@@ -116,15 +116,15 @@ def test_the_default_search_is_that_of_the_library():
     assert inspect.signature(tune).parameters["search"].default == DEFAULT_SEARCH
 
 
-def test_ctrl_c_shows_the_best_so_far_and_ends_with_130():
-    command = [*PROGRAM, "tune", "varying-load", "--budget=100000"]
+def test_ctrl_c_shows_the_best_so_far_and_ends_with_130(tmp_path):
+    study = tmp_path / "x.study"
+    command = [*PROGRAM, "tune", "varying-load", "--budget=100000", f"--study={study}"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        time.sleep(2.5)
-        assert process.poll() is None
+        wait_for_settings(study, 2, process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate()
     assert process.returncode == 130
     assert "ended by Ctrl-C" in out
     assert "Traceback" not in err

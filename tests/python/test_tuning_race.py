@@ -19,8 +19,9 @@ class Made:
         self.outcome, self.used, self.constraints = outcome, used, constraints
         self.met = {}
 
-    def run_in_step(self, evaluations, seeds, *, until=None, progress=None):
+    def run_in_step(self, evaluations, seeds, *, until=None, progress=None, made_for=None):
         assert until is None
+        assert made_for == "re-evaluation"
         for evaluation in evaluations:
             name = evaluation.setting["name"]
             self.met[name] = self.met.get(name, 0) + len(seeds)

@@ -12,6 +12,7 @@ from vermilion.cli.papers import papers
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
+from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
 
 
@@ -30,6 +31,7 @@ def application() -> typer.Typer:
         run,
         compare,
         tune,
+        studies,
         online,
         papers,
         scenarios,

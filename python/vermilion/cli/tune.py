@@ -1,5 +1,6 @@
 """``vermilion tune``: searches the best setting of a queue, and says whether to use it."""
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,28 +12,41 @@ from vermilion.cli.output import STANDARD_OUTPUT, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.tune_front import report_to, tune_front
 from vermilion.cli.tune_robust import tune_robust
+from vermilion.cli.tune_study import (
+    check_study_options,
+    go_on,
+    opened,
+    words_about,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from vermilion.scenario import Scenario
     from vermilion.tuning import AnswerFile, Recommendation
 
 
 def tune(
+    context: typer.Context,
     scenarios: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="SCENARIO...",
-            help="A scenario file (TOML) or the name of a shipped one; several with --robust.",
+            help="A scenario file (TOML) or the name of a shipped one; several with --robust; none "
+            "to go on with a --study.",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
     budget: Annotated[
-        int,
-        typer.Option(metavar="COUNT", min=1, help="How many settings the search may simulate."),
-    ] = 400,
+        int | None,
+        typer.Option(
+            metavar="COUNT",
+            min=1,
+            help="How many settings the search may simulate (default: 400, or what the study has).",
+            show_default=False,
+        ),
+    ] = None,
     deadline: Annotated[
         str | None,
         typer.Option(metavar="TIME", help='Stop in time, like "30 s".', show_default=False),
@@ -128,6 +142,22 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep all of it in this file (SQLite) while it goes, or go on with what is in it.",
+            show_default=False,
+        ),
+    ] = None,
+    study_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which study of the file, if it holds several (default: its only one).",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -169,9 +199,10 @@ def tune(
     """
     from vermilion import tuning
     from vermilion.profiles import Place
-    from vermilion.scenario import ScenarioError, load_scenario
+    from vermilion.scenario import load_scenario
 
-    _check_options(scenarios, robust, pareto, objectives or (), figure, weights)
+    check_study_options(context, scenarios or (), study, study_name, resume)
+    _check_options(scenarios or [""], robust, pareto, objectives or (), figure, weights)
     _check_engine_options(
         fidelity,
         plain=not pareto and robust is None,
@@ -180,9 +211,21 @@ def tune(
             "--resume": resume,
             "--warm-start": warm_start,
             "--dask": dask,
+            "--study": study,
         },
     )
     options.load_plugins(plugins)
+    time_left = None if deadline is None else options.seconds("--deadline", deadline)
+    if not scenarios:
+        return go_on(
+            str(study),
+            study_name,
+            budget=budget,
+            deadline_s=time_left,
+            threads=threads,
+            target=target,
+        )
+    budget = budget or tuning.DEFAULT_BUDGET
     read = [load_scenario(scenario, overrides or ()) for scenario in scenarios]
     scenario, loaded = scenarios[0], read[0]
     if robust is not None:
@@ -218,46 +261,60 @@ def tune(
         )
     answers = None if warm_start is None else _answers(warm_start)
     state = None if resume is None else _search_state(resume)
-    time_left = None if deadline is None else options.seconds("--deadline", deadline)
     with output_file("--json", target or STANDARD_OUTPUT) as file:
-        with options.dask(dask) as workers, ProgressBar("search", budget) as bar:
-            try:
-                outcome = tuning.tune(
-                    loaded,
-                    parameters=parameters,
-                    objective=objectives[0] if objectives else None,
-                    constraints=constraints,
-                    profile=profile,
-                    place=Place(device, parent),
-                    search=search,
-                    budget=budget,
-                    seed=seed,
-                    deadline_s=time_left,
-                    resume=state,
-                    answers=answers,
-                    fidelity="full" if fidelity == "full" else "auto",
-                    threads=threads,
-                    workers=workers,
-                    progress=report_to(bar),
-                )
-            except ScenarioError:
-                raise
-            except OSError as error:  # the answer could not be added to the file
-                message = f'--warm-start: "{warm_start}" cannot be written ({error.strerror})'
-                raise UserError(message) from None
-            except (ValueError, KeyError, TypeError) as error:
-                if state is None:
-                    raise
-                # The state is the user's: whatever cannot be done with it is their mistake.
-                message = f'--resume: "{resume}" does not fit this tuning ({error})'
-                raise UserError(message) from None
+        with (
+            options.dask(dask) as workers,
+            _mistakes_in_files(warm_start, resume),
+            opened(study, study_name) as kept,
+            ProgressBar("search", budget) as bar,
+        ):
+            outcome = tuning.tune(
+                loaded,
+                parameters=parameters,
+                objective=objectives[0] if objectives else None,
+                constraints=constraints,
+                profile=profile,
+                place=Place(device, parent),
+                search=search,
+                budget=budget,
+                seed=seed,
+                deadline_s=time_left,
+                resume=state,
+                answers=answers,
+                fidelity="full" if fidelity == "full" else "auto",
+                threads=threads,
+                workers=workers,
+                progress=report_to(bar),
+                study=kept,
+            )
         if target is not None:
             file.write(f"{outcome.to_json()}\n")
     if target != STANDARD_OUTPUT:
         typer.echo(str(outcome))
+        typer.echo(words_about(study, study_name), nl=study is not None)
         if outcome.accepted:
             typer.echo(f"\nto see it: {_command(scenario, loaded, outcome)}")
     return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
+
+
+@contextmanager
+def _mistakes_in_files(warm_start: Path | None, resume: Path | None) -> "Iterator[None]":
+    """Says in the user's words what is wrong with the files of earlier tunings."""
+    from vermilion.scenario import ScenarioError
+
+    try:
+        yield
+    except (ScenarioError, UserError):
+        raise
+    except OSError as error:  # the answer could not be added to the file
+        message = f'--warm-start: "{warm_start}" cannot be written ({error.strerror})'
+        raise UserError(message) from None
+    except (ValueError, KeyError, TypeError) as error:
+        if resume is None:
+            raise
+        # The state is the user's: whatever cannot be done with it is their mistake.
+        message = f'--resume: "{resume}" does not fit this tuning ({error})'
+        raise UserError(message) from None
 
 
 def _check_options(

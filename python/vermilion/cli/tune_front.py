@@ -78,11 +78,23 @@ def report_to(bar: ProgressBar) -> ProgressReport | None:
         return None
 
     def report(progress: TuningProgress) -> None:
-        best = "" if progress.best == float("inf") else f" (best so far {progress.best:.4g})"
-        bar.describe(f"{progress.stage}{best}", progress.total)
+        bar.describe(f"{progress.stage}{_best_so_far(progress)}", progress.total)
         update(progress.done)
 
     return report
+
+
+def _best_so_far(progress: TuningProgress) -> str:
+    """The best value with its interval, and the incumbent's; "" where nothing is told of them."""
+    if progress.incumbent is None:
+        return ""
+    now = f", now {progress.incumbent:.4g}"
+    if not progress.feasible:
+        return f": nothing keeps the constraints yet{now}"
+    best = f"{progress.best:.4g}"
+    if progress.interval is not None and progress.interval.half_width is not None:
+        best += f" +- {progress.interval.half_width:.2g} ({progress.interval.count} seeds)"
+    return f": best {best}{now}"
 
 
 def _format_of(figure: str) -> str:

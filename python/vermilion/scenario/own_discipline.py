@@ -269,7 +269,9 @@ def _check(discipline: type[Discipline]) -> None:
 
 def _check_name(name: object, seen: set[str], discipline: type[Discipline]) -> None:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise FieldError("parameters", name, 'a name that can be an attribute, like "min_threshold"')
+        raise FieldError(
+            "parameters", name, 'a name that can be an attribute, like "min_threshold"'
+        )
     if name in seen:
         raise FieldError("parameters", name, "each name once")
     if hasattr(Discipline, name) or name in Discipline.__annotations__:

@@ -43,7 +43,9 @@ def _load(path: Path) -> list[str]:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         what = "".join(traceback.format_exception_only(error)).strip()
-        lines = [line for line in traceback.extract_tb(error.__traceback__) if line.filename == str(path)]
+        lines = [
+            line for line in traceback.extract_tb(error.__traceback__) if line.filename == str(path)
+        ]
         where = f" (line {lines[-1].lineno})" if lines else ""
         accepted = f"a file of Python that runs: {what}{where}"
         raise ScenarioError("plugin", str(path), accepted) from error

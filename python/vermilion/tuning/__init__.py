@@ -19,6 +19,10 @@ from vermilion.tuning.recommendation import Recommendation
 from vermilion.tuning.robust import tune_robust
 from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
 from vermilion.tuning.seeds import Seeds
+from vermilion.tuning.study import Study
+from vermilion.tuning.study_file import StudyError
+from vermilion.tuning.study_record import StudyRecord, read_studies
+from vermilion.tuning.study_resumption import resume_study
 from vermilion.tuning.tune import DEFAULT_BUDGET, tune
 from vermilion.tuning.verdict import ConstraintVerdict
 
@@ -41,7 +45,12 @@ __all__ = [
     "SearchOutcome",
     "Seeds",
     "Setting",
+    "Study",
+    "StudyError",
+    "StudyRecord",
     "TuningProgress",
+    "read_studies",
+    "resume_study",
     "search_best",
     "tune",
     "tune_front",

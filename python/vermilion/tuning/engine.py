@@ -28,14 +28,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from vermilion.search import search_from_state, search_named
 from vermilion.simulate.runs import check_seed
+from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.horizon import Horizon, Shorter
+from vermilion.tuning.memory import Used
 from vermilion.tuning.progress import TuningProgress
 from vermilion.tuning.race import Race
 from vermilion.tuning.screening import Screening
 from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.verdict import mean_violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
+    from vermilion.tuning.memory import Memory
     from vermilion.tuning.progress import ProgressReport, Stage
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.seeds import Seeds
@@ -130,6 +134,7 @@ def search_best(
     threads: int | None = None,
     workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
+    memory: Memory | None = None,
 ) -> SearchOutcome:
     """Searches the best setting of a model and compares it with the incumbent.
 
@@ -159,6 +164,8 @@ def search_best(
         threads: simulations at a time; ``None`` for one on each core.
         workers: simulate what is worth the way, with the same outcome; ``None`` for this machine.
         progress: called now and then.
+        memory: what an earlier call with the same arguments has simulated (another budget or
+            deadline apart), and keeps what this one does.
 
     Raises:
         ValueError: a model, space, incumbent or search that do not fit each other.
@@ -170,7 +177,7 @@ def search_best(
         check_seed(seed)
     text = model if isinstance(model, str) else model.core_json()
     simulations = Simulations(
-        Candidates(text, space.names), objective, constraints, threads, workers
+        Candidates(text, space.names), objective, constraints, threads, workers, memory=memory
     )
     full = Horizon(text, 1.0, simulations, constraints, Evaluation(incumbent))
     if search_state is not None:
@@ -199,7 +206,8 @@ def search_best(
         start,
         None if deadline_s is None else start + deadline_s,
         full,
-        Shorter(full, objective, space, threads, workers),
+        Shorter(full, objective, space, threads, workers, memory),
+        memory,
     )
     try:
         tuning.run(budget, search_seed if fidelity == "auto" else None)
@@ -242,6 +250,7 @@ class _Tuning:
         ranked: the identities of those in it: several points may mean one setting.
         best: the first of them, and later the winner of the race.
         compared: the best and the incumbent on fresh seeds, and their ``results``.
+        unsaved: settings whose values the search has used since the memory was last told.
     """
 
     full: Horizon
@@ -257,6 +266,7 @@ class _Tuning:
     until: float | None
     horizon: Horizon
     shorter: Shorter
+    memory: Memory | None
     search_start: float = 0.0
     end: End = "budget"
     evaluations: int = 0
@@ -268,6 +278,7 @@ class _Tuning:
     fidelity: FidelityReport | None = None
     compared: tuple[Evaluation, Evaluation] | None = None
     results: list[list[Result]] = field(default_factory=lambda: [[], []])
+    unsaved: list[Used] = field(default_factory=list)
 
     def run(self, budget: int, pilot_seed: int | None) -> None:
         """All stages, until all is done or the time is up.
@@ -288,7 +299,7 @@ class _Tuning:
             self.end = "deadline"
             return
         if pilot_seed is not None:
-            self.fidelity = self.shorter.measure(first, seeds.search, pilot_seed, self.until)
+            self.fidelity = self._fidelity(first, pilot_seed)
             if self.fidelity.used:
                 self.horizon = self.shorter.rungs[0]
         self.search_start = time.monotonic()
@@ -302,9 +313,20 @@ class _Tuning:
             seeds.comparison,
             until=self.until,
             progress=self._report("comparison", 2 * len(seeds.comparison)),
+            made_for="comparison",
         )
         if len(self.compared[0].seeds) < len(seeds.comparison):
             self.end = "deadline"
+
+    def _fidelity(self, first: Result, pilot_seed: int) -> FidelityReport:
+        """Whether the search may use short simulations, as it was decided at first."""
+        report = self.shorter.measure(first, self.seeds.search, pilot_seed, self.until)
+        known = None if self.memory is None else self.memory.fidelity()
+        if known is not None and not known.used:
+            return known  # there may have been no time to measure it, and there is now
+        if self.memory is not None and known is None:
+            self.memory.keep_fidelity(report)
+        return report
 
     def decision(self, required_improvement: float) -> tuple[bool, str, Comparison | None]:
         """Whether the best replaces the incumbent, why, and the comparison behind it."""
@@ -386,6 +408,7 @@ class _Tuning:
                 waiting[point] = evaluation, self._told(evaluation, hopeless=hopeless)
                 for used in self.search.tell([point], [waiting[point][1]]):
                     self._rank(*waiting.pop(used))
+            self._save()
             if progress is not None:
                 progress(len(points))
             points = []
@@ -441,6 +464,7 @@ class _Tuning:
         one seed has shown to be hopeless.
         """
         self.evaluations += 1
+        self._note(evaluation, value)
         if evaluation.refusal is not None or self.screening.is_hopeless(evaluation):
             return
         self.screening.learn(value, evaluation)
@@ -448,6 +472,32 @@ class _Tuning:
             self.ranked.add(id(evaluation))
             heappush(self.ranking, (value, len(self.ranking), evaluation))
             self.best = self.ranking[0][2]
+
+    def _note(self, evaluation: Evaluation, value: float) -> None:
+        """Puts down what the search was told, for the memory."""
+        if self.memory is None or evaluation.refusal is not None:
+            return
+        horizon = self.horizon
+        if self.screening.is_hopeless(evaluation):
+            evaluation = evaluation.only_first()
+        self.unsaved.append(
+            Used(
+                number=self.evaluations,
+                setting=evaluation.setting,
+                length=horizon.fraction,
+                seeds=len(evaluation.seeds),
+                told=value,
+                objective=evaluation.objective,
+                violation=mean_violation(self.constraints, evaluation, horizon.incumbent),
+                simulations=self.full.simulations.count + self.shorter.count,
+            )
+        )
+
+    def _save(self) -> None:
+        """Gives the memory what was put down."""
+        if self.memory is not None and self.unsaved:
+            self.memory.use(self.unsaved)
+            self.unsaved = []
 
     def _own_setting(self) -> dict[str, float] | None:
         """What the space makes of the incumbent, whose value is known; ``None`` if it has none."""
@@ -483,8 +533,23 @@ class _Tuning:
         progress = self.progress
         if progress is None:
             return None
-        best = math.inf
-        if self.best is not None and self.ranking[0][0] < 1.0:
-            best = self.best.objective
-            best = -best if self.objective.maximised else best
-        return lambda done: progress(TuningProgress(stage, min(before + done, total), total, best))
+        horizon = self.horizon if stage != "comparison" else self.full
+        sign = -1.0 if self.objective.maximised else 1.0
+        feasible = self.best is not None and self.ranking[0][0] < 1.0
+        best, interval = math.inf, None
+        if self.best is not None and feasible:
+            best = sign * self.best.objective
+            if math.isfinite(best) and len(self.best.objectives) > 1:
+                interval = mean_interval(sign * value for value in self.best.objectives)
+        incumbent = sign * horizon.incumbent.objective
+        return lambda done: progress(
+            TuningProgress(
+                stage,
+                min(before + done, total),
+                total,
+                best,
+                interval,
+                incumbent,
+                feasible=feasible,
+            )
+        )

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError
+from vermilion.tuning.memory import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario.errors import ScenarioError
@@ -79,6 +81,32 @@ class Evaluation:
             self.constrained = [[] for _ in constraints]
         for values, constraint in zip(self.constrained, constraints, strict=True):
             values.append(constraint.values(result))
+
+    def last_outcome(self, data: Mapping[str, Any] | None) -> Outcome:
+        """What :meth:`add` has just taken in, to be remembered.
+
+        Args:
+            data: all that was measured, if that is to be remembered too.
+        """
+        objective = self.objectives[-1]
+        absent = self.not_measured if math.isinf(objective) else None
+        return Outcome(
+            objective,
+            [values[-1] for values in self.constrained],
+            None if absent is None else str(absent),
+            data,
+        )
+
+    def add_outcome(self, seed: int, outcome: Outcome) -> None:
+        """Takes in a simulation that is remembered, as :meth:`add` would have."""
+        self.seeds.append(seed)
+        self.objectives.append(outcome.objective)
+        if outcome.not_measured is not None:
+            self.not_measured = NotMeasuredError(outcome.not_measured)
+        if not self.constrained:
+            self.constrained = [[] for _ in outcome.constrained]
+        for values, more in zip(self.constrained, outcome.constrained, strict=True):
+            values.append(more)
 
     def extend(self, other: Evaluation) -> None:
         """Takes in what another evaluation of the same setting has shown, on other seeds."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.memory import Memory
 
 PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
 """Name and version of the random stream of the pilot set."""
@@ -54,7 +55,7 @@ class Horizon:
 
     def meet(self, seeds: Sequence[int], until: float | None) -> list[Result | None]:
         """Lets the incumbent meet the seeds of the search, which every setting will meet."""
-        [results] = self.simulations.run([self.incumbent], seeds, until=until)
+        [results] = self.simulations.run([self.incumbent], seeds, until=until, made_for="incumbent")
         self.scale = abs(self.incumbent.objective) or 1.0
         return results
 
@@ -81,6 +82,7 @@ class Shorter:
         space: that is searched.
         threads: simulations at a time.
         workers: that simulate; ``None`` for this machine alone.
+        memory: of the tuning; ``None`` for none.
     """
 
     def __init__(
@@ -90,12 +92,14 @@ class Shorter:
         space: Space,
         threads: int | None,
         workers: BatchRunner | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self._full = full
         self._objective = objective
         self._space = space
         self._threads = threads
         self._workers = workers
+        self._memory = memory
         self.rungs: list[Horizon] = []
 
     @property
@@ -126,7 +130,7 @@ class Shorter:
         values = []
         for horizon in (self.rungs[0], self._full):
             evaluations = [Evaluation(setting) for setting in settings]
-            horizon.simulations.run(evaluations, seeds[:1], until=until)
+            horizon.simulations.run(evaluations, seeds[:1], until=until, made_for="pilot")
             if not all(each.is_complete(seeds[:1]) for each in evaluations):
                 return full_length("time was up before it was measured whether short runs would do")
             values.append([horizon.value(evaluation) for evaluation in evaluations])
@@ -155,7 +159,7 @@ class Shorter:
             if len(left) <= keep:
                 break
             evaluations = [Evaluation(setting) for setting in left]
-            rung.simulations.run(evaluations, seeds, until=until)
+            rung.simulations.run(evaluations, seeds, until=until, made_for="climb")
             if not all(each.is_complete(seeds) for each in evaluations):
                 break
             order = sorted(range(len(left)), key=lambda index: rung.value(evaluations[index]))
@@ -178,7 +182,13 @@ class Shorter:
         text = shortened(full.text, windows, fraction)
         candidates = Candidates(text, self._space.names)
         simulations = Simulations(
-            candidates, self._objective, full.constraints, self._threads, self._workers
+            candidates,
+            self._objective,
+            full.constraints,
+            self._threads,
+            self._workers,
+            memory=self._memory,
+            length=fraction,
         )
         incumbent = Evaluation(full.incumbent.setting)
         return Horizon(text, fraction, simulations, full.constraints, incumbent)

@@ -124,7 +124,11 @@ class Race:
                     progress(before + done)
 
             [kept, *_] = self._simulations.run_in_step(
-                [self._incumbent, *self._left], some, until=until, progress=report
+                [self._incumbent, *self._left],
+                some,
+                until=until,
+                progress=report,
+                made_for="re-evaluation",
             )
             self._met += len(kept)
             self._spent += len(kept) * (len(self._left) + 1)

@@ -7,17 +7,20 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
+from vermilion.objectives import NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
+from vermilion.simulate import Result
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.memory import KEPT_WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vermilion.objectives import Constraint, Objective
-    from vermilion.simulate import Result
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Candidates
+    from vermilion.tuning.memory import Memory, Outcome, SimulatedFor
 
 
 _BUSY: Final = 0.9
@@ -33,9 +36,11 @@ class Simulations:
         constraints: whose metrics are kept with it.
         threads: simulations at a time; ``None`` for one on each core.
         workers: simulate what is worth the way; ``None`` for this machine alone.
+        memory: what is known already, and keeps what is simulated; ``None`` for none.
+        length: the fraction of the scenario's measured time that the candidates simulate.
 
     Attributes:
-        count: simulations done so far.
+        count: simulations so far, those that were remembered included.
         threads: as given or found; with workers, as many as they have cores.
     """
 
@@ -46,11 +51,17 @@ class Simulations:
         constraints: Sequence[Constraint],
         threads: int | None = None,
         workers: BatchRunner | None = None,
+        *,
+        memory: Memory | None = None,
+        length: float = 1.0,
     ) -> None:
         self._candidates = candidates
         self._objective = objective
         self._constraints = constraints
+        self._memory = memory
+        self._length = length
         self._seconds = 0.0
+        self._timed = 0
         self.count = 0
         self._workers = workers
         self._local_threads = threads or len(os.sched_getaffinity(0))
@@ -59,7 +70,7 @@ class Simulations:
     @property
     def seconds_each(self) -> float:
         """Wall seconds per simulation so far, all cores working; 0 before the first."""
-        return self._seconds / self.count if self.count else 0.0
+        return self._seconds / self._timed if self._timed else 0.0
 
     def batch_size(self, seeds: int) -> int:
         """The fewest settings that, with so many seeds each, keep the cores busy.
@@ -81,6 +92,7 @@ class Simulations:
         *,
         until: float | None = None,
         progress: Callable[[int], object] | None = None,
+        made_for: SimulatedFor = "search",
     ) -> list[list[Result | None]]:
         """Simulates every setting with every seed and adds the results to the evaluations.
 
@@ -91,12 +103,66 @@ class Simulations:
             until: the moment, on the clock of ``time.monotonic``, after which no result is
                 waited for.
             progress: called with the number of simulations done of this call.
+            made_for: what they are for; results are complete only where :data:`KEPT_WHOLE` has it.
 
         Returns:
             The results, one list for each evaluation; ``None`` where time was up.
         """
         if not evaluations or not seeds:
             return [[] for _ in evaluations]
+        known = [self._recalled(each, seeds, made_for) for each in evaluations]
+        missing = [each for each, row in zip(evaluations, known, strict=True) if row is None]
+        done = (len(evaluations) - len(missing)) * len(seeds)
+
+        def report(simulated: int) -> None:
+            if progress is not None:
+                progress(done + simulated)
+
+        new = iter(
+            self._simulate(missing, seeds, until, None if progress is None else report, made_for)
+        )
+        return [next(new) if row is None else row for row in known]
+
+    def _recalled(
+        self, evaluation: Evaluation, seeds: Sequence[int], made_for: SimulatedFor
+    ) -> list[Result | None] | None:
+        """Adds what is remembered of a setting; ``None`` if that is not all that is asked for."""
+        if self._memory is None:
+            return None
+        outcomes = self._memory.recall(self._length, evaluation.setting, seeds)
+        whole = made_for in KEPT_WHOLE
+        if not all(
+            seed in outcomes and (not whole or self._is_whole(outcomes[seed])) for seed in seeds
+        ):
+            return None
+        for seed in seeds:
+            evaluation.add_outcome(seed, outcomes[seed])
+        self.count += len(seeds)
+        known = (outcomes[seed].data for seed in seeds)
+        return [Result({} if data is None else dict(data)) for data in known]
+
+    def _is_whole(self, outcome: Outcome) -> bool:
+        """Whether all that was measured is remembered, and fits what was made of it."""
+        if outcome.data is None:
+            return False
+        try:
+            return self._objective.evaluate(Result(dict(outcome.data))) == outcome.objective
+        except NotMeasuredError:
+            return math.isinf(outcome.objective)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return False  # of a file that something else has written to
+
+    def _simulate(
+        self,
+        evaluations: Sequence[Evaluation],
+        seeds: Sequence[int],
+        until: float | None,
+        progress: Callable[[int], object] | None,
+        made_for: SimulatedFor,
+    ) -> list[list[Result | None]]:
+        """What :meth:`run` does with those that are not remembered."""
+        if not evaluations:
+            return []
         start = time.monotonic()
         texts = [self._candidates.text(evaluation.setting) for evaluation in evaluations]
         deadline = None if until is None else max(0.0, until - start)
@@ -110,13 +176,20 @@ class Simulations:
                 evaluations[0].refusal = refusal
                 return [[None] * len(seeds)]
             # One of them is at fault, which is rare; the others go on without it.
-            alone = (self.run([each], seeds, until=until) for each in evaluations)
+            alone = (self._simulate([each], seeds, until, None, made_for) for each in evaluations)
             return [results for [results] in alone]
+        outcomes = []
         for evaluation, row in zip(evaluations, results, strict=True):
             for seed, result in zip(seeds, row, strict=True):
                 if result is not None:
                     evaluation.add(seed, result, self._objective, self._constraints)
                     self.count += 1
+                    self._timed += 1
+                    if self._memory is not None:
+                        data = result.data if made_for in KEPT_WHOLE else None
+                        outcomes.append((evaluation.setting, seed, evaluation.last_outcome(data)))
+        if self._memory is not None:
+            self._memory.keep(self._length, made_for, outcomes)
         # A batch too small for all cores says how long one core takes.
         busy = min(1.0, len(texts) * len(seeds) / self.threads)
         self._seconds += busy * (time.monotonic() - start)
@@ -129,6 +202,7 @@ class Simulations:
         *,
         until: float | None = None,
         progress: Callable[[int], object] | None = None,
+        made_for: SimulatedFor = "search",
     ) -> list[list[Result]]:
         """The same, so that at any moment all evaluations have met the same seeds.
 
@@ -144,7 +218,7 @@ class Simulations:
                 if progress is not None:
                     progress(before + done)
 
-            rows = self.run(trial, some, until=until, progress=report)
+            rows = self.run(trial, some, until=until, progress=report, made_for=made_for)
             if any(result is None for row in rows for result in row):
                 break
             for each, extra, row, results in zip(evaluations, trial, rows, kept, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import (
@@ -26,6 +27,7 @@ from vermilion.tuning.conditions import conditions_of
 from vermilion.tuning.engine import DEFAULT_SEARCH, search_best
 from vermilion.tuning.recommendation import OnDevice, Recommendation
 from vermilion.tuning.seeds import Seeds
+from vermilion.tuning.study_plan import plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.engine import SearchOutcome
     from vermilion.tuning.fidelity import Fidelity
     from vermilion.tuning.progress import ProgressReport
+    from vermilion.tuning.study import Study
 
 DEFAULT_BUDGET: Final = 400
 """Settings that are simulated unless told otherwise."""
@@ -53,7 +56,7 @@ SUMMARY: Final = (
 """Metrics of a link that accompany a recommendation, whatever the objective."""
 
 
-def tune(
+def tune(  # noqa: C901 - one check after the other, then one call
     scenario: Scenario,
     *,
     parameters: Iterable[str] | None = None,
@@ -78,6 +81,7 @@ def tune(
     threads: int | None = None,
     workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
+    study: Study | None = None,
 ) -> Recommendation:
     """Searches the best setting for a scenario and compares it with the scenario's own.
 
@@ -115,8 +119,12 @@ def tune(
         workers: of a cluster (:func:`vermilion.simulate.dask_cluster.dask_workers`), which simulate
             what is worth the way; the recommendation is the same.
         progress: called now and then.
+        study: keeps all of it in a file while it goes. If this tuning is the one that the study
+            was begun with, it goes on where that stopped, with the outcome of a tuning that never
+            stopped; the budget, the deadline and the threads may be others.
 
     Raises:
+        StudyError: the study is of another tuning, or its file cannot be written.
         ScenarioError: a part of the tuning that is not accepted.
         ValueError: a search or a setting of it that is not accepted.
     """
@@ -127,6 +135,30 @@ def tune(
         raise ScenarioError("search", search, accepted, scenario.origin)
     if budget < 1:
         raise ScenarioError("budget", budget, "at least 1 setting", scenario.origin)
+    if study is not None and resume is not None:
+        message = "a study has its own search; expected resume or a study"
+        raise ValueError(message)
+    # What comes in any form is needed twice: now, and to make the same tuning again.
+    parameters = None if parameters is None else list(parameters)
+    constraints = None if constraints is None else list(constraints)
+    warm_starts = [dict(start) for start in warm_starts]
+    given: dict[str, Any] = {
+        "parameters": parameters,
+        "objective": objective if objective is None or isinstance(objective, str) else {},
+        "constraints": constraints,
+        "boxes": boxes and dict(boxes),
+        "profile": profile,
+        "place": place and asdict(place),
+        "search": search,
+        "search_settings": search_settings and dict(search_settings),
+        "seed": seed,
+        "seeds": asdict(seeds or Seeds.counted(seed)),
+        "warm_starts": warm_starts,
+        "shortlist": shortlist,
+        "race_budget": race_budget,
+        "fidelity": fidelity,
+        "required_improvement": required_improvement,
+    }
     objective, stated = _objective(objective, scenario)
     if stated:
         constraints = (*(constraints or ()), *stated)
@@ -138,7 +170,11 @@ def tune(
         space = SettableSpace(space, device)
     seeds = seeds or Seeds.counted(seed)
     conditions = conditions_of(scenario, space.names, objective)
-    earlier = [] if answers is None else answers.nearest(conditions)
+    nearest = [] if answers is None else answers.nearest(conditions)
+    earlier = [(answer.source, apart, answer.setting) for apart, answer in nearest]
+    if study is not None:
+        plan = plan_of(scenario, space, objective, held, arguments=given, earlier=earlier)
+        earlier = [*study.begin(plan, budget).earlier]
     try:
         if objective.needs_incumbent:
             [now] = run_many([scenario], seeds.search, threads=threads)
@@ -152,7 +188,7 @@ def tune(
             seeds=seeds,
             budget=budget,
             deadline_s=deadline_s,
-            warm_starts=[*warm_starts, *(answer.setting for _, answer in earlier)],
+            warm_starts=[*warm_starts, *(setting for _, _, setting in earlier)],
             search=search,
             search_seed=seed,
             search_settings=search_settings,
@@ -164,6 +200,7 @@ def tune(
             threads=threads,
             workers=workers,
             progress=progress,
+            memory=study,
         )
     except NotMeasuredError as error:
         raise ScenarioError(
@@ -172,7 +209,7 @@ def tune(
     numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
     if answers is not None and outcome.accepted:
         answers.add(Answer(conditions, numbers, scenario.origin))
-    return Recommendation(
+    recommendation = Recommendation(
         scenario=scenario.origin,
         objective=objective.label,
         parameters=outcome.best or {},
@@ -192,9 +229,12 @@ def tune(
         readable=_readable(scenario, outcome),
         race=outcome.race,
         fidelity=outcome.fidelity,
-        warm_starts=tuple((answer.source, apart) for apart, answer in earlier),
+        warm_starts=tuple((source, apart) for source, apart, _ in earlier),
         device=None if device is None else _on_device(device, outcome, place),
     )
+    if study is not None:
+        study.conclude(recommendation)
+    return recommendation
 
 
 def _objective(

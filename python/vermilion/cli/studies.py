@@ -1,0 +1,106 @@
+"""``vermilion studies``: which tunings are kept in files, and how far they have come."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, note, output_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from vermilion.tuning import StudyRecord
+
+ENDING = ".study"
+"""How the files are named that are looked for in a folder."""
+
+
+def studies(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help=f"What tune --study has written, or folders: then all their files *{ENDING}.",
+            show_default=False,
+        ),
+    ],
+    *,
+    target: options.Json = None,
+) -> None:
+    """List the tunings that are kept in files."""
+    records = list(_read(paths))
+    if target is not None:
+        import json
+
+        with output_file("--json", target) as file:
+            file.write(f"{json.dumps([_data(each) for each in records], indent=2)}\n")
+        if target == STANDARD_OUTPUT:
+            return
+    _print(records)
+
+
+def _read(paths: "Sequence[Path]") -> "Iterator[StudyRecord]":
+    from vermilion.tuning import StudyError, read_studies
+
+    for path in paths:
+        in_folder = path.is_dir()
+        for file in sorted(path.glob(f"*{ENDING}")) if in_folder else [path]:
+            try:
+                yield from read_studies(file)
+            except StudyError as error:
+                if not in_folder:
+                    raise UserError(str(error)) from None
+                note(str(error))
+
+
+def _data(record: "StudyRecord") -> dict[str, Any]:
+    """A study as a machine wants it; what there is not is absent."""
+    best, plan = record.best, record.plan
+    data = {
+        "file": str(record.path),
+        "study": record.name,
+        "scenario": plan.scenario,
+        "objective": plan.objective,
+        "parameters": list(plan.parameters),
+        "search": plan.arguments["search"],
+        "version": plan.version,
+        "begun": record.begun,
+        "changed": record.changed,
+        "state": record.state,
+        "budget": record.budget,
+        "evaluations": len(record.evaluations),
+        "simulations": len(record.simulations),
+        "best_so_far": None if best is None else record.shown(best.objective),
+    }
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _print(records: "Sequence[StudyRecord]") -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from vermilion.cli.output import console
+
+    table = Table()
+    for heading in ("file", "study", "scenario", "objective", "search"):
+        table.add_column(heading)
+    for heading in ("settings", "best so far"):
+        table.add_column(heading, justify="right")
+    table.add_column("state")
+    for record in records:
+        best = record.best
+        cells = (
+            str(record.path),
+            record.name,
+            record.plan.scenario,
+            record.plan.objective,
+            str(record.plan.arguments["search"]),
+            f"{len(record.evaluations)} of {record.budget}",
+            "" if best is None else f"{record.shown(best.objective):.4g}",
+            record.state,
+        )
+        table.add_row(*map(escape, cells))
+    console().print(table)

@@ -1,0 +1,160 @@
+"""The SQLite file that holds studies: its tables, and how it is opened without being trusted.
+
+Every batch of simulations is one transaction. With the write-ahead log a program that is killed
+loses the batch under way and nothing else; only a power failure may take back the last batches,
+never tear one. docs/tuning.md describes the tables.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA_VERSION: Final = 1
+"""Kept in the file's ``user_version``; a file of another version is refused."""
+
+APPLICATION_ID: Final = 0x5665724D
+"""Kept in the file's ``application_id``: "VerM"."""
+
+_SCHEMA: Final = """
+CREATE TABLE study (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    begun_utc TEXT NOT NULL,       -- ISO 8601, the wall clock's
+    changed_utc TEXT NOT NULL,     -- when it was last begun, gone on with or concluded
+    plan TEXT NOT NULL,            -- JSON: scenario, space, objective, constraints, search, version
+    budget INTEGER NOT NULL,       -- settings, of the last session
+    fidelity TEXT,                 -- JSON; NULL before it is known whether short runs would do
+    recommendation TEXT            -- JSON of the last session that came to one
+);
+CREATE TABLE simulation (
+    id INTEGER PRIMARY KEY,        -- in the order of simulating
+    study INTEGER NOT NULL REFERENCES study (id),
+    length REAL NOT NULL,          -- fraction of the scenario's measured time
+    setting TEXT NOT NULL,         -- JSON list: values in the order of the plan's parameters
+    seed TEXT NOT NULL,            -- decimal: SQLite's integers end at 2^63
+    made_for TEXT NOT NULL,        -- incumbent, pilot, search, climb, re-evaluation, comparison
+    objective REAL NOT NULL,       -- to be minimised; infinite if not measured
+    constrained TEXT NOT NULL,     -- JSON: for each constraint, its metric in each phase
+    not_measured TEXT,             -- why, if so
+    data TEXT,                     -- JSON: all that was measured, of incumbent and comparison
+    UNIQUE (study, length, setting, seed)
+);
+CREATE TABLE evaluation (
+    study INTEGER NOT NULL REFERENCES study (id),
+    number INTEGER NOT NULL,       -- in the order in which the search used them, from 1
+    setting TEXT NOT NULL,
+    length REAL NOT NULL,
+    seeds INTEGER NOT NULL,        -- how many it met
+    told REAL NOT NULL,            -- what the search was told: below 1 if constraints are kept
+    objective REAL NOT NULL,       -- mean over its seeds, to be minimised; infinite if not measured
+    violation REAL NOT NULL,       -- of the constraints; 0 if it keeps them
+    simulations INTEGER NOT NULL,  -- of the whole tuning by then
+    PRIMARY KEY (study, number)
+) WITHOUT ROWID;
+"""
+
+_EXPECTED: Final = "a file that vermilion tune --study has written"
+_HEADER: Final = b"SQLite format 3\0"
+
+
+class StudyError(ValueError):
+    """A file or a study that cannot be used; the message says which and what would be."""
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """A study file, made if there is none.
+
+    Raises:
+        StudyError: it cannot be written, or holds something else.
+    """
+    if path.exists() and path.stat().st_size:
+        _check_header(path)
+    try:
+        database = sqlite3.connect(path, isolation_level=None, timeout=30.0)
+    except sqlite3.Error as error:
+        message = f'"{path}" cannot be written ({error}); expected {_EXPECTED}, or a new name'
+        raise StudyError(message) from None
+    try:
+        database.execute("PRAGMA trusted_schema = OFF")
+        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables == 0:
+            database.executescript(
+                f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; "
+                f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            )
+        _check(database, path)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error as error:
+        database.close()
+        message = f'"{path}" cannot be used ({error}); expected {_EXPECTED}, or a new name'
+        raise StudyError(message) from None
+    except StudyError:
+        database.close()
+        raise
+    return database
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """A study file that stays as it is; another program may be writing it.
+
+    Raises:
+        StudyError: it cannot be read, or holds something else.
+    """
+    _check_header(path)
+    try:
+        database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30.0)
+    except sqlite3.Error as error:
+        raise StudyError(_cannot_be_read(path, error)) from None
+    try:
+        database.execute("PRAGMA trusted_schema = OFF")
+        _check(database, path)
+    except sqlite3.Error as error:
+        database.close()
+        raise StudyError(_cannot_be_read(path, error)) from None
+    except StudyError:
+        database.close()
+        raise
+    return database
+
+
+def damaged(path: Path, what: object) -> StudyError:
+    """That a study's file says what cannot be."""
+    return StudyError(f'"{path}" is damaged ({what}); expected {_EXPECTED}')
+
+
+def _check_header(path: Path) -> None:
+    """Refuses what is no SQLite file before SQLite sees it."""
+    try:
+        if path.is_dir():
+            message = f'"{path}" is a directory; expected {_EXPECTED}'
+            raise StudyError(message)
+        with path.open("rb") as file:
+            start = file.read(len(_HEADER))
+    except (OSError, ValueError) as error:
+        if isinstance(error, StudyError):
+            raise
+        raise StudyError(_cannot_be_read(path, getattr(error, "strerror", error))) from None
+    if start != _HEADER:
+        message = f'"{path}" is not accepted (no SQLite file); expected {_EXPECTED}'
+        raise StudyError(message)
+
+
+def _check(database: sqlite3.Connection, path: Path) -> None:
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID or version != SCHEMA_VERSION:
+        what = "of another program" if application != APPLICATION_ID else f"of version {version}"
+        message = f'"{path}" is not accepted ({what}); expected {_EXPECTED}'
+        raise StudyError(message)
+    (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise damaged(path, str(verdict).replace("\n", " "))
+
+
+def _cannot_be_read(path: Path, reason: object) -> str:
+    return f'"{path}" cannot be read ({reason}); expected {_EXPECTED}'
