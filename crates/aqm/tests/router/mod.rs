@@ -468,7 +468,7 @@ impl Router {
         assert_eq!(self.offered, self.sent + self.dropped + packets as u64, "{}", self.name);
         assert!(self.marked <= self.offered, "{}", self.name);
         // Going through thousands of packets at each arrival would be most of the test.
-        if packets > MOST_LOOKED_THROUGH && self.offered % 64 != 0 {
+        if packets > MOST_LOOKED_THROUGH && !self.offered.is_multiple_of(64) {
             return;
         }
         let mut numbers = Vec::new();
