@@ -9,16 +9,20 @@
 //! for `freeze_time`, it falls by `decrement`. Control law: an arriving packet is dropped or marked
 //! with the probability. No length of the queue enters into it.
 //!
-//! The paper uses increments ten times as large as decrements, because an overloaded buffer has to be
-//! cured faster than an idle link, and freeze times of 10 and 100 ms: long enough for a change to take
-//! effect.
+//! Increments are ten times as large as decrements, because an overloaded buffer has to be cured faster
+//! than an idle link, and `freeze_time` is long enough for a change to take effect. Confirmed: the rule, and
+//! 0.0025, 0.00025 and 0.1 s, from ports of the authors' ns-1.1 code to ns-3. Not confirmed: the steps of
+//! 0.02 and 0.002 and the 10 ms that the paper is said to use, too.
 //!
 //! Departures from the source:
-//! 1. The paper speaks of the event of the link's falling idle. As in the authors' ns-1.1 code (after
-//!    its ports to ns-3), a link that stays idle lowers the probability once in each `freeze_time`.
+//! 1. The paper speaks of the event of an idle link. Here a link that stays idle lowers the probability
+//!    once in each `freeze_time`. So the ports to ns-3 mean it, which count the freeze times of an idle
+//!    spell; by their own test of the last change they then take a single step.
 //! 2. The probability moves from the instant on at which `freeze_time` is over (the paper: after it).
 //! 3. ECN-capable packets are marked by default; overflow drops them all the same.
 //! 4. At probability 0 no coin is drawn.
+//! 5. Only losses of a full buffer raise the probability; in the ports a packet that is dropped early
+//!    does, too.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
@@ -54,17 +58,20 @@ impl Discipline for Blue {
                 .searched(1e-4, 0.1, Scale::Log)
                 .described(
                     "step up when the buffer overflows",
-                    "the paper's d1 (also 0.02), as the authors' code has it",
+                    "d1, as ports of the authors' code have it (the paper: 0.02, not confirmed)",
                 ),
             Parameter::number("decrement", "probability", Some(0.00025), 0.0, 1.0)
                 .searched(1e-5, 0.01, Scale::Log)
                 .described(
                     "step down while the link is idle",
-                    "the paper's d2 (also 0.002), as the authors' code has it",
+                    "d2, as ports of the authors' code have it (the paper: 0.002, not confirmed)",
                 ),
             Parameter::number("freeze_time", "seconds", Some(0.1), 1e-6, 1e3)
                 .searched(1e-3, 1.0, Scale::Log)
-                .described("least time between two steps", "the paper (also 10 ms)"),
+                .described(
+                    "least time between two steps",
+                    "as ports of the authors' code have it (the paper: 10 ms, too, not confirmed)",
+                ),
             Parameter::number("high_queue", "packets", None, 0.0, 1e9).described(
                 "packets waiting above which the probability rises too; automatic: only losses \
                  raise it",

@@ -9,7 +9,11 @@
 //! arriving packet's flow are dropped, and if there was one, so is the arriving packet. Else RED decides
 //! over it. Who has many packets in the queue is met, and meets its own, most often, so that flows that do
 //! not answer lose most, without anything being kept for a flow: one such flow among many that answer
-//! gets at most 1 / (1 + e) of the link (Tang, Wang, Low, "Understanding CHOKe", 2004).
+//! gets at most 1 / (1 + e) of the link, 0.269 (Tang, Wang, Low, "Understanding CHOKe: Throughput and
+//! Spatial Characteristics", IEEE/ACM Transactions on Networking 12(4), 2004).
+//!
+//! Confirmed from Linux: the order of these steps. Not confirmed: the defaults of 100, 200 and 300 packets,
+//! said to be those of the paper's simulations; `tc` takes a quarter and a twelfth of the limit instead.
 //!
 //! Departures from the source:
 //! 1. RED is [`Red`](crate::Red) of 1993, not Linux's; its head says where that departs.
@@ -17,7 +21,9 @@
 //!    Linux. The paper only drops.
 //! 3. Every packet in the queue is as likely to be drawn. Linux draws among places of which some may be
 //!    empty, and after three failures takes the first packet.
-//! 4. The paper adapts the number of candidates to the queue in one of its variants; here it is fixed.
+//! 4. A packet that meets a full buffer starts RED's count anew, as in [`Red`](crate::Red); in Linux it
+//!    does not, and one that was to be marked may be what overflows.
+//! 5. The paper adapts the number of candidates to the queue in one of its variants; here it is fixed.
 
 use std::collections::VecDeque;
 
@@ -54,18 +60,18 @@ impl<P: Packet> Scheduler<P> for Choke<P> {
         parameters: &[
             Parameter::number("limit", "packets", Some(300.0), 1.0, 1e6)
                 .whole()
-                .described("packets the buffer holds", "the paper, section III"),
+                .described("packets the buffer holds", "the paper's simulations, not confirmed"),
             Parameter::number("min_threshold", "packets", Some(100.0), 0.0, 1e9)
                 .searched(1.0, 150.0, Scale::Linear)
                 .described(
                     "average queue up to which nothing is dropped",
-                    "the paper, section III",
+                    "the paper's simulations, not confirmed",
                 ),
             Parameter::number("max_threshold", "packets", Some(200.0), 0.0, 1e9)
                 .searched(6.0, 300.0, Scale::Linear)
                 .described(
                     "average queue above which everything is dropped",
-                    "the paper: twice the minimum",
+                    "twice the minimum, as in the paper's simulations, not confirmed",
                 ),
             Parameter::number("max_probability", "probability", Some(0.02), 0.0, 1.0)
                 .above_minimum()

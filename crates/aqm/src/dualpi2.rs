@@ -36,7 +36,8 @@
 //! 6. What belongs into which queue cannot be changed while running.
 //! 7. Filters and priorities that put packets into a queue, and the splitting of large segments, are not
 //!    here.
-//! 8. RFC 9332's beta is 3.0 per second at a largest round trip of 100 ms; Linux's, the default, 3.2.
+//! 8. RFC 9332's pseudo-code makes beta 3.0 per second and the interval 15 ms for a largest round trip of
+//!    100 ms; the defaults, 3.2 and 16 ms, are Linux's, which its text is quoted with, too.
 
 use std::collections::VecDeque;
 

@@ -11,8 +11,8 @@
 //!    the first packet after the average enters the range is let through without a test.
 //! 4. The count of packets runs on below the minimum threshold.
 //! 5. Above the maximum threshold the probability is 1 but still spaced.
-//! 6. Packets are marked only while the unspaced probability is at most `mark_probability`; above,
-//!    ECN-capable packets are dropped.
+//! 6. Packets are marked only while the unspaced probability is below `mark_probability`; from there
+//!    on, ECN-capable packets are dropped.
 //! 7. Gentle's line from `max_probability` to 1 is drawn once, from the initial value; an
 //!    adaptation that moves `max_probability` later leaves it where it was.
 //! 8. Thresholds, weight, and the lower bound of adaptation can be automatic: they follow from the
@@ -25,6 +25,8 @@
 //! 2. `byte_mode` is both `bytes_` and `queue_in_bytes_` of ns-2, which can be set apart there.
 //! 3. Automatic settings that contradict given ones are refused.
 //! 4. The experimental `cautious_` and `ns1_compat_` options are left out.
+//! 5. `mark_probability` 1 is no bound at all: a probability of 1 marks, too. In ns-2 it would drop, and
+//!    without its bound (`use_mark_p_` off) all packets above the maximum threshold are dropped unspaced.
 //!
 //! With `drop` = "front" or "random" (ns-2's `drop_front_`, `drop_rand_`) a full buffer drops another
 //! packet in the place of the one that arrives: the second, as ns-2 spares the first, or any of
@@ -50,6 +52,7 @@ pub struct Ns2Red {
     wait: bool,
     byte_mode: bool,
     ecn: bool,
+    /// Packets are marked below it.
     mark_probability: f64,
     mean_packet_size: f64,
     /// Packets of the mean size that the link sends in a nanosecond.
@@ -123,8 +126,10 @@ pub(crate) const MEAN_PACKET_SIZE: Parameter =
 pub(crate) const ECN: Parameter = Parameter::switch("ecn", true)
     .described("ECN-capable packets are marked, not dropped", "ns-2.35 has false");
 pub(crate) const MARK_PROBABILITY: Parameter =
-    Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0)
-        .described("above this probability ECN-capable packets are dropped too", "ns-2.35");
+    Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0).described(
+        "from this probability on ECN-capable packets are dropped too; 1: never",
+        "ns-2.35: mark_p",
+    );
 pub(crate) const TARGET_DELAY: Parameter =
     Parameter::number("target_delay", "seconds", Some(0.005), 0.0, 1e3)
         .described("queueing delay behind the automatic minimum threshold", "ns-2.35");
@@ -188,7 +193,10 @@ impl Discipline for Ns2Red {
             wait: settings.switch("wait"),
             byte_mode: settings.switch("byte_mode"),
             ecn: settings.switch("ecn"),
-            mark_probability: settings.number("mark_probability"),
+            mark_probability: match settings.number("mark_probability") {
+                1.0 => f64::INFINITY,
+                bound => bound,
+            },
             mean_packet_size,
             packets_per_nanosecond: packets_per_second / 1e9,
             gentle_slope: (1.0 - max_probability) / (max_threshold * unit),
@@ -382,7 +390,7 @@ impl Ns2Red {
             return Verdict::Accept;
         }
         self.restart_count(0, 0);
-        if self.ecn && arrival.ecn_capable() && self.probability <= self.mark_probability {
+        if self.ecn && arrival.ecn_capable() && self.probability < self.mark_probability {
             Verdict::Mark
         } else if self.probability >= 1.0 {
             Verdict::Drop(DropReason::Forced)

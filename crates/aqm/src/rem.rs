@@ -1,8 +1,8 @@
 //! Random Exponential Marking: a price that adds up excess arrivals and excess queue.
 //!
 //! Source: S. Athuraliya, V. Li, S. Low, Q. Yin, "REM: Active Queue Management", IEEE Network 15(3),
-//! 2001, as ns-2.35 runs it (`queue/rem.cc`, facts, not code); and, for the form `source-paper`, S.
-//! Athuraliya, D. Lapsley, S. Low, "Random early marking", 2000.
+//! 2001, as ns-2.35 runs it (`queue/rem.cc`, facts, not code); and, for the form `source-paper`, the paper
+//! that compares the two, S. Athuraliya, S. Low, "Simulation Comparison of RED and REM", ICON 2000.
 //!
 //! State: the price, and an average of the packets that arrive in an interval. Update, every
 //! `interval`: the average takes a step towards the packets that arrived in the interval, and the
@@ -28,6 +28,8 @@
 //!    stays in packets.
 //! 5. Intervals are not timed: those that have passed are made up for at the next arrival or
 //!    departure. Between two of these the queue does not change, so the price is the same.
+//! 6. At probability 0 no coin is drawn, and a packet falls if the coin is below the probability
+//!    (there: not above).
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 

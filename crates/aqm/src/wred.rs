@@ -1,20 +1,23 @@
 //! Weighted RED: one average, and for each colour of packets thresholds of its own.
 //!
-//! Source: Cisco IOS, "Congestion Avoidance Overview" and the command reference of `random-detect`
-//! (the defaults are those of the drop precedences AF11, AF12 and AF13); with an instantaneous queue, the
-//! marking of DCQCN: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015,
-//! section 3.
+//! Source: Cisco IOS, "Congestion Avoidance Overview" and the command reference of `random-detect`; with an
+//! instantaneous queue, the marking of DCQCN: Y. Zhu et al., "Congestion Control for Large-Scale RDMA
+//! Deployments", SIGCOMM 2015. Confirmed from the manuals: the law (one packet in the denominator at the
+//! maximum, all when the average exceeds it), the weighting constant 9 and the denominator 10. The thresholds
+//! 32, 28 and 24 to 40 of the drop precedences AF11, AF12 and AF13 are in published configurations; the
+//! manual's own table of defaults was not to be had.
 //!
 //! State: an average of the queue. Update, at each arrival: the average takes a step of `weight` towards
 //! the queue that the packet meets. Control law: a packet is dropped or marked with a probability that
-//! rises from 0 at its colour's minimum threshold to its `max_probability` at its maximum threshold; from
-//! there on all of its colour are dropped. Packets of one colour do not see those of another apart: all
+//! rises from 0 at its colour's minimum threshold to its `max_probability` at its maximum threshold; above
+//! that all of its colour are dropped. Packets of one colour do not see those of another apart: all
 //! count in the queue.
 //!
 //! DCQCN's switches mark by the queue as it is: `weight` 1, `drop_above_maximum` off, `byte_mode` with
 //! packets of 1000 bytes, `green_min_threshold` 5, `green_max_threshold` 200 and `green_max_probability`
-//! 0.01 are the paper's Kmin 5 KB, Kmax 200 KB and Pmax 1 % for 40 Gbit/s, in front of a buffer that is
-//! large enough.
+//! 0.01 are Kmin 5 KB, Kmax 200 KB and Pmax 1 % for 40 Gbit/s, in front of a buffer that is large enough.
+//! These three numbers pass for the paper's and are not confirmed: others quote 4 and 200 KB from it, and the
+//! authors' simulator comes with 40 and 1000 KB and a probability of 1.
 //!
 //! Departures from the source:
 //! 1. The manuals do not say how drops are spaced. Here, as in DCQCN, every packet has a coin of its own,
@@ -103,7 +106,7 @@ impl Discipline for Wred {
             ),
             max_threshold(
                 "green_max_threshold",
-                "average queue from which all green packets are dropped",
+                "average queue above which all green packets are dropped",
             ),
             max_probability(
                 "green_max_probability",
@@ -178,7 +181,7 @@ impl Discipline for Wred {
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
         self.update_average(arrival);
         let profile = self.profiles[arrival.colour as usize];
-        let forced = self.average >= profile.max_threshold;
+        let forced = self.average > profile.max_threshold;
         self.probability = if forced {
             1.0
         } else {

@@ -230,8 +230,8 @@ def _range_cases() -> list[Case]:
 def _mark_cases() -> list[Case]:
     return [
         Case(
-            name="marks only while the probability is at most mark_probability",
-            about="mark_probability 1/4, no wait: 1/16 at 5 and 1/4 at 8 mark, 3/8 at 10 drops; "
+            name="marks only while the probability is below mark_probability",
+            about="mark_probability 1/4, no wait: 1/16 at 5 and 3/16 at 7 mark, 1/4 at 8 drops; "
             "what is not ECN-capable is dropped at all three; a full buffer (30) marks nothing",
             parameters=QUARTER | {"mark_probability": 0.25, "wait": False, "limit": 30.0},
             link=LINK,
@@ -241,16 +241,16 @@ def _mark_cases() -> list[Case]:
                 step(5, ecn=True),
                 step(5, "mark", ecn=True, coins=[0.07], probability=0.0625),
                 step(5, "drop early", coins=[0.06]),
-                step(8, "mark", ecn=True, coins=[0.3], probability=0.25),
+                step(7, "mark", ecn=True, coins=[0.2], probability=0.1875),
+                step(7, "drop early", coins=[0.2]),
+                step(8, "drop early", ecn=True, coins=[0.3], probability=0.25),
                 step(8, "drop early", coins=[0.3]),
-                step(10, "drop early", ecn=True, coins=[0.3], probability=0.375),
-                step(10, "drop early", coins=[0.3]),
                 step(12, "drop forced", ecn=True, coins=[0.3], probability=1.0),
                 step(30, "drop overflow", ecn=True, coins=[0.3]),
             ],
         ),
         Case(
-            name="by default 0.1 is the last probability that marks",
+            name="by default only probabilities below 0.1 mark",
             about="thresholds 4 and 12, at most 0.2: 0.1 is reached at 8; 7 (0.075) marks, 9 "
             "(0.125) drops",
             parameters={

@@ -80,7 +80,7 @@ class Wred:
         self._measure(arrival)
         low = self._number(f"{arrival.colour}_min_threshold")
         high = self._number(f"{arrival.colour}_max_threshold")
-        surely = not self._compare.below(self._average, high)
+        surely = not self._compare.at_most(self._average, high)
         part = max(ZERO, (self._average - low) / (high - low))
         self._probability = part * self._number(f"{arrival.colour}_max_probability")
         if surely:
@@ -134,8 +134,8 @@ def _hand_cases() -> list[Case]:
         Case(
             name="each colour has its own thresholds",
             about="weight 1: the queue as it is. At 7 packets green (10 to 20) pass without a "
-            "coin, yellow (5 to 10, up to 1/2) go with 1/2 x 2/5 = 0.2, red (2 to 6) all; at 4, "
-            "red go with 1/2. What can be marked is, but not above the maximum, unless "
+            "coin, yellow (5 to 10, up to 1/2) go with 1/2 x 2/5 = 0.2, red (2 to 6, up to 1) all; "
+            "at 4, red go with 1/2. At its maximum of 10 yellow still go with 1/2. What can be marked is, but not above the maximum, unless "
             "drop_above_maximum is off",
             parameters=AS_IT_IS,
             link=LINK,
@@ -148,7 +148,10 @@ def _hand_cases() -> list[Case]:
                 _of("yellow", step(7, coins=[0.21])),
                 _of("red", step(7, "drop forced", probability=1.0)),
                 _of("red", step(7, "drop forced", ecn=True)),
-                _of("red", step(6, "drop forced", average=6.0)),
+                _of("red", step(6, "drop early", coins=[0.999], probability=1.0)),
+                _of("yellow", step(10, "drop early", coins=[0.49], probability=0.5)),
+                _of("yellow", step(10, coins=[0.51])),
+                _of("yellow", step(11, "drop forced", probability=1.0)),
                 _of("red", step(4, "drop early", coins=[0.49], probability=0.5)),
                 _of("red", step(4, coins=[0.51])),
                 _of("red", step(2, probability=0.0)),
@@ -181,7 +184,7 @@ def _hand_cases() -> list[Case]:
         Case(
             name="DCQCN's switch",
             about="Kmin 5000 bytes, Kmax 200000, Pmax 1 %. 5000 bytes: none. 102500 are half way: "
-            "1/2 %. From 200000 on all are marked",
+            "1/2 %. 200000: 1 %. Above, all are marked",
             parameters=DCQCN,
             link=Link(rate_bit_per_s=40e9, delay_s=1e-6),
             by_hand=True,
@@ -199,7 +202,8 @@ def _hand_cases() -> list[Case]:
                 ),
                 step(80, ecn=True, queue_bytes=102_500, coins=[0.0051]),
                 step(160, ecn=True, queue_bytes=199_999, coins=[0.0101]),
-                step(160, "mark", ecn=True, queue_bytes=200_000, probability=1.0),
+                step(160, ecn=True, queue_bytes=200_000, coins=[0.0101]),
+                step(160, "mark", ecn=True, queue_bytes=200_001, probability=1.0),
                 step(999, "mark", ecn=True, queue_bytes=999_000),
                 step(1000, "drop overflow", ecn=True, queue_bytes=999_000),
             ],
