@@ -72,7 +72,7 @@ def test_every_reading_of_vred_runs_under_every_setting_of_its_ns2():
     for scenario in SCENARIOS:
         for settings in SETTINGS:
             for queue in queues():
-                short = scenario_of(scenario, settings, queue).with_values({"duration": "30 s"})
+                short = scenario_of(scenario, settings, queue).with_values({"duration": "42 s"})
                 assert run(short, 1).link("bottleneck").total["drops"] > 0
 
 

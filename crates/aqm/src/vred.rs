@@ -22,9 +22,9 @@
 //!
 //! State: RED's, the queue and the time of the last observation, and the change in force. Update and
 //! control law besides: those of [`Ns2Red`]. While the velocity is 0 this is that RED to the last bit.
-//! No reading drops what the paper says (15.6 and 17.6 % less than RED in its two scenarios): the
-//! default, of the best that have its threshold and several levels, drops 1 % less; a velocity at every
-//! change of a packet would drop 6 % less. `docs/disciplines-readings.md` has them all.
+//! Where RED's drops are the paper's, no reading drops 15.6 and 17.6 % less, as it says of its two
+//! scenarios: the default, of the best that have its threshold and several levels, drops 1 % less; a
+//! velocity at every change of a packet would drop 6 % less. `docs/disciplines-readings.md` has them all.
 //!
 //! Departures from the source (what is published of it):
 //! 1. The defaults are those of `ns2-red` here; ns-2.35 has byte mode, 500 bytes and 50 packets.

@@ -99,7 +99,7 @@ PAPER = Paper(
             settings="1.5 Mbit/s, packets of 1500 bytes (8 ms), one Reno transfer; thresholds 5 "
             "and 20 packets, maximum probability 0.1, weight 0.002.",
             scenarios=(ONE,),
-            effort=1.5,
+            effort=0.3,
             measure=measure_ramp,
             draw=draw_filters,
             tables=filter_tables,
@@ -111,7 +111,7 @@ PAPER = Paper(
             caption="Dashed: the talk’s numbers. Means over all seeds with 95 % intervals.",
             settings="As above for 300 s, and RED Light with its defaults (threshold 30 ms).",
             scenarios=(ONE,),
-            effort=2.0,
+            effort=0.8,
             measure=measure_example,
             draw=draw_example,
             tables=example_tables,
@@ -125,7 +125,7 @@ PAPER = Paper(
             settings="Long Reno transfers and web mice that offer 30 % of the link; RED of 1993, "
             "buffer of 83 packets.",
             scenarios=(MICE,),
-            effort=1.5,
+            effort=0.4,
             measure=measure_mixed,
             draw=draw_filters,
             tables=filter_tables,
@@ -138,7 +138,7 @@ PAPER = Paper(
             "have arrived since the drop before.",
             settings="10 Mbit/s, 25 long transfers, buffer of 83 packets.",
             scenarios=(TRANSFERS, MICE),
-            effort=2.5,
+            effort=0.6,
             measure=measure_gaps,
             draw=draw_gaps,
             tables=gap_tables,
@@ -151,7 +151,7 @@ PAPER = Paper(
             "Each panel ends at its buffer.",
             settings="4, 25 and 100 long transfers; buffers of 12, 83 and 375 packets.",
             scenarios=(TRANSFERS, MICE),
-            effort=3.5,
+            effort=1.4,
             measure=measure_densities,
             draw=draw_densities,
             tables=density_tables,
@@ -164,7 +164,7 @@ PAPER = Paper(
             "Means over all seeds, whiskers: 95 % intervals of the whole bar.",
             settings="As before, with few, more and many transfers.",
             scenarios=(TRANSFERS, MICE),
-            effort=6.0,
+            effort=4.4,
             measure=measure_reasons,
             draw=draw_reasons,
             tables=reason_tables,
@@ -216,7 +216,7 @@ PAPER = Paper(
             remarks={
                 Verdict.IN_PART: "The buffer decides how many of the drops are tail drops: with "
                 "11 packets all three numbers come out at 31 and at 50 ms, with 12 at 100 ms; "
-                "with 25 packets the buffer is never full in the long run.",
+                "with 25 the buffer is never full once the transfer has ramped up.",
             },
         ),
         Claim(

@@ -64,7 +64,7 @@ def measure_gaps(bench: Workbench) -> Numbers:
             found["variation"].append(stdev(settled) / fmean(settled))
             if "trace" not in found:
                 begin, end = (round(time / _GAP_PROBE_S) for time in _TEN_S)
-                points = slice(begin, end, 5)
+                points = slice(begin, end, 10)
                 shown = [at for at, time in enumerate(times) if _TEN_S[0] <= time < _TEN_S[1]]
                 found["trace"] = {
                     "time_s": series["time_s"][points].round(6).tolist(),
@@ -376,11 +376,11 @@ def draw_reasons(numbers: Numbers) -> Drawing:
             means = [100 * fmean(_shares(found, key) or [0.0]) for found in shown.values()]
             axes.barh(places, means, left=left, color=plots.COLOURS[number], label=words)
             left = [before + mean for before, mean in zip(left, means, strict=True)]
-        whole = [mean_interval(_shares(found, "full", "forced")) for found in shown.values()]
+        whole = [interval(_shares(found, "full", "forced")) for found in shown.values()]
         axes.errorbar(
             left,
             places,
-            xerr=[100 * (found.half_width or 0.0) for found in whole],
+            xerr=[100 * ((found and found.half_width) or 0.0) for found in whole],
             color="#222222",
             linestyle="none",
             capsize=2.5,
