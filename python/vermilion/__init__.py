@@ -80,6 +80,7 @@ _HOMES = {
     "run_many": ("vermilion.simulate", "run_many"),
     "switch": ("vermilion.scenario.own_discipline", "switch"),
     "tune": ("vermilion.tuning", "tune"),
+    "unregister_discipline": ("vermilion.scenario.own_discipline", "unregister_discipline"),
 }
 
 

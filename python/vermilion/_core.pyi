@@ -66,7 +66,10 @@ class Packet:
 
 @final
 class Queue:
-    """The queue that a packet meets, or leaves behind; the packet in transmission is no part of it."""
+    """The queue that a packet meets, or leaves behind.
+
+    The packet in transmission is no part of it.
+    """
 
     @property
     def now(self) -> int:

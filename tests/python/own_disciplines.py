@@ -1,8 +1,11 @@
 """Disciplines in Python: two that the core has as well, and what tests need besides.
 
+Methods look at a part of what they are shown.
+
 The two are written after the same sources as the core's, so that with the same coins each packet
 must have the same fate. `python tests/python/own_disciplines.py` measures what they cost.
 """
+# ruff: noqa: ARG002, T201 - see above; a program that prints what it measures
 
 from __future__ import annotations
 
@@ -82,6 +85,13 @@ class PythonRed(vermilion.Discipline):
     def average_queue(self) -> float:
         return self.average
 
+    def drop_probability(self) -> float:
+        if self.average < self.min_threshold:
+            return 0.0
+        if self.average < self.max_threshold:
+            return min(self.slope * (self.average - self.min_threshold), 1.0)
+        return 1.0
+
 
 class PythonDropTailWatching(PythonDropTail):
     """Drop-tail that is also asked when packets leave."""
@@ -120,7 +130,7 @@ def _measure() -> None:
             begun = time.process_time()
             result = vermilion.run(variant)
             best = min(best, time.process_time() - begun)
-            packets = result.packets_forwarded
+            packets = result.data["packets_forwarded"]
         reference = reference or best
         print(f"{name:28} {packets / best:12,.0f} packets/s {best / reference:6.1f} x drop-tail")
 

@@ -63,7 +63,9 @@ impl Registered {
         if !error.is_instance_of::<PyException>(python) {
             return error;
         }
-        let told = self.adapter.call_method1(python, "explain", (error.value(python), doing, now));
+        // This form of it has its traceback.
+        let error = error.into_value(python);
+        let told = self.adapter.call_method1(python, "explain", (error, doing, now));
         told.map_or_else(|failure| failure, |told| PyErr::from_value(told.into_bound(python)))
     }
 

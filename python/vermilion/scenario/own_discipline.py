@@ -16,7 +16,7 @@ import math
 import re
 import traceback
 from dataclasses import asdict
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vermilion.scenario import algorithms
 from vermilion.scenario.errors import DisciplineError, FieldError, ScenarioError, from_core, one_of
@@ -75,6 +75,11 @@ class Discipline:
 
     link_rate: float
     link_delay: float
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, parameter: str) -> Any:
+            """The value of a parameter, which a type checker cannot know."""
 
     def prepare(self) -> None:
         """Works out what follows from parameters and link.

@@ -1,7 +1,7 @@
 """Files of Python that a user brings along, with disciplines of his own.
 
-A file is run once; every class in it that is derived from :class:`Discipline`, has a name and is not
-imported from elsewhere is registered.
+A file is run once; every class in it that is derived from :class:`Discipline`, has a name and is
+not imported from elsewhere is registered.
 """
 
 from __future__ import annotations
