@@ -22,7 +22,7 @@
 //! 3. Every packet in the queue is as likely to be drawn. Linux draws among places of which some may be
 //!    empty, and after three failures takes the first packet.
 //! 4. A packet that meets a full buffer starts RED's count anew, as in [`Red`](crate::Red); in Linux it
-//!    does not, and one that was to be marked may be what overflows.
+//!    does not.
 //! 5. The paper adapts the number of candidates to the queue in one of its variants; here it is fixed.
 
 use std::collections::VecDeque;

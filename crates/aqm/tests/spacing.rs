@@ -10,12 +10,15 @@
 //! - ns-2's rule with `wait`: 1/p..=2/p - 1, with mean 1.5 / p - 1/2;
 //! - RED Light: as `red`, or always 1/p.
 //!
-//! So at one p these drop about 2p, 2p and 2/3 p of all packets.
+//! So at one p these drop about 2p, 2p and 2/3 p of all packets. Rules that do not count packets as RED
+//! does are in `rates.rs`.
 
+mod chi_square;
 mod seeded;
 
 use std::ops::RangeInclusive;
 
+use chi_square::bound;
 use seeded::Seeded;
 use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Ecn, Link, Verdict};
 use vermilion_parameters::{Value, Values};
@@ -64,12 +67,6 @@ fn mean(values: &[u32]) -> f64 {
     values.iter().copied().map(f64::from).sum::<f64>() / values.len() as f64
 }
 
-/// What a chi-square variable exceeds once in about 30 000 times (Wilson and Hilferty, 4 sigma).
-fn chi_square_bound(degrees: f64) -> f64 {
-    let variance = 2.0 / (9.0 * degrees);
-    degrees * (1.0 - variance + 4.0 * variance.sqrt()).powi(3)
-}
-
 /// Asserts that the draws are independent and uniform over `support`, and nothing outside.
 fn assert_uniform(draws: &[u32], support: RangeInclusive<u32>, what: &str) {
     let mut cells = vec![0_u32; support.clone().count()];
@@ -83,7 +80,7 @@ fn assert_uniform(draws: &[u32], support: RangeInclusive<u32>, what: &str) {
         cells.iter().map(|&cell| (f64::from(cell) - expected).powi(2) / expected).sum();
     let degrees = (cells.len() - 1) as f64;
     assert!(
-        chi_square < chi_square_bound(degrees),
+        chi_square < bound(degrees),
         "{what}: chi-square {chi_square:.1} with {degrees} degrees of freedom"
     );
 

@@ -1,6 +1,6 @@
 //! The source algorithm of REM: a rate that maximises utility, less the price of the path.
 //!
-//! Source: the paper that compares RED with REM (S. Athuraliya, S. Low, D. Lapsley), with a
+//! Source: S. Athuraliya, S. Low, "Simulation Comparison of RED and REM", ICON 2000, with a
 //! utility of w log(rate): a queue marks with probability 1 - phi^-price, so that a segment escapes
 //! all marks of its path with probability phi^-(sum of prices). The sender takes the fraction f of
 //! marked segments among the last N for that probability, recovers the price as

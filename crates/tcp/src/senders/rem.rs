@@ -45,7 +45,7 @@ pub static REM: Named = Named {
         name: "rem",
         title: "REM source",
         summary: "The rate follows from the price that the marks of REM queues tell",
-        source: "S. Athuraliya, D. Lapsley, S. Low, Random early marking, 2000",
+        source: "S. Athuraliya, S. Low, Simulation comparison of RED and REM, ICON 2000",
         parameters: &join::<RULED_COUNT, 7, { RULED_COUNT + 7 }>(
             ruled(Defaults { ecn: true, ecn_feedback: "accurate", timestamps: true, ..PLAIN }),
             OWN,

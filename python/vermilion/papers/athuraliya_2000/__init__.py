@@ -1,6 +1,6 @@
 """RED against REM: does a queue have to grow with the number of sources?
 
-S. Athuraliya, D. Lapsley, S. Low, "Random Early Marking", 2000. Figure 4: the queue of RED grows
+S. Athuraliya, S. Low, "Simulation Comparison of RED and REM", 2000. Figure 4: the queue of RED grows
 with the number of Reno sources, because the average queue is what tells the sources how many they
 are. Figure 5: REM sources learn a price instead, and the queue stays small. Figure 6: the shares of
 Reno sources depend on their propagation delay, those of REM sources do not.
@@ -38,8 +38,8 @@ from vermilion.papers.verdict import Verdict
 
 PAPER = Paper(
     name="athuraliya-2000",
-    title="Random Early Marking",
-    authors="S. Athuraliya, D. Lapsley, S. Low",
+    title="Simulation Comparison of RED and REM",
+    authors="S. Athuraliya, S. Low",
     published="2000",
     story=(
         (

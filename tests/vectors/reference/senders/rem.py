@@ -19,7 +19,7 @@ from events import (
     text,
 )
 
-SOURCE = "the paper that compares RED with REM (Athuraliya, Low, Lapsley)"
+SOURCE = "S. Athuraliya, S. Low, Simulation Comparison of RED and REM, ICON 2000"
 GIGA = Decimal(10) ** 9
 MS = 1_000_000
 
