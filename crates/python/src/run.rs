@@ -19,6 +19,9 @@ use crate::session::Session;
 /// Time between two looks at signals, progress and deadline.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Simulated time that takes so little that Ctrl-C can wait for it.
+const SHORT_STEP_NS: u64 = 100_000_000;
+
 /// Builds everything a scenario names, and runs nothing.
 #[pyfunction]
 pub fn check(python: Python<'_>, scenario: &str) -> PyResult<()> {
@@ -46,6 +49,8 @@ pub fn run<'py>(
 
 /// Advances a simulation on a thread of its own while this one listens to signals; one that calls
 /// Python, on this one.
+///
+/// A short step is done here: a thread for each would cost a controller more than the simulation.
 pub fn advance(
     python: Python<'_>,
     simulation: &mut Simulation,
@@ -56,6 +61,11 @@ pub fn advance(
         return session.advance(python, simulation, until, LOOK, |_| Ok(true)).map(|_| ());
     }
     let cancel = AtomicBool::new(false);
+    if until.saturating_sub(simulation.now()) <= SHORT_STEP_NS {
+        let outcome = python.detach(|| simulation.advance(until, &cancel));
+        python.check_signals()?;
+        return outcome.map_err(|error| PyRuntimeError::new_err(error.to_string()));
+    }
     python.detach(|| {
         std::thread::scope(|scope| {
             let (finished, wait) = channel();

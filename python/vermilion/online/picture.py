@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 _QUANTILES = 64  # points at which two distributions of round-trip times are compared
 _ONE_CLASS = 1.35  # longest over shortest round trip (queueing included) within a class
@@ -90,16 +91,22 @@ def round_trip_distance(now: TrafficPicture, then: TrafficPicture, queueing_s: f
     """
     if not now.base_rtts_s or not then.base_rtts_s:
         return 0.0
-    points = [(k + 0.5) / _QUANTILES for k in range(_QUANTILES)]
     apart = math.fsum(
-        abs(_quantile(now.base_rtts_s, at) - _quantile(then.base_rtts_s, at)) for at in points
+        abs(now.base_rtts_s[i] - then.base_rtts_s[j])
+        for i, j in zip(
+            _quantile_places(len(now.base_rtts_s)),
+            _quantile_places(len(then.base_rtts_s)),
+            strict=True,
+        )
     )
     mean_then = math.fsum(then.base_rtts_s) / len(then.base_rtts_s)
     return apart / _QUANTILES / (mean_then + queueing_s)
 
 
-def _quantile(ascending: tuple[float, ...], share: float) -> float:
-    return ascending[min(int(share * len(ascending)), len(ascending) - 1)]
+@cache
+def _quantile_places(size: int) -> tuple[int, ...]:
+    """Where the quantiles stand among so many ascending values; asked at every sample."""
+    return tuple(min(int((k + 0.5) / _QUANTILES * size), size - 1) for k in range(_QUANTILES))
 
 
 def _split(ascending: list[float], queueing_s: float, most: int) -> list[list[float]]:

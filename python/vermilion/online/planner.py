@@ -38,9 +38,12 @@ if TYPE_CHECKING:
 FIRST_MODEL_SEED = 1 << 32
 """Models use seeds from here on; a simulated network's hidden seed is a small number."""
 
+RE_EVALUATIONS = 4
+"""Further seeds that the best few settings of a search may meet, unless told otherwise."""
+COMPARISONS = 12
+"""Fresh seeds on which the best meets the setting in force, unless told otherwise."""
+
 _SEEDS_PER_QUESTION = 100
-_RE_EVALUATIONS = 4
-_COMPARISONS = 12
 _NOISE_RUNS = 3
 _MOST_EVALUATIONS = 2000
 _TIME_FOR_THE_SEARCH = 0.85  # of the deadline; the rest is for building models and noise
@@ -147,6 +150,8 @@ class SearchPlanner:
         policy: Policy,
         *,
         evaluations: int | None = None,
+        re_evaluations: int = RE_EVALUATIONS,
+        comparisons: int = COMPARISONS,
     ) -> None:
         """Prepare for one link.
 
@@ -155,10 +160,14 @@ class SearchPlanner:
             policy: what the operator wants.
             evaluations: settings to try per question, whatever the time it takes, so that
                 answers repeat exactly; ``None`` tries as many as the deadline allows.
+            re_evaluations: further seeds that the best few settings may meet.
+            comparisons: fresh seeds on which the best meets the setting in force, at least 3.
         """
         self._configuration = configuration
         self._policy = policy
         self._evaluations = evaluations
+        self._re_evaluations = re_evaluations
+        self._comparisons = comparisons
         self._belief = SenderBelief()
         self._first_seeds = count(FIRST_MODEL_SEED, _SEEDS_PER_QUESTION)
         self._packets_per_s: float | None = None  # simulated per wall second, all cores
@@ -198,7 +207,7 @@ class SearchPlanner:
             }
             self._belief.learn(log_likelihoods(observed, simulated, self._policy.target_packets))
         model = self._model(in_force, traffic, self._belief.best, horizon)
-        seeds = range(first_seed + 1, first_seed + 1 + _COMPARISONS)
+        seeds = range(first_seed + 1, first_seed + 1 + self._comparisons)
         [results] = run_many([model], seeds)
         outcomes = [outcome_of(result, self._policy.link) for result in results if result]
         return Examination(
@@ -220,8 +229,8 @@ class SearchPlanner:
         seeds = Seeds.counted(
             first_seed,
             search=question.search_seeds,
-            re_evaluation=_RE_EVALUATIONS,
-            comparison=_COMPARISONS,
+            re_evaluation=self._re_evaluations,
+            comparison=self._comparisons,
         )
         in_time = None
         if self._evaluations is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 from vermilion.online.controller import Controller
 from vermilion.online.journal import Journal
 from vermilion.online.pacing import FixedPace, MeasuredPace
-from vermilion.online.planner import SearchPlanner
+from vermilion.online.planner import COMPARISONS, RE_EVALUATIONS, SearchPlanner
 from vermilion.online.policy import DEADLINE_S, Policy
 from vermilion.online.record import OnlineRun
 
@@ -37,6 +37,8 @@ def run_online(
     clock: Literal["measured", "fixed"] = "measured",
     deadline_s: float = DEADLINE_S,
     evaluations: int = FIXED_EVALUATIONS,
+    re_evaluations: int = RE_EVALUATIONS,
+    comparisons: int = COMPARISONS,
 ) -> OnlineRun:
     """Keep a simulated network tuned, and run the same network untouched.
 
@@ -51,6 +53,8 @@ def run_online(
             same call gives the same run on every machine.
         deadline_s: how long a search may take, in the network's time.
         evaluations: settings tried per search where ``clock`` is "fixed".
+        re_evaluations: further seeds that the best few of a search may meet.
+        comparisons: fresh seeds on which a search's best meets the setting in force, at least 3.
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
@@ -63,7 +67,11 @@ def run_online(
     router = SimulatedRouter(scenario.core_json(PROBE_INTERVAL_S), policy.link, seed)
     fixed = clock == "fixed"
     planner = SearchPlanner(
-        router.configuration, policy, evaluations=evaluations if fixed else None
+        router.configuration,
+        policy,
+        evaluations=evaluations if fixed else None,
+        re_evaluations=re_evaluations,
+        comparisons=comparisons,
     )
     with Journal(
         journal_path,

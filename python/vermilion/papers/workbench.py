@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, TypeVar
 
 from vermilion import simulate
+from vermilion.papers.processes import in_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,7 +82,8 @@ class Workbench:
     ) -> list[Outcome]:
         """The work done on each item, several at a time; each counts as ``weight`` runs.
 
-        ``work`` must not depend on the order in which items are done.
+        ``work`` must not depend on the order in which items are done. It is done in threads,
+        which suits simulations: they run without Python's lock.
         """
         workers = self._threads or os.cpu_count() or 1
         pool = ThreadPoolExecutor(max_workers=workers)
@@ -95,6 +97,30 @@ class Workbench:
             raise
         pool.shutdown()
         return [future.result() for future in futures]
+
+    def each_in_processes(
+        self, work: Callable[[Item], Outcome], items: Sequence[Item], weight: int = 1
+    ) -> list[Outcome]:
+        """The same in processes of their own, for work that is largely Python, such as control.
+
+        ``work`` must be known by its module and name (a function, or a ``partial`` of one), and
+        items and outcomes must be copyable to another process. With one thread, or one item,
+        everything is done in this process.
+
+        Raises:
+            ChildProcessError: a process has ended before its work was done.
+        """
+        workers = min(self._threads or len(os.sched_getaffinity(0)), len(items))
+        if workers <= 1:
+            outcomes = []
+            for item in items:
+                outcomes.append(work(item))
+                self._tell(self._done + weight)
+            return outcomes
+        before = self._done
+        return in_processes(
+            work, items, workers, lambda done: self._tell(before + done * weight)
+        )
 
     def _tell(self, done: int) -> None:
         self._done = done
