@@ -35,8 +35,8 @@ MOST: Final = 0.35
 BIN: Final = 5
 """Samples of 0.1 s in a bin of half a second."""
 
-LOAD: Final = """
-title = "A load that does not answer and grows beyond the link"
+NETWORK: Final = """
+title = "What one discipline does"
 duration = "60 s"
 warm_up = "0 s"
 
@@ -45,51 +45,36 @@ rate = "10 Mbit/s"
 delay = "10 ms"
 [links.bottleneck.queue]
 discipline = "{name}"
-
-[flows.steady]
-count = 16
-path = ["bottleneck"]
-rtt = "40 ms"
-packet_size = "1000 bytes"
-traffic = {{ kind = "poisson", rate = "500 kbit/s" }}
-start = "0 s"
-
-[flows.growing]
-count = 40
-path = ["bottleneck"]
-rtt = "40 ms"
-packet_size = "1000 bytes"
-traffic = {{ kind = "poisson", rate = "125 kbit/s" }}
-start = "5 s .. 45 s"
-stop = "50 s"
 """
-TCP: Final = """
-title = "Sixteen flows become sixty-four"
-duration = "60 s"
-warm_up = "0 s"
 
-[links.bottleneck]
-rate = "10 Mbit/s"
-delay = "10 ms"
-[links.bottleneck.queue]
-discipline = "{name}"
-
-[flows.early]
-count = 16
+FLOWS: Final = """
+[flows.{name}]
+count = {count}
 path = ["bottleneck"]
 rtt = "40 ms"
-sender = "newreno"
 packet_size = "1000 bytes"
-start = "0 s .. 1 s"
-
-[flows.late]
-count = 48
-path = ["bottleneck"]
-rtt = "40 ms"
-sender = "newreno"
-packet_size = "1000 bytes"
-start = "30 s .. 31 s"
+{how}
 """
+
+LOAD: Final = (
+    NETWORK
+    + FLOWS.format(
+        name="steady",
+        count=16,
+        how='traffic = {{ kind = "poisson", rate = "500 kbit/s" }}\nstart = "0 s"',
+    )
+    + FLOWS.format(
+        name="growing",
+        count=40,
+        how='traffic = {{ kind = "poisson", rate = "125 kbit/s" }}\n'
+        'start = "5 s .. 45 s"\nstop = "50 s"',
+    )
+)
+TCP: Final = (
+    NETWORK
+    + FLOWS.format(name="early", count=16, how='sender = "newreno"\nstart = "0 s .. 1 s"')
+    + FLOWS.format(name="late", count=48, how='sender = "newreno"\nstart = "30 s .. 31 s"')
+)
 STEADY, GROWN, BEGIN, END, STOP = 0.8, 1.3, 5.0, 45.0, 50.0
 
 
