@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from dataclasses import replace
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -489,3 +490,21 @@ def test_a_plug_in_has_to_be_a_file_of_python(tmp_path, capsys):
     for path in (tmp_path / "none.py", tmp_path):
         assert main(["run", "varying-load", "--plugin", str(path)]) == 2
         assert "expected a file of Python (.py)" in capsys.readouterr().err
+
+
+def test_the_documentations_example_is_the_file_and_has_twenty_lines(capsys):
+    docs = Path(__file__).parents[2] / "docs"
+    file = docs / "examples" / "proportional_early_drop.py"
+    *_, code = file.read_text(encoding="utf-8").split("\n", 3)
+    assert f"```python\n{code}```" in (docs / "own-discipline.md").read_text(encoding="utf-8")
+    assert len(code.strip().splitlines()) <= 20
+    name = "proportional-early-drop"
+    try:
+        assert main(["disciplines", name, "--plugin", str(file)]) == 0
+        assert "certain_at" in capsys.readouterr().out
+        # Certain at 300 packets: of those that meet q packets, q / 300 are notified.
+        total = vermilion.run(network(name, limit="1000 packets")).link("bottleneck").total
+    finally:
+        vermilion.unregister_discipline(name)
+    notices = (total["drops"] + total["marks"]) / total["arrivals"]
+    assert notices == pytest.approx(total["queue_packets"]["mean"] / 300, rel=0.2)

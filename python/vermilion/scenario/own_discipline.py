@@ -78,7 +78,7 @@ class Discipline:
 
     if TYPE_CHECKING:
 
-        def __getattr__(self, parameter: str) -> Any:
+        def __getattr__(self, parameter: str) -> Any:  # noqa: ANN401 - by its table
             """The value of a parameter, which a type checker cannot know."""
 
     def prepare(self) -> None:
