@@ -95,8 +95,8 @@ class Queue:
 class Coin:
     """The random numbers of a queue."""
 
-    def __call__(self) -> float:
-        """Return the next number, uniform over [0, 1); at most 256 for one packet."""
+    __call__: Callable[[], float]
+    """The next number, uniform over [0, 1); at most 256 for one packet."""
 
 def disciplines() -> str:
     """Return every queue discipline with its parameter table, as a JSON list."""
