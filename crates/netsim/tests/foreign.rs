@@ -1,5 +1,6 @@
 //! A discipline that the registry does not know, handed over by whoever embeds the core.
 
+#[allow(dead_code, reason = "each test needs a part of it")]
 mod common;
 
 use std::sync::Arc;
