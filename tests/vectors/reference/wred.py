@@ -135,7 +135,8 @@ def _hand_cases() -> list[Case]:
             name="each colour has its own thresholds",
             about="weight 1: the queue as it is. At 7 packets green (10 to 20) pass without a "
             "coin, yellow (5 to 10, up to 1/2) go with 1/2 x 2/5 = 0.2, red (2 to 6, up to 1) all; "
-            "at 4, red go with 1/2. At its maximum of 10 yellow still go with 1/2. What can be marked is, but not above the maximum, unless "
+            "at 4, red go with 1/2. At their maximum of 10 yellow still go with 1/2. What can "
+            "be marked is, but not above the maximum, unless "
             "drop_above_maximum is off",
             parameters=AS_IT_IS,
             link=LINK,

@@ -1,9 +1,9 @@
 """RED against REM: does a queue have to grow with the number of sources?
 
-S. Athuraliya, S. Low, "Simulation Comparison of RED and REM", 2000. Figure 4: the queue of RED grows
-with the number of Reno sources, because the average queue is what tells the sources how many they
-are. Figure 5: REM sources learn a price instead, and the queue stays small. Figure 6: the shares of
-Reno sources depend on their propagation delay, those of REM sources do not.
+S. Athuraliya, S. Low, "Simulation Comparison of RED and REM", 2000. Figure 4: the queue of RED
+grows with the number of Reno sources, because the average queue is what tells the sources how many
+they are. Figure 5: REM sources learn a price instead, and the queue stays small. Figure 6: the
+shares of Reno sources depend on their propagation delay, those of REM sources do not.
 
 What the paper leaves open is run in all readings: whether its propagation delay is that of the
 round trip or one way; whether RED marks or drops, and as published in 1993 or as ns-2 spaces its
