@@ -1,8 +1,9 @@
 //! How often disciplines drop and mark at a probability that is held, and how far apart: the laws of
 //! rules that do not count packets as RED does (for those see `spacing.rs`).
 //!
-//! - BLUE, PI, WRED: each packet has a coin of its own, so that the packets from one drop to the next
-//!   are geometric, P(k) = p (1 - p)^(k - 1), with mean 1 / p.
+//! - BLUE, PI, WRED, REM, LRED: each packet has a coin of its own, so that the packets from one drop (or
+//!   mark) to the next are geometric, P(k) = p (1 - p)^(k - 1), with mean 1 / p. REM's p is 1 - phi^-price,
+//!   LRED's l + gain sqrt(l) (queue - target).
 //! - PIE (RFC 8033, section 5.4): after a drop the probabilities add up. None is dropped before they
 //!   make 0.85, one surely when they make 8.5, and between these each with p: a geometric number that
 //!   begins at 0.85 / p and ends at 8.5 / p. So it drops about p / 1.85 of all packets.
@@ -111,6 +112,61 @@ fn wred_drops_each_packet_for_itself_by_its_colour() {
         let arrival = Arrival { colour, ..packet(20) };
         let draws = spacings(&mut discipline("wred", &settings), &arrival, &mut Seeded::new(seed));
         assert_follows(&draws, geometric(p), &format!("wred, {colour:?}"));
+    }
+}
+
+#[test]
+fn rem_marks_with_one_minus_base_to_the_minus_price() {
+    // 1.25 packets fit into an interval, none arrives and 20 wait: each adds 18.75 gains, which is 1.
+    let settings = values([
+        ("target_queue", 0.0),
+        ("gain", 1.0 / 18.75),
+        ("base", 1.25),
+        ("rate_weight", 1.0),
+        ("queue_weight", 1.0),
+        ("interval", 0.001),
+    ]);
+    for (price, p) in [(1, 0.2), (2, 0.36), (3, 0.488)] {
+        let mut rem = discipline("rem", &settings);
+        let leaving = Departure {
+            now: price * MILLISECOND,
+            size: 1000,
+            ecn: Ecn::Ect0,
+            queue_packets: 19,
+            queue_bytes: 19_000,
+            ..Departure::default()
+        };
+        let mut coin = Seeded::new(40 + price);
+        let (mut draws, mut since) = (Vec::new(), None);
+        while draws.len() < DRAWS {
+            since = since.map(|packets: u32| packets + 1);
+            if rem.on_departure(&leaving, &mut coin) == Verdict::Mark {
+                draws.extend(since.replace(0));
+            }
+        }
+        assert_follows(&draws, geometric(p), &format!("rem, price {price}"));
+    }
+}
+
+#[test]
+fn lred_drops_with_the_loss_ratio_corrected_by_the_queue() {
+    let settings = values([
+        ("limit", 100.0),
+        ("memory", 0.0),
+        ("gain", 0.01),
+        ("interval", 1.0),
+        ("target_queue", 20.0),
+    ]);
+    // One of 25 packets is lost in the first period: 0.04, and 0.01 x 0.2 more for each packet
+    // beyond the target.
+    for (seed, queue, p) in [(50, 20, 0.04), (51, 50, 0.1), (52, 10, 0.02)] {
+        let (mut lred, mut coin) = (discipline("lred", &settings), Seeded::new(seed));
+        for number in 0..25 {
+            let arrival = Arrival { now: 0, ..packet(if number == 0 { 100 } else { 20 }) };
+            lred.on_arrival(&arrival, &mut coin);
+        }
+        let draws = spacings(&mut lred, &packet(queue), &mut coin);
+        assert_follows(&draws, geometric(p), &format!("lred, queue {queue}"));
     }
 }
 
