@@ -118,9 +118,7 @@ class Workbench:
                 self._tell(self._done + weight)
             return outcomes
         before = self._done
-        return in_processes(
-            work, items, workers, lambda done: self._tell(before + done * weight)
-        )
+        return in_processes(work, items, workers, lambda done: self._tell(before + done * weight))
 
     def _tell(self, done: int) -> None:
         self._done = done
