@@ -34,6 +34,13 @@ class _Flow:
         default_factory=lambda: deque(maxlen=_INTERVALS_KEPT)
     )
     shortest_s: deque[float] = field(default_factory=lambda: deque(maxlen=_INTERVALS_KEPT))
+    estimate_s: float | None = None  # once worked out from these, until the next sample
+
+    def estimate(self) -> float:
+        """The base round trip: no sample can be shorter, a bound on what the median says."""
+        if self.estimate_s is None:
+            self.estimate_s = max(_SHORTEST_S, min(_weighted_median(self.base_s), *self.shortest_s))
+        return self.estimate_s
 
 
 class BaseRoundTrips:
@@ -91,6 +98,7 @@ class BaseRoundTrips:
                 known.last_seen_s = time_s
                 known.base_s.append((base, weight))
                 known.shortest_s.append(least - transmission_s)
+                known.estimate_s = None
         self._forget(time_s)
 
     def estimates(self, most: int) -> list[float]:
@@ -100,11 +108,7 @@ class BaseRoundTrips:
         seen longest ago are the ones that ended.
         """
         latest = sorted(self._flows.values(), key=lambda known: -known.last_seen_s)[:most]
-        # No sample can be shorter than the base: a bound on what the median says.
-        return sorted(
-            max(_SHORTEST_S, min(_weighted_median(known.base_s), *known.shortest_s))
-            for known in latest
-        )
+        return sorted(known.estimate() for known in latest)
 
     def _forget(self, time_s: float) -> None:
         gone = [f for f, known in self._flows.items() if time_s - known.last_seen_s > _FORGET_S]
@@ -115,7 +119,10 @@ class BaseRoundTrips:
 def _weighted_median(weighted: Iterable[tuple[float, float]]) -> float:
     """The value that splits the total weight of (value, weight) pairs in half."""
     ascending = sorted(weighted)
-    half = sum(weight for _, weight in ascending) / 2.0
+    half = 0.0
+    for _, weight in ascending:
+        half += weight
+    half /= 2.0
     passed = 0.0
     for value, weight in ascending:
         passed += weight
