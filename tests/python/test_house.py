@@ -40,7 +40,17 @@ ROOMS_BELOW = {
         "scenario",
         "_core",
     },
+    "atlas": {
+        "report",
+        "tuning",
+        "search",
+        "objectives",
+        "simulate",
+        "scenario",
+        "_core",
+    },
     "cli": {
+        "atlas",
         "papers",
         "online",
         "report",

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
 from vermilion.cli.objectives import objectives
@@ -32,6 +33,7 @@ def application() -> typer.Typer:
         compare,
         tune,
         studies,
+        atlas,
         online,
         papers,
         scenarios,

@@ -120,7 +120,7 @@ def dask(address: str | None) -> Iterator[BatchRunner | None]:
         with dask_workers(address) as workers:
             yield workers
             if workers.rescued:
-                note(f"{workers.rescued} simulations were lost by the cluster and done here")
+                note(f"{workers.rescued} pieces of work were lost by the cluster and done here")
     except ClusterError as error:
         message = f"--dask: {error}"
         raise UserError(message) from None

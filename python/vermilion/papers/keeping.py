@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
+from vermilion.simulate.package_digest import package_digest
 from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from importlib.resources.abc import Traversable
+    from collections.abc import Sequence
     from pathlib import Path
 
     from vermilion.papers.interface import Numbers
@@ -55,26 +53,6 @@ class Keeper:
             json.dump(numbers, file, allow_nan=False)
 
     def _path(self, paper: str, figure: str, seeds: Sequence[int]) -> Path:
-        text = json.dumps([_package_digest(), paper, figure, list(seeds)])
+        text = json.dumps([package_digest(), paper, figure, list(seeds)])
         key = hashlib.sha256(text.encode()).hexdigest()[:_KEY_LETTERS]
         return self._folder / f"{paper}-{figure}-{key}.json"
-
-
-@cache
-def _package_digest() -> str:
-    """A digest of every file of the package."""
-    digest = hashlib.sha256()
-    for name, file in sorted(_files(resources.files("vermilion"), "")):
-        digest.update(name.encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _files(directory: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
-    for entry in directory.iterdir():
-        name = f"{prefix}/{entry.name}"
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                yield from _files(entry, name)
-        else:
-            yield name, entry

@@ -19,13 +19,13 @@ import os
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate.runs import check_seed, run_jobs, run_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor, Future
 
     from vermilion.simulate.result import Result
@@ -61,17 +61,32 @@ def run_batch(texts: Sequence[str], jobs: Jobs, version: str) -> Outcome:
     Raises:
         ClusterError: this worker has another version.
     """
-    from vermilion import _core
-
-    if version != _core.VERSION:
-        message = f"a worker has vermilion {_core.VERSION}; expected {version}, as here"
-        raise ClusterError(message)
+    check_version(version)
     begin = time.perf_counter()
     try:
         results: list[Result | None] | ScenarioError = run_jobs(texts, jobs, threads=1)
     except ScenarioError as refusal:
         results = refusal  # a value, because what is raised may be tried again
     return results, time.perf_counter() - begin
+
+
+def check_version(version: str) -> None:
+    """Refuses to work for another version of the package.
+
+    Raises:
+        ClusterError: this one has another version.
+    """
+    from vermilion import _core
+
+    if version != _core.VERSION:
+        message = f"a worker has vermilion {_core.VERSION}; expected {version}, as here"
+        raise ClusterError(message)
+
+
+def _versioned(version: str, task: Callable[..., Any], arguments: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever it returns
+    """What a worker does with a task of :meth:`BatchRunner.each`."""
+    check_version(version)
+    return task(*arguments, threads=1)
 
 
 @dataclass(slots=True)
@@ -118,8 +133,8 @@ class BatchRunner:
 
     Attributes:
         cores: as given.
-        sent: simulations that were done elsewhere.
-        rescued: simulations that were sent, were lost, and were done here.
+        sent: simulations, or tasks, that were done elsewhere.
+        rescued: those that were sent, were lost, and were done here.
     """
 
     def __init__(
@@ -175,6 +190,50 @@ class BatchRunner:
         flat = self._run_sent(texts, jobs, size, threads, progress, deadline_s)
         return [flat[index * len(seeds) : (index + 1) * len(seeds)] for index in range(len(texts))]
 
+    def each(
+        self, task: Callable[..., Any], arguments: Sequence[Sequence[Any]]
+    ) -> Iterator[tuple[int, Any]]:
+        """Tasks that are larger than a batch, each on one core of a worker.
+
+        Args:
+            task: a function of a module, with an argument ``threads`` besides the others; its
+                outcome depends on its arguments alone.
+            arguments: of each task.
+
+        Yields:
+            The number of a task and its outcome, as they come. Tasks that are lost are done here.
+
+        Raises:
+            ClusterError: the workers have another version, or lack the package.
+        """
+        from vermilion import _core
+
+        waiting = {
+            self._executor.submit(_versioned, _core.VERSION, task, some): number
+            for number, some in enumerate(arguments)
+        }
+        lost: list[int] = []
+        try:
+            while waiting:
+                ready, _ = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    number = waiting.pop(future)
+                    try:
+                        outcome = _outcome(future)
+                    except LostError:
+                        lost.append(number)
+                    else:
+                        self.sent += 1
+                        yield number, outcome
+                if not ready and not self._alive():
+                    break
+        finally:
+            for future in waiting:
+                future.cancel()
+        for number in sorted([*lost, *waiting.values()]):
+            yield number, task(*arguments[number], threads=None)
+            self.rescued += 1
+
     def _batch_size(self, jobs: int) -> int | None:
         """Simulations in a batch; ``None`` if all together are not worth the way."""
         if self._each_s is None or self._each_s <= 0.0 or self._least_s == 0.0:
@@ -228,11 +287,11 @@ class BatchRunner:
     def _take(self, future: Future[Outcome], round_: _Round) -> None:
         """Takes in a batch that has come back, or has not."""
         first, count = round_.waiting.pop(future)
-        outcome = _outcome(future)
-        if outcome is None:
+        try:
+            results, seconds = _outcome(future)
+        except LostError:
             round_.lost.append((first, count))
             return
-        results, seconds = outcome
         self._learn(seconds, count)
         if isinstance(results, ScenarioError):
             round_.refusals[first] = results
@@ -253,11 +312,16 @@ class BatchRunner:
         )
 
 
-def _outcome(future: Future[Outcome]) -> Outcome | None:
-    """What a batch has given; ``None`` if it was lost on the way.
+class LostError(Exception):
+    """A batch or a task that did not come back; it can be done here."""
+
+
+def _outcome(future: Future[Any]) -> Any:  # noqa: ANN401 - of a batch or a task
+    """What a batch or a task has given.
 
     Raises:
         ClusterError: the workers cannot do it at all.
+        LostError: whatever else ended it.
     """
     try:
         return future.result()
@@ -266,5 +330,5 @@ def _outcome(future: Future[Outcome]) -> Outcome | None:
     except ImportError as error:
         message = f"a worker cannot import vermilion ({error}); expected the same version as here"
         raise ClusterError(message) from None
-    except (Exception, CancelledError):  # noqa: BLE001 - whatever ended it, it can be done here
-        return None
+    except (Exception, CancelledError) as error:
+        raise LostError from error

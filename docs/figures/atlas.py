@@ -1,0 +1,48 @@
+"""Draws the atlas of docs/atlas.md and writes the tables that it includes.
+
+About a minute and a half of CPU time. With a folder, finished cells are kept there, and an
+interrupted run goes on:
+
+    .venv/bin/python docs/figures/atlas.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vermilion.atlas import build_atlas, read_plan
+from vermilion.atlas.maps import maps_figure, rules_figure
+from vermilion.atlas.plan import read_plan_file
+from vermilion.atlas.summary import laws_table, rules_table, sentences
+from vermilion.report.drawing import style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.atlas import Atlas
+
+HERE = Path(__file__).parent
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A table, its first row being the headings."""
+    first, *rest = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([first, "|" + " --- |" * len(rows[0]), *rest]) + "\n"
+
+
+def write(atlas: Atlas) -> None:
+    """The figures and the tables."""
+    for name, draw in (("maps", maps_figure), ("rules", rules_figure)):
+        with style():
+            draw(atlas).savefig(HERE / f"atlas_{name}.svg", metadata={"Date": None})
+    (HERE / "atlas_laws.txt").write_text(markdown(laws_table(atlas)), encoding="utf-8")
+    text = markdown(rules_table(atlas)) + "\n" + "; ".join(sentences(atlas)) + ".\n"
+    (HERE / "atlas_rules.txt").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    keep = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    plan = read_plan(read_plan_file(str(HERE / "atlas.toml")))
+    write(build_atlas(plan, keep=keep))

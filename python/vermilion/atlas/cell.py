@@ -1,0 +1,280 @@
+"""One cell of an atlas, in three steps that can be done anywhere.
+
+1. :func:`tune_cell` tunes the discipline as ``vermilion tune`` does; the literature's settings are
+   among the first that its search tries.
+2. :func:`revise_cell` lets what was found meet what its neighbours found, on other seeds: the best
+   of a few hundred settings is not the same in two neighbouring cells, but nearly as good.
+3. :func:`judge_cell` measures the setting, the literature's rules and the fitted one on fresh seeds
+   that nothing has been chosen by, and says how many times worse each is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.atlas.rules import RED_LIKE, RULES
+from vermilion.atlas.scenarios import QUEUE, cell_scenario, target_packets, tuned_parameters
+from vermilion.objectives import constraints_of, objective_from_text, objective_of
+from vermilion.scenario import PACKETS
+from vermilion.search import Space
+from vermilion.simulate.runs import run_many
+from vermilion.simulate.statistics import mean_interval, ratio_of_means_interval
+from vermilion.tuning import Seeds, tune
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.verdict import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.atlas.plan import Condition, Plan
+    from vermilion.objectives import Constraint, Objective
+    from vermilion.scenario import Scenario
+
+TUNED: Final = "tuned"
+DEFAULTS: Final = "defaults"
+FITTED: Final = "fitted rule"
+
+_REVISION: Final = 1000
+_JUDGEMENT: Final = 2000
+"""What is added to the first seed, so that no step's seeds are another's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A setting on the fresh seeds of a cell.
+
+    Attributes:
+        setting: values of its parameters; of the tuned ones alone where it is of the discipline.
+        mean: of the objective.
+        low: lower end of its 95 % interval.
+        high: upper end.
+        times_worse: than the tuned setting, 1 for as good; ``None`` where that cannot be computed.
+        times_worse_low: lower end of the 95 % interval (Fieller's).
+        times_worse_high: upper end.
+        constraints: "met", "unproven" or "broken", the worst of them.
+    """
+
+    setting: Mapping[str, Any]
+    mean: float
+    low: float
+    high: float
+    times_worse: float | None
+    times_worse_low: float | None
+    times_worse_high: float | None
+    constraints: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What an atlas knows of a condition.
+
+    Attributes:
+        condition: of the cell.
+        target_packets: the target, or what boxes were laid around.
+        setting: the best, by parameter.
+        accepted: whether it was significantly better than the discipline's defaults; where not,
+            the setting is the defaults.
+        at_an_end: parameters at an end of the box that was searched; where the best may lie beyond.
+        own: whether it is what the cell's own search found, and no neighbour's.
+        reason: of the tuning.
+        simulations: that it took to find.
+        judged: the tuned setting and others on fresh seeds, by name.
+    """
+
+    condition: Condition
+    target_packets: float
+    setting: Mapping[str, float]
+    accepted: bool
+    own: bool
+    at_an_end: tuple[str, ...]
+    reason: str
+    simulations: int
+    judged: Mapping[str, Judged] = field(default_factory=dict)
+
+
+def tune_cell(plan: Plan, condition: Condition, *, threads: int | None) -> dict[str, Any]:
+    """The first step: the answer of the cell's own search.
+
+    Args:
+        plan: of the atlas.
+        condition: of the cell.
+        threads: simulations at a time.
+    """
+    names = tuned_parameters(plan)
+    starts = []
+    if plan.discipline.partition(":")[0] in RED_LIKE:
+        for rule in RULES:
+            queue = rule.queue(plan, condition)
+            if all(isinstance(queue.get(name), float) for name in names):
+                starts.append({name: queue[name] for name in names})
+    return _tuned(plan, condition, starts, plan.budget, plan.seed, threads)
+
+
+def revise_cell(
+    plan: Plan,
+    condition: Condition,
+    own: Mapping[str, float],
+    neighbours: Sequence[Mapping[str, float]],
+    *,
+    threads: int | None,
+) -> dict[str, Any]:
+    """The second step: the best of its own and its neighbours' settings.
+
+    Args:
+        plan: of the atlas.
+        condition: of the cell.
+        own: what its search found.
+        neighbours: what theirs found, as parts of the target where it is in packets
+            (:func:`per_target`).
+        threads: simulations at a time.
+    """
+    starts = [own, *(per_target(plan, condition, each, back=True) for each in neighbours)]
+    answer = _tuned(plan, condition, starts, 1 + len(starts), plan.seed + _REVISION, threads)
+    same = all(math.isclose(answer["setting"][name], own[name], rel_tol=1e-6) for name in own)
+    return {**answer, "own": same or not answer["accepted"]}
+
+
+def judge_cell(
+    plan: Plan,
+    condition: Condition,
+    setting: Mapping[str, float],
+    fitted: Mapping[str, float] | None,
+    *,
+    threads: int | None,
+) -> dict[str, dict[str, Any]]:
+    """The third step: everything on the same fresh seeds.
+
+    Args:
+        plan: of the atlas.
+        condition: of the cell.
+        setting: the tuned one.
+        fitted: what the rule fitted to all other cells says, before it is put into the box.
+        threads: simulations at a time.
+    """
+    base = cell_scenario(plan, condition)
+    variants: dict[str, tuple[Mapping[str, Any], Scenario]] = {
+        DEFAULTS: ({}, base),
+        TUNED: (setting, base.with_values(_paths(setting))),
+    }
+    if fitted is not None:
+        space = Space.from_scenario(base)
+        nearest = _names(space.values(space.point(_paths(fitted))))
+        variants[FITTED] = (nearest, base.with_values(_paths(nearest)))
+    if plan.discipline.partition(":")[0] in RED_LIKE:
+        for rule in RULES:
+            queue = rule.queue(plan, condition)
+            variants[rule.name] = (queue, cell_scenario(plan, condition, queue))
+    objective, constraints = _wanted(plan, base)
+    seeds = Seeds.counted(plan.seed + _JUDGEMENT).comparison
+    rows = run_many([scenario for _, scenario in variants.values()], seeds, threads=threads)
+    evaluations = {}
+    for (name, (own, _)), row in zip(variants.items(), rows, strict=True):
+        evaluation = Evaluation(dict(own))
+        for seed, result in zip(seeds, row, strict=True):
+            if result is not None:
+                evaluation.add(seed, result, objective, constraints)
+        evaluations[name] = evaluation
+    return {
+        name: _judged(evaluation, evaluations, objective, constraints)
+        for name, evaluation in evaluations.items()
+        if all(map(math.isfinite, evaluation.objectives))
+    }
+
+
+def per_target(
+    plan: Plan, condition: Condition, setting: Mapping[str, float], *, back: bool = False
+) -> dict[str, float]:
+    """A setting with its packets as parts of the cell's target, or back again."""
+    table = cell_scenario(plan, condition).links["bottleneck"].queue.algorithm.parameters
+    target = target_packets(plan, condition)
+    factor = target if back else 1.0 / target
+    return {
+        name: value * factor if table[name].dimension is PACKETS else value
+        for name, value in setting.items()
+    }
+
+
+def _tuned(
+    plan: Plan,
+    condition: Condition,
+    starts: Sequence[Mapping[str, float]],
+    budget: int,
+    seed: int,
+    threads: int | None,
+) -> dict[str, Any]:
+    scenario = cell_scenario(plan, condition)
+    outcome = tune(
+        scenario,
+        budget=budget,
+        search=plan.search,
+        seed=seed,
+        warm_starts=[_paths(start) for start in starts],
+        fidelity="full",
+        threads=threads,
+    )
+    chosen = _names(outcome.chosen)
+    dimensions = {
+        each.name.rpartition(".")[2]: each for each in Space.from_scenario(scenario).dimensions
+    }
+    return {
+        "setting": chosen,
+        "at_an_end": [
+            name
+            for name, value in chosen.items()
+            if outcome.accepted and dimensions[name].coordinate(value) in {0.0, 1.0}
+        ],
+        "accepted": outcome.accepted,
+        "reason": outcome.reason,
+        "simulations": outcome.simulations,
+        "end": outcome.end,
+    }
+
+
+def _wanted(plan: Plan, scenario: Scenario) -> tuple[Objective, tuple[Constraint, ...]]:
+    """The objective and the constraints of a cell."""
+    stated: tuple[str, ...] = ()
+    if plan.objective is None:
+        objective = objective_of(scenario)
+    else:
+        objective, stated = objective_from_text(plan.objective, scenario)
+    texts = (
+        None if plan.constraints is None and not stated else (*(plan.constraints or ()), *stated)
+    )
+    return objective, constraints_of(scenario, objective, texts)
+
+
+def _judged(
+    evaluation: Evaluation,
+    all_of_them: Mapping[str, Evaluation],
+    objective: Objective,
+    constraints: Sequence[Constraint],
+) -> dict[str, Any]:
+    best = all_of_them[TUNED].objectives
+    pairs = list(zip(evaluation.objectives, best, strict=True))
+    if objective.maximised:
+        pairs = [(second, first) for first, second in pairs]
+    ratio = ratio_of_means_interval(pairs)
+    sign = -1.0 if objective.maximised else 1.0
+    interval = mean_interval(sign * value for value in evaluation.objectives)
+    holds = {verdict.holds for verdict in judge(constraints, evaluation, all_of_them[DEFAULTS])}
+    worst = "broken" if holds & {"broken", "not measured"} else "unproven"
+    return {
+        "setting": dict(evaluation.setting),
+        "mean": interval.mean,
+        "low": interval.low,
+        "high": interval.high,
+        "times_worse": None if ratio is None else ratio.mean,
+        "times_worse_low": None if ratio is None else ratio.low,
+        "times_worse_high": None if ratio is None else ratio.high,
+        "constraints": "met" if holds <= {"met"} else worst,
+    }
+
+
+def _paths(setting: Mapping[str, float]) -> dict[str, float]:
+    return {f"{QUEUE}.{name}": value for name, value in setting.items()}
+
+
+def _names(setting: Mapping[str, float | None]) -> dict[str, float]:
+    return {path.rpartition(".")[2]: value for path, value in setting.items() if value is not None}

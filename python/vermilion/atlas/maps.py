@@ -1,0 +1,168 @@
+"""The pictures of an atlas: maps of the best settings, and how far each rule is from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.atlas.cell import TUNED
+from vermilion.report import drawing
+from vermilion.report.numbers import significant
+from vermilion.scenario import RATE, TIME, format_quantity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from vermilion.atlas.build import Atlas
+
+_COLOURS: Final = "cividis"  # rises in lightness alone, for every kind of colour blindness
+_DARK: Final = 0.55
+
+
+def maps_figure(atlas: Atlas) -> Figure:
+    """The best value of each parameter: a row of maps for each, with one scale.
+
+    A map is of one rate, with ECN on or off: round trips across, numbers of flows up. A star stands
+    where the setting is the discipline's default, because nothing better was proven.
+    """
+    import numpy as np
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.figure import Figure
+
+    plan = atlas.plan
+    columns = [(ecn, rate) for ecn in plan.ecn for rate in plan.rates]
+    table = _table(atlas)
+    width = 1.4 + len(columns) * (0.75 + 0.52 * len(plan.round_trips))
+    height = 1.1 + len(atlas.parameters) * (0.75 + 0.42 * len(plan.flows))
+    with drawing.style():
+        figure = Figure(figsize=(max(width, 6.0), height), layout="constrained")
+        axes = figure.subplots(
+            len(atlas.parameters), len(columns), squeeze=False, sharex=True, sharey=True
+        )
+        for row, name in enumerate(atlas.parameters):
+            known = [
+                cell.setting[name] for cell in atlas.cells if cell.setting.get(name) is not None
+            ]
+            low, high = min(known, default=1.0), max(known, default=1.0)
+            log = low > 0.0 and (table[name].scale == "log" or high > 10.0 * low)
+            if high <= low:
+                high = 1.01 * low + (low == 0.0)
+            norm = LogNorm(low, high) if log else Normalize(low, high)
+            image: Any = None
+            for column, (ecn, rate) in enumerate(columns):
+                values = np.full((len(plan.flows), len(plan.round_trips)), np.nan)
+                here = axes[row, column]
+                for cell in atlas.cells:
+                    own = cell.condition
+                    value = cell.setting.get(name)
+                    if (own.ecn, own.rate_bit_per_s) != (ecn, rate) or value is None:
+                        continue
+                    y, x = plan.flows.index(own.flows), plan.round_trips.index(own.round_trip_s)
+                    values[y, x] = value
+                    here.text(
+                        x,
+                        y,
+                        f"{_short(value)}{'' if cell.accepted else '*'}",
+                        ha="center",
+                        va="center",
+                        fontsize=8.5,
+                        color="white" if norm(value) < _DARK else drawing.INK,
+                    )
+                image = here.imshow(values, norm=norm, cmap=_COLOURS, origin="lower", aspect="auto")
+                _label(here, atlas, row, column, ecn=ecn, rate=rate)
+            unit = table[name].unit
+            label = name.replace("_", " ") + ("" if unit in {"1", "probability"} else f" ({unit})")
+            bar = figure.colorbar(image, ax=axes[row, :].tolist(), pad=0.01, aspect=12)
+            bar.set_label(label)
+        figure.supxlabel("base round trip", fontsize=10.5)
+        figure.supylabel("flows", fontsize=10.5)
+    return figure
+
+
+def rules_figure(atlas: Atlas) -> Figure:
+    """How many times worse than the tuned setting each rule is, a point for each cell.
+
+    Hollow points do not keep the constraints beyond doubt. A bar stands at each rule's median.
+    """
+    from statistics import median
+
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    names = [
+        name
+        for name in dict.fromkeys(name for cell in atlas.cells for name in cell.judged)
+        if name != TUNED
+    ]
+    looks = {False: (drawing.BLUE, "o", 0.14), True: (drawing.VERMILION, "s", -0.14)}
+    with drawing.style():
+        figure = Figure(figsize=(8.6, 1.3 + 0.5 * len(names)), layout="constrained")
+        axes = figure.subplots()
+        for place, name in enumerate(reversed(names)):
+            ratios = []
+            for cell in atlas.cells:
+                judged = cell.judged.get(name)
+                if judged is None or judged.times_worse is None or judged.times_worse <= 0.0:
+                    continue
+                colour, marker, shift = looks[cell.condition.ecn]
+                ratios.append(judged.times_worse)
+                axes.plot(
+                    judged.times_worse,
+                    place + (shift if len(atlas.plan.ecn) > 1 else 0.0),
+                    marker,
+                    markersize=6,
+                    color=colour,
+                    markerfacecolor=colour if judged.constraints == "met" else "white",
+                    alpha=0.75,
+                )
+            if ratios:
+                axes.plot(
+                    [median(ratios)] * 2, [place - 0.34, place + 0.34], color=drawing.INK, lw=2
+                )
+        axes.axvline(1.0, color=drawing.GREY, linestyle=(0, (4, 3)), linewidth=1.2)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.grid(visible=True, axis="x")
+        axes.grid(visible=False, axis="y")
+        axes.set_yticks(range(len(names)), list(reversed(names)))
+        axes.set_ylim(-0.6, len(names) - 0.4)
+        axes.set_xlabel("objective / objective of the tuned setting (1: as good)")
+        handles: list[Any] = [
+            Line2D([], [], linestyle="", marker=looks[ecn][1], color=looks[ecn][0], label=label)
+            for ecn, label in ((False, "without ECN"), (True, "with ECN"))
+            if ecn in atlas.plan.ecn
+        ]
+        handles += [
+            Line2D([], [], linestyle="", marker="o", color=drawing.GREY, markerfacecolor="white",
+                   label="constraint not surely kept"),
+            Line2D([], [], color=drawing.INK, lw=2, label="median"),
+        ]  # fmt: skip
+        figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return figure
+
+
+def _label(axes: Axes, atlas: Atlas, row: int, column: int, *, ecn: bool, rate: float) -> None:
+    """Ticks and titles; a map's neighbours share them."""
+    plan = atlas.plan
+    axes.grid(visible=False)
+    axes.set_xticks(
+        range(len(plan.round_trips)),
+        [format_quantity(trip, TIME).replace(" ", "\n") for trip in plan.round_trips],
+    )
+    axes.set_yticks(range(len(plan.flows)), [str(count) for count in plan.flows])
+    if row == 0:
+        mark = "" if len(plan.ecn) == 1 and not ecn else f"\nECN {'on' if ecn else 'off'}"
+        axes.set_title(f"{format_quantity(rate, RATE)}{mark}", fontsize=10.5)
+    del column
+
+
+def _table(atlas: Atlas) -> Any:  # noqa: ANN401 - parameters by name
+    from vermilion.scenario import disciplines
+
+    return disciplines()[atlas.plan.discipline.partition(":")[0]].parameters
+
+
+def _short(value: float) -> str:
+    """Two digits, without a zero before the point."""
+    text = significant(float(f"{value:.2g}"))
+    return text.removeprefix("0") if text.startswith("0.") else text
