@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from test_cli import SHORT, refused, strict, vermilion
+from vermilion.atlas import build_atlas, read_plan
 from vermilion.scenario import ScenarioError, load_scenario
 from vermilion.simulate import batches, run_many
 from vermilion.simulate.batches import BatchRunner, ClusterError, run_batch
@@ -203,3 +204,18 @@ def test_without_dask_one_line_says_what_to_install(vermilion, monkeypatch):
 def test_fronts_and_several_scenarios_stay_here(vermilion):
     message = refused(vermilion("tune", "varying-load", "--pareto", "--dask=tcp://x:1"))
     assert "--dask" in message
+
+
+def test_an_atlas_on_a_cluster_is_the_atlas_of_this_machine_though_a_worker_dies(cluster):
+    plan = read_plan({"rate": "1 Mbit/s", "flows": [2, 4, 8], "rtt": "40 ms", "budget": 6})
+    victims = []
+
+    def kill(done):
+        if done >= 1.0 and not victims:
+            victims.extend(worker.pid for worker in list(cluster.workers.values())[1:])
+            os.kill(victims[0], signal.SIGKILL)
+
+    with dask_workers(cluster.scheduler_address) as workers:
+        there = build_atlas(plan, workers=workers, progress=kill)
+    assert victims
+    assert there == build_atlas(plan)

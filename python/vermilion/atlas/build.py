@@ -139,7 +139,6 @@ def build_atlas(
             own=answers[each]["own"],
             at_an_end=tuple(answers[each]["at_an_end"]),
             reason=answers[each]["reason"],
-            simulations=found[each]["simulations"] + answers[each]["simulations"],
             judged={name: Judged(**numbers) for name, numbers in judged.items()},
         )
         for each, judged in zip(conditions, third, strict=True)

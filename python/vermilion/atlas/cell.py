@@ -79,7 +79,6 @@ class Cell:
         at_an_end: parameters at an end of the box that was searched; where the best may lie beyond.
         own: whether it is what the cell's own search found, and no neighbour's.
         reason: of the tuning.
-        simulations: that it took to find.
         judged: the tuned setting and others on fresh seeds, by name.
     """
 
@@ -90,7 +89,6 @@ class Cell:
     own: bool
     at_an_end: tuple[str, ...]
     reason: str
-    simulations: int
     judged: Mapping[str, Judged] = field(default_factory=dict)
 
 
@@ -227,7 +225,6 @@ def _tuned(
         ],
         "accepted": outcome.accepted,
         "reason": outcome.reason,
-        "simulations": outcome.simulations,
         "end": outcome.end,
     }
 

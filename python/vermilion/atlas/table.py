@@ -16,9 +16,9 @@ def rows(atlas: Atlas) -> list[dict[str, Any]]:
     """The rows; what could not be computed is ``None``.
 
     ``rate_bit_per_s``, ``flows``, ``rtt_s``, ``ecn``, ``target_packets``; the tuned parameters by
-    name; ``accepted``, ``own``, ``at_an_end``, ``objective``, ``objective_low``, ``objective_high``,
-    ``constraints``; and for each rule ``times_worse (RULE)`` with ``_low`` and ``_high``, and
-    ``constraints (RULE)``.
+    name; ``accepted``, ``own``, ``at_an_end``, ``objective``, ``objective_low``,
+    ``objective_high``, ``constraints``; and for each rule ``times_worse (RULE)`` with ``_low`` and
+    ``_high``, and ``constraints (RULE)``.
     """
     names = list(dict.fromkeys(name for cell in atlas.cells for name in cell.judged))
     found = []

@@ -32,8 +32,8 @@ def atlas(
         typer.Argument(
             metavar="[FILE]",
             help="A table (TOML) with any of these: rate, flows, rtt, ecn, discipline, sender, "
-            "packet_size, target_delay, objective, constraints, parameters, space, budget, search, seed. "
-            "Options replace what it says.",
+            "packet_size, target_delay, objective, constraints, parameters, space, budget, search, "
+            "seed. Options replace what it says.",
             show_default=False,
         ),
     ] = None,
