@@ -10,6 +10,7 @@ from vermilion.cli.disciplines import disciplines
 from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
 from vermilion.cli.papers import papers
+from vermilion.cli.report import report
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
@@ -34,6 +35,7 @@ def application() -> typer.Typer:
         tune,
         studies,
         atlas,
+        report,
         online,
         papers,
         scenarios,

@@ -1,0 +1,54 @@
+"""``vermilion report``: a page about a tuning that is kept in a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, output_file
+
+
+def report(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="What tune --study has written.", show_default=False),
+    ],
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help='Where the page goes (default: the name with .html), "-" for standard output.',
+            show_default=False,
+        ),
+    ] = None,
+    study_name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Only this study of the file (default: all).", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Make a page (HTML) about a tuning kept by tune --study.
+
+    Convergence, the importance of the parameters, slices, the queue before and after, and the
+    comparison with its intervals, in one file that fetches nothing.
+    """
+    from vermilion.report.study import study_report
+    from vermilion.tuning import StudyError, read_studies
+
+    target = output or str(path.with_suffix(".html"))
+    try:
+        records = read_studies(path)
+        chosen = [each for each in records if study_name in {None, each.name}]
+        if not chosen and records:
+            known = ", ".join(each.name for each in records)
+            message = f'--study-name: "{study_name}" is not in "{path}"; expected one of: {known}'
+            raise UserError(message)
+        with output_file("--output", target) as file:
+            file.write(study_report(chosen))
+    except StudyError as error:
+        raise UserError(str(error)) from None
+    if target != STANDARD_OUTPUT:
+        typer.echo(f"wrote {target}")

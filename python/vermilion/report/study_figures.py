@@ -1,0 +1,339 @@
+"""The figures of a study: how the search went, what mattered, and what the queue does now."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from vermilion.report import drawing
+from vermilion.report.numbers import significant
+from vermilion.simulate.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+    from vermilion.report.importance import Share
+    from vermilion.simulate import Result
+    from vermilion.simulate.statistics import Interval
+    from vermilion.tuning import StudyRecord
+    from vermilion.tuning.memory import Used
+
+_WIDTH_IN: Final = 9.6
+_WIDE: Final = 20.0
+"""The largest value per smallest from which on an axis is logarithmic."""
+
+MOST_POINTS: Final = 1500
+"""Settings that a figure shows; more would make the page slow and no clearer."""
+
+
+def shown_settings(record: StudyRecord) -> list[Used]:
+    """The settings that figures show: all with a value, or as many as they can."""
+    known = [each for each in record.evaluations if math.isfinite(each.objective)]
+    step = -(-len(known) // MOST_POINTS) or 1
+    best = record.best
+    return [each for index, each in enumerate(known) if index % step == 0 or each is best]
+
+
+def convergence_figure(record: StudyRecord, incumbent: float | None) -> Figure:
+    """The best so far against the settings tried, and against the simulations of all stages.
+
+    Args:
+        record: with at least one setting that has a value.
+        incumbent: its value as the search measured it, in the objective's own direction.
+    """
+    from matplotlib.figure import Figure
+
+    with drawing.style():
+        figure = Figure(figsize=(_WIDTH_IN, 4.2), layout="constrained")
+        settings, simulations = figure.subplots(1, 2, sharey=True)
+        _scatter(settings, record, lambda each: each.number)
+        steps = _best_so_far(record)
+        last = record.evaluations[-1]
+        for axes, places, end in (
+            (settings, [each.number for each in steps], last.number),
+            (simulations, [each.simulations for each in steps], last.simulations),
+        ):
+            if incumbent is not None:
+                axes.axhline(
+                    incumbent,
+                    color=drawing.VERMILION,
+                    linewidth=1.3,
+                    linestyle=(0, (5, 3)),
+                    label="the incumbent, as the search measured it",
+                )
+            if steps:
+                values = [record.shown(each.objective) for each in steps]
+                axes.step(
+                    [*places, end],
+                    [*values, values[-1]],
+                    where="post",
+                    color=drawing.BLUE,
+                    linewidth=2.0,
+                    label="best so far",
+                )
+        _later_stages(simulations, record)
+        settings.set_xlim(left=0)
+        simulations.set_xlim(left=0)
+        settings.set_xlabel("settings tried")
+        simulations.set_xlabel("simulations")
+        settings.set_ylabel(_objective(record))
+        _choose_scale(settings, [record.shown(each.objective) for each in shown_settings(record)])
+        _legend_below(figure, settings, simulations)
+    return figure
+
+
+def race_figure(record: StudyRecord, raced: Sequence[tuple[str, Interval]]) -> Figure:
+    """The settings that raced, each with its mean over the seeds that it met.
+
+    Args:
+        record: the study.
+        raced: label and mean of each, the best first.
+    """
+    from matplotlib.figure import Figure
+
+    with drawing.style():
+        figure = Figure(figsize=(_WIDTH_IN, 0.9 + 0.34 * len(raced)), layout="constrained")
+        axes = figure.subplots()
+        axes.grid(visible=True, axis="x")
+        axes.grid(visible=False, axis="y")
+        for row, (_, interval) in enumerate(raced):
+            axes.errorbar(
+                interval.mean,
+                -row,
+                xerr=interval.half_width or 0.0,
+                fmt="o",
+                color=drawing.BLUE if row == 0 else drawing.GREY,
+                markersize=6,
+                capsize=2.5,
+            )
+        if _is_wide([interval.mean - (interval.half_width or 0.0) for _, interval in raced]):
+            axes.set_xscale("log")
+            _plain_numbers(axes.xaxis)
+        axes.set_yticks([-row for row in range(len(raced))], [label for label, _ in raced])
+        axes.set_ylim(0.6 - len(raced), 0.6)
+        axes.set_xlabel(_objective(record))
+    return figure
+
+
+def importance_figure(names: Sequence[str], found: Sequence[Share]) -> Figure:
+    """The share of each parameter with its interval, the largest first."""
+    from matplotlib.figure import Figure
+
+    order = sorted(range(len(names)), key=lambda index: -found[index].share)
+    with drawing.style():
+        figure = Figure(figsize=(_WIDTH_IN, 0.9 + 0.36 * len(names)), layout="constrained")
+        axes = figure.subplots()
+        axes.grid(visible=True, axis="x")
+        axes.grid(visible=False, axis="y")
+        for row, index in enumerate(order):
+            each = found[index]
+            axes.barh(-row, 100 * each.share, height=0.6, color=drawing.SKY_BLUE)
+            axes.plot([100 * each.low, 100 * each.high], [-row, -row], color=drawing.INK)
+        axes.set_yticks([-row for row in range(len(order))], [names[index] for index in order])
+        axes.set_xlim(0, 100)
+        axes.set_ylim(0.5 - len(order), 0.5)
+        axes.set_xlabel("share of the ranks' variance that the parameter alone explains (%)")
+    return figure
+
+
+def slices_figure(
+    record: StudyRecord, names: Sequence[str], incumbent: Mapping[str, float | None]
+) -> Figure:
+    """The objective against each parameter.
+
+    Args:
+        record: the study.
+        names: of the parameters, as axes have them.
+        incumbent: the setting in force, by path.
+    """
+    from matplotlib.figure import Figure
+
+    columns = 2 if len(names) <= 6 else 3  # noqa: PLR2004 - half a page
+    rows = -(-len(names) // columns)
+    found = {} if record.recommendation is None else record.recommendation["parameters"]
+    with drawing.style():
+        figure = Figure(figsize=(_WIDTH_IN, 0.6 + 2.7 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
+        for index, (path, name) in enumerate(zip(record.plan.parameters, names, strict=True)):
+            axes = panels[index // columns][index % columns]
+            _scatter(axes, record, _value_of(path))
+            for setting, colour, label in (
+                (incumbent, drawing.VERMILION, "incumbent"),
+                (found, drawing.GREEN, "best found"),
+            ):
+                if setting.get(path) is not None:
+                    line = (0, (5, 3)) if setting is incumbent else "solid"
+                    axes.axvline(
+                        setting[path], color=colour, linewidth=1.6, linestyle=line, label=label
+                    )
+            dimension = record.plan.space[index]
+            if dimension["log"]:
+                axes.set_xscale("log")
+                _plain_numbers(axes.xaxis)
+            axes.set_xlabel(name)
+        for index in range(len(names), rows * columns):
+            panels[index // columns][index % columns].set_visible(False)
+        values = [record.shown(each.objective) for each in shown_settings(record)]
+        _choose_scale(panels[0][0], values)
+        figure.supylabel(_objective(record), fontsize="medium")
+        _legend_below(figure, panels[0][0])
+    return figure
+
+
+def before_after_figure(
+    link: str, before: Result, after: Result, titles: tuple[str, str], target: float | None
+) -> Figure:
+    """A link's queue under both settings, on the same seed and the same axes.
+
+    Args:
+        link: whose queue.
+        before: a run with the incumbent that has series.
+        after: the same with the best setting found.
+        titles: of the two panels.
+        target: of the queue, packets; ``None`` where the objective has none.
+    """
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    with drawing.style():
+        figure = Figure(figsize=(_WIDTH_IN, 5.6), layout="constrained")
+        panels = figure.subplots(2, 1, sharex=True, sharey=True)
+        top = 1.0
+        for axes, result, title in zip(panels, (before, after), titles, strict=True):
+            for phase in result.link(link).phases:
+                axes.axvspan(
+                    phase["start_s"], phase["end_s"], color=drawing.SHADE, linewidth=0, zorder=0
+                )
+            series = result.series(link)
+            time, queue = series["time_s"], series["queue_packets"]
+            axes.plot(
+                *drawing.thinned(time, queue), color=drawing.BLUE, linewidth=0.8, label="queue"
+            )
+            if target is not None:
+                axes.axhline(
+                    target,
+                    color=drawing.INK,
+                    linewidth=1.3,
+                    linestyle=(0, (5, 3)),
+                    label=f"target: {target:g} packets",
+                )
+            axes.set_title(title)
+            axes.set_ylabel("queue (packets)")
+            top = max(top, float(np.nanmax(queue)))
+        panels[0].set_ylim(0, 1.08 * top)
+        panels[0].set_xlim(0, float(series["time_s"][-1]))
+        panels[1].set_xlabel("time (s)")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
+    return figure
+
+
+def _value_of(path: str) -> Callable[[Used], float | None]:
+    return lambda each: each.setting[path]
+
+
+def _best_so_far(record: StudyRecord) -> list[Used]:
+    """Each setting that was better than all before it and kept the constraints."""
+    steps: list[Used] = []
+    for each in record.evaluations:
+        if each.told < (steps[-1].told if steps else 1.0) and math.isfinite(each.objective):
+            steps.append(each)
+    return steps
+
+
+def _scatter(axes: Axes, record: StudyRecord, at: Callable[[Used], float | None]) -> None:
+    settings = shown_settings(record)
+    for feasible, marker, colour, label in (
+        (False, "x", drawing.INK, "breaks a constraint"),
+        (True, "o", drawing.SKY_BLUE, "keeps the constraints"),
+    ):
+        some = [
+            (place, record.shown(each.objective))
+            for each in settings
+            if (each.told < 1.0) == feasible and (place := at(each)) is not None
+        ]
+        if some:
+            axes.scatter(
+                [place for place, _ in some],
+                [value for _, value in some],
+                s=14 if feasible else 20,
+                marker=marker,
+                color=colour,
+                alpha=0.75,
+                linewidths=0.0 if feasible else 1.1,
+                label=label,
+            )
+
+
+def _later_stages(axes: Axes, record: StudyRecord) -> None:
+    """The race and the comparison after the search, the latter with what it found."""
+    outcome = record.recommendation
+    if outcome is None or record.state == "unfinished":
+        return
+    start, end = record.evaluations[-1].simulations, outcome["simulations"]
+    best, incumbent = (outcome["objective"].get(key) for key in ("best", "incumbent"))
+    if best is None or incumbent is None:
+        return
+    comparison = end - best["count"] - incumbent["count"]
+    axes.axvspan(start, comparison, color=drawing.SHADE, linewidth=0, zorder=0, label="race")
+    for each, colour, marker, label in (
+        (best, drawing.GREEN, "D", "the best found, on fresh seeds"),
+        (incumbent, drawing.VERMILION, "X", "the incumbent, on fresh seeds"),
+    ):
+        half = 0.0 if each.get("high") is None else each["high"] - each["mean"]
+        axes.errorbar(
+            (comparison + end) / 2.0,
+            each["mean"],
+            yerr=half,
+            fmt=marker,
+            color=colour,
+            markersize=7,
+            capsize=3,
+            zorder=4,
+            label=label,
+        )
+
+
+def _objective(record: StudyRecord) -> str:
+    plan = record.plan
+    unit = plan.unit.replace("^2", "\N{SUPERSCRIPT TWO}").replace("the metric's", "")
+    return f"{plan.objective} ({unit})" if unit else plan.objective
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) > 0 and max(values) > _WIDE * min(values)
+
+
+def _choose_scale(axes: Axes, values: Sequence[float]) -> None:
+    if _is_wide(values):
+        axes.set_yscale("log")
+        _plain_numbers(axes.yaxis)
+
+
+def _plain_numbers(axis: Axis) -> None:
+    """A logarithmic axis without powers of ten."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _legend_below(figure: Figure, *panels: Axes) -> None:
+    known: dict[str, Artist] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            known.setdefault(label, handle)
+    figure.legend(list(known.values()), list(known), loc="outside lower center", ncols=3)
+
+
+def interval_of(values: Sequence[float]) -> Interval | None:
+    """The mean of these values with its interval; ``None`` if there is none, or one is infinite."""
+    if not values or not all(map(math.isfinite, values)):
+        return None
+    return mean_interval(values)

@@ -1,0 +1,167 @@
+"""The page about a study says what it holds, and what mattered as far as that can be known."""
+
+import json
+import re
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+
+from html_page import Page
+from test_cli import refused, vermilion
+from test_tuning_study import BUDGET, finished, scenario
+from vermilion.report.importance import FEWEST, shares
+from vermilion.report.study import study_report
+from vermilion.tuning import Study, read_studies, tune
+
+__all__ = ["finished", "scenario", "vermilion"]
+
+
+def check_page(text):
+    """Well-formed, nothing fetched from elsewhere, no identifier twice."""
+    page = Page(text)
+    assert len(set(page.ids)) == len(page.ids)
+    assert all(each.startswith("#") for each in page.references)
+    return page
+
+
+@pytest.fixture(scope="module")
+def larger(scenario, tmp_path_factory):
+    """A study with enough settings for shares, with a name that is no formula and no markup."""
+    path = tmp_path_factory.mktemp("report") / "larger.study"
+    with Study(path, "<b>$x_{</b>") as study:
+        tune(scenario, budget=FEWEST + 4, fidelity="full", study=study)
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(larger):
+    return study_report(read_studies(larger))
+
+
+def additive(count, weights, seed):
+    """Settings spread evenly, and an outcome that is a weighted sum of them."""
+    columns = np.random.default_rng(seed).random((len(weights), count))
+    return columns, np.asarray(weights) @ columns
+
+
+def test_the_shares_of_a_sum_are_those_of_its_variances():
+    # Of independent uniform numbers the variances are as the squares of the weights: 4 to 1 to 0.
+    # The rank of 2 x + y keeps 3/4 to 5/6 of that; bins of a tenth lose 1 % of x's own variance.
+    columns, told = additive(4000, (2.0, 1.0, 0.0), seed=1)
+    large, small, none = shares(columns, told)
+    assert large.share == pytest.approx(0.8, abs=0.04)
+    assert small.share == pytest.approx(0.2, abs=0.04)
+    assert none.share < 0.01
+    assert none.low == 0.0
+
+
+def test_a_valley_counts_though_no_correlation_sees_it():
+    columns = np.random.default_rng(2).random((2, 2000))
+    share, other = shares(columns, (columns[0] - 0.5) ** 2)
+    assert share.share > 0.9
+    assert abs(share.direction) < 0.1
+    assert other.share < 0.02
+
+
+def test_the_interval_covers_the_share_of_very_many_settings():
+    [truth, *_] = shares(*additive(50_000, (2.0, 1.0, 1.0), seed=3))
+    covered = 0
+    for seed in range(100):
+        [one, *_] = shares(*additive(120, (2.0, 1.0, 1.0), seed=100 + seed))
+        covered += one.low <= truth.share <= one.high
+    assert covered >= 88  # of 95 expected; 88 or fewer have a probability of 0.4 %
+
+
+def test_a_parameter_without_effect_gets_nothing_on_average():
+    # With replacement, copies of a setting would lift it to about 0.1 with so few settings.
+    found = [shares(*additive(60, (1.0, 0.0), seed=200 + seed))[1] for seed in range(60)]
+    assert np.mean([each.share for each in found]) < 0.05
+    assert np.mean([each.low == 0.0 for each in found]) > 0.9
+
+
+def test_few_settings_or_equal_ones_have_no_shares():
+    assert shares(*additive(FEWEST - 1, (1.0,), seed=1)) is None
+    assert shares([np.arange(100.0)], np.full(100, np.inf)) is None
+
+
+def test_the_page_is_one_file_that_fetches_nothing(page):
+    check_page(page)
+    for heading in ("The settings", "What they reach", "before and after", "race", "Slices"):
+        assert heading in page
+    assert page.count("<svg") == 5  # queue, convergence, race, importance, slices
+
+
+def test_the_page_says_what_the_study_holds(page, larger):
+    [record] = read_studies(larger)
+    outcome = record.recommendation
+    text = re.sub(r"\s+", " ", page)
+    assert "links.bottleneck.queue.max_threshold" in text
+    assert f"{FEWEST + 4} settings of {FEWEST + 4}" in text
+    best = outcome["objective"]["best"]
+    shown = float(re.search(r"<td>queue-deviation</td><td>.*?</td><td>([\d.]+) ±", text)[1])
+    assert shown == pytest.approx(best["mean"], rel=0.01)
+    assert "vermilion run scenario.toml" in text  # shortened, so not as shipped
+    assert "95&nbsp;% intervals from 200 half-samples" in text
+
+
+def test_names_are_text(page):
+    assert "<b>$x" not in page
+    assert "&lt;b&gt;$x_{&lt;/b&gt;" in page
+
+
+def test_the_same_study_gives_the_same_page(page, larger):
+    assert study_report(read_studies(larger)) == page
+
+
+def test_an_unfinished_study_has_a_page_too(finished, tmp_path, vermilion):
+    path = tmp_path / "x.study"
+    for keep in (5, 0):
+        shutil.copy(finished, path)
+        with sqlite3.connect(path) as database:
+            database.execute("UPDATE study SET recommendation = NULL")
+            database.execute("DELETE FROM evaluation WHERE number > ?", (keep,))
+        code, out, err = vermilion("report", str(path))
+        assert (code, err) == (0, "")
+        assert "x.html" in out
+        text = (tmp_path / "x.html").read_text(encoding="utf-8")
+        check_page(text)
+        assert "Unfinished." in text
+
+
+def test_the_command_says_where_the_page_is(finished, vermilion, tmp_path):
+    target = tmp_path / "page.html"
+    code, out, err = vermilion("report", str(finished), f"--output={target}")
+    assert (code, out.strip(), err) == (0, f"wrote {target}", "")
+    assert f"{BUDGET} settings of {BUDGET}" in target.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE study SET recommendation = '{}'",
+        "UPDATE study SET recommendation = json_set(recommendation, '$.metrics.x', 1)",
+        "UPDATE study SET recommendation = json_set(recommendation, '$.objective.best', 'x')",
+        "UPDATE study SET recommendation = json_remove(recommendation, '$.seeds.comparison')",
+        "UPDATE study SET recommendation = json_set(recommendation, '$.parameters.x', 1)",
+        "UPDATE study SET plan = json_set(plan, '$.document.links', 3)",
+        "UPDATE study SET plan = json_set(plan, '$.space', json('[]'))",
+        "UPDATE evaluation SET setting = '[1]'",
+        "UPDATE evaluation SET told = 'x'",
+        "DELETE FROM study",
+    ],
+)
+def test_a_damaged_study_is_one_message_and_no_page(finished, tmp_path, vermilion, damage):
+    path = tmp_path / "x.study"
+    shutil.copy(finished, path)
+    with sqlite3.connect(path) as database:
+        database.execute(damage)
+    refused(vermilion("report", str(path)))
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_an_unknown_study_is_refused_with_those_that_there_are(finished, vermilion):
+    message = refused(vermilion("report", str(finished), "--study-name=nightly"))
+    assert "expected one of: tuning" in message
+    assert json.dumps("nightly") in message
