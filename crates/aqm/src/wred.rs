@@ -66,13 +66,13 @@ pub struct Wred {
 const fn min_threshold(name: &'static str, default: f64, meaning: &'static str) -> Parameter {
     Parameter::number(name, "packets", Some(default), 0.0, 1e9)
         .searched(1.0, 50.0, Scale::Linear)
-        .described(meaning, "Cisco IOS: random-detect dscp, AF11 to AF13")
+        .described(meaning, "Cisco IOS, AF11 to AF13 in configurations, not confirmed")
 }
 
 const fn max_threshold(name: &'static str, meaning: &'static str) -> Parameter {
     Parameter::number(name, "packets", Some(40.0), 0.0, 1e9)
         .searched(6.0, 100.0, Scale::Linear)
-        .described(meaning, "Cisco IOS: random-detect dscp, AF11 to AF13")
+        .described(meaning, "Cisco IOS, AF11 to AF13 in configurations, not confirmed")
 }
 
 const fn max_probability(name: &'static str, meaning: &'static str) -> Parameter {
