@@ -49,7 +49,8 @@ def python_blocks():
 
 
 @pytest.mark.parametrize("block", list(python_blocks()))
-def test_a_python_example_runs(block, capsys):
+def test_a_python_example_runs(block, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     exec(compile(block, "example", "exec"), {"__name__": "example"})  # noqa: S102 - our own pages
     capsys.readouterr()
 

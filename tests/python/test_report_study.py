@@ -71,7 +71,7 @@ def test_the_interval_covers_the_share_of_very_many_settings():
     for seed in range(100):
         [one, *_] = shares(*additive(120, (2.0, 1.0, 1.0), seed=100 + seed))
         covered += one.low <= truth.share <= one.high
-    assert covered >= 88  # of 95 expected; 88 or fewer have a probability of 0.4 %
+    assert covered >= 88  # 87 or fewer of 95 expected have a probability of 0.15 %
 
 
 def test_a_parameter_without_effect_gets_nothing_on_average():

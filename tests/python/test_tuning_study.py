@@ -12,8 +12,17 @@ from pathlib import Path
 import pytest
 
 from test_cli import PROGRAM, SHORT, refused, strict, vermilion
+from vermilion.cli.tune_front import report_to
 from vermilion.scenario import load_scenario
-from vermilion.tuning import Study, StudyError, read_studies, resume_study, tune
+from vermilion.simulate.statistics import Interval
+from vermilion.tuning import (
+    Study,
+    StudyError,
+    TuningProgress,
+    read_studies,
+    resume_study,
+    tune,
+)
 
 __all__ = ["vermilion"]
 
@@ -284,3 +293,51 @@ def test_an_objective_in_python_goes_on_in_python_only(scenario, tmp_path, vermi
         with Study(path) as study:
             tune(scenario, objective=backlog, budget=2, study=study)
     assert "function in Python" in refused(vermilion("tune", f"--study={path}"))
+
+
+def test_progress_tells_the_best_value_with_its_interval_and_the_incumbents(scenario):
+    moments = []
+    found = tune(scenario, budget=BUDGET, fidelity="full", progress=moments.append)
+    last = [each for each in moments if each.stage == "search"][-1]
+    assert last.feasible
+    assert last.best == pytest.approx(last.interval.mean)
+    assert last.interval.count == len(found.seeds.search)
+    assert last.best < last.incumbent
+    final = moments[-1]
+    assert final.stage == "comparison"
+    # The seeds of the search favoured it, so fresh ones may lie a little beside.
+    assert final.interval.high > found.comparison.best.low
+    assert found.comparison.best.high > final.interval.low
+    assert final.incumbent == pytest.approx(found.comparison.incumbent.mean, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("moment", "words"),
+    [
+        (TuningProgress("search", 3, 9, float("inf")), "search"),
+        (
+            TuningProgress("search", 3, 9, 4.719, Interval(4.719, 0.4, 3), 165.0, feasible=True),
+            "search: best 4.719 +- 0.4 (3 seeds), now 165",
+        ),
+        (
+            TuningProgress("search", 3, 9, 4.719, None, 165.0, feasible=True),
+            "search: best 4.719, now 165",
+        ),
+        (
+            TuningProgress("re-evaluation", 3, 9, float("inf"), None, 165.0),
+            "re-evaluation: nothing keeps the constraints yet, now 165",
+        ),
+    ],
+)
+def test_the_bar_says_how_good_the_best_is(moment, words):
+    class Bar:
+        def callback(self, done):
+            self.done = done
+
+        def describe(self, text, total):
+            self.said = text, total
+
+    bar = Bar()
+    report_to(bar)(moment)
+    assert bar.said == (words, 9)
+    assert bar.done == 3
