@@ -119,6 +119,7 @@ impl Profile {
                     cumulative_counting: settings.switch("cumulative_counting"),
                     proportional_rate_reduction: settings.switch("proportional_rate_reduction"),
                     bound_of_ns3: settings.is("reduction_bound", "ns3"),
+                    recovery_of_ns3: settings.is("recovery_dialect", "ns3"),
                     tail_loss_probe: settings.switch("tail_loss_probe"),
                     pacing: settings.switch("pacing"),
                 },

@@ -101,6 +101,8 @@ pub struct Switches {
     pub proportional_rate_reduction: bool,
     /// Whether its bound is that of ns-3.
     pub bound_of_ns3: bool,
+    /// Whether recovery and timeouts have the rules of ns-3 (`selective.rs`).
+    pub recovery_of_ns3: bool,
     /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
     pub tail_loss_probe: bool,
     /// Whether segments are spaced over the round trip.
@@ -370,6 +372,8 @@ impl Sender {
             && self.selective.as_ref().is_some_and(|it| it.is_repairing_timeout())
             || self.unacknowledged < self.recover
                 && self.counted.as_ref().is_some_and(|it| it.is_reduced(self.in_recovery));
+        // ns-3 asks for a head that has been sent again after it has forgotten which were.
+        let repeated = repeated && !self.switches.recovery_of_ns3;
         self.in_recovery = false;
         self.partial_seen = false;
         self.recover = self.highest;

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 28;
+pub const COMMON_COUNT: usize = 29;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +95,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             "below the threshold as much is sent as was delivered since the beginning, or by this \
              acknowledgement; and one more if it makes progress, or covers what was sent again",
             "RFC 9937; ns-3.37: tcp-prr-recovery.cc",
+        ),
+        Parameter::choice("recovery_dialect", "rfc6675", &["rfc6675", "ns3"]).described(
+            "recovery sack: what restarts the timer during recovery, what follows from a repeated \
+             timeout, and what its last repair counts for",
+            "RFC 6675; ns-3.37: tcp-socket-base.cc",
         ),
         Parameter::switch("tail_loss_probe", true).described(
             "recovery by time: the end of a flight is probed before the timer expires",

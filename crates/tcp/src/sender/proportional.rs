@@ -5,7 +5,9 @@
 //! progress without new losses. At the end of recovery the window is the threshold.
 //!
 //! ns-3.37 (`tcp-prr-recovery.cc`) reduces from what is outstanding, not from the window; below the
-//! threshold it owes nothing unless something sent again has arrived (`reduction_bound`).
+//! threshold it owes nothing unless something sent again has arrived, and then also what has been
+//! sent too much; above it, it counts bytes: a part of a segment is not rounded up to one
+//! (`reduction_bound`).
 
 /// How much may be sent below the threshold.
 #[derive(Clone, Copy, Debug)]
@@ -55,12 +57,18 @@ impl ProportionalReduction {
     ) -> f64 {
         self.delivered += delivered;
         let sendable = if f64::from(in_network) > threshold {
-            let share = (f64::from(self.delivered) * threshold / self.base).ceil();
-            share - f64::from(self.sent)
+            let share = f64::from(self.delivered) * threshold / self.base;
+            let due = match self.bound {
+                Bound::Published => share.ceil(),
+                Bound::Ns3 => share,
+            };
+            due - f64::from(self.sent)
         } else {
             let owed = f64::from(self.delivered) - f64::from(self.sent);
             let conserving = match self.bound {
                 Bound::Published => owed.max(f64::from(delivered)),
+                // The larger of two unsigned numbers: one below zero is the larger one.
+                Bound::Ns3 if progress && owed < 0.0 => owed,
                 Bound::Ns3 if progress => owed.max(f64::from(delivered)),
                 Bound::Ns3 => f64::from(delivered),
             };
@@ -105,5 +113,19 @@ mod tests {
         assert_eq!(reduction.window(3, 10.0, 1, false), 4.0);
         assert_eq!(reduction.window(3, 10.0, 1, true), 5.0);
         assert_eq!(reduction.window(9, 10.0, 8, true), 10.0); // never beyond the threshold
+    }
+
+    #[test]
+    fn ns3_counts_bytes_and_takes_back_what_was_sent_too_much() {
+        let mut reduction = ProportionalReduction::as_in_ns3(7.0);
+        // 3 of 7 delivered, threshold 3.5: one and a half due, one has left.
+        reduction.note_sent();
+        assert_eq!(reduction.window(6, 3.5, 3, false), 6.5);
+        for _ in 0..4 {
+            reduction.note_sent();
+        }
+        // 4 delivered, 5 sent: with progress one more than is owed, which makes none.
+        assert_eq!(reduction.window(2, 3.5, 1, true), 2.0);
+        assert_eq!(reduction.window(2, 3.5, 0, false), 2.0);
     }
 }

@@ -8,6 +8,14 @@
 //!
 //! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
 //! with it the reported segments, which have left the network, do.
+//!
+//! Rules of ns-3.37 (`tcp-socket-base.cc`), where one asks for them with `recovery_dialect`:
+//! 1. Recovery does not restart the retransmission timer when it begins, and only its first partial
+//!    acknowledgement does (the "impatient" variant of RFC 6582). Repairs that take longer than the
+//!    timeout end in slow start, and what was on its way is sent a second time.
+//! 2. The acknowledgement that ends the repair of a timeout counts for what it covers beyond the point
+//!    of recovery: as a rule for nothing, and the window does not grow.
+//! 3. Every timeout sets the threshold anew, also one while an earlier one is being repaired.
 
 use super::proportional::ProportionalReduction;
 use super::rack::Rack;
@@ -285,11 +293,13 @@ impl Sender {
         if newly > 0 {
             self.unacknowledged = acknowledged;
             self.time_round_trip(now, answer, marked > 0);
-            self.deadline = if acknowledged < self.highest || self.next < self.available {
-                self.round_trip.expiry(now)
-            } else {
-                u64::MAX
-            };
+            if !self.leaves_timer(acknowledged) {
+                self.deadline = if acknowledged < self.highest || self.next < self.available {
+                    self.round_trip.expiry(now)
+                } else {
+                    u64::MAX
+                };
+            }
         }
         let Some(selective) = &mut self.selective else { return };
         if let Some(round_trip) = self.last_round_trip {
@@ -297,7 +307,8 @@ impl Sender {
         }
         let mut counted = if self.switches.cumulative_counting { newly } else { delivered };
         if acknowledged >= self.recover {
-            if selective.after_timeout && self.switches.cumulative_counting {
+            let beyond = self.switches.cumulative_counting || self.switches.recovery_of_ns3;
+            if selective.after_timeout && beyond {
                 counted = acknowledged - self.recover;
             }
             selective.after_timeout = false;
@@ -322,6 +333,14 @@ impl Sender {
         self.allowance = u32::MAX;
     }
 
+    /// Whether the timer runs on although new data has been acknowledged: rule 1 of ns-3.
+    fn leaves_timer(&mut self, acknowledged: u32) -> bool {
+        self.switches.recovery_of_ns3
+            && self.in_recovery
+            && acknowledged < self.recover
+            && std::mem::replace(&mut self.partial_seen, true)
+    }
+
     fn nothing_is_missing(&self) -> bool {
         !self.in_recovery
             && self.selective.as_ref().is_some_and(|selective| {
@@ -340,7 +359,10 @@ impl Sender {
         selective.tried = 0;
         self.in_recovery = true;
         self.timed = None;
-        self.deadline = self.round_trip.expiry(now);
+        self.partial_seen = false;
+        if !self.switches.recovery_of_ns3 {
+            self.deadline = self.round_trip.expiry(now);
+        }
         // Marks have reduced this window already, or losses have: then only repair.
         if self.unacknowledged < self.recover && self.last_reduction == Reduction::Mark {
             self.last_reduction = Reduction::Loss;
@@ -387,7 +409,9 @@ impl Sender {
         let in_recovery = self.in_recovery;
         if !self.rule.governs_window() {
             let reducing = self.reduce_proportionally(delivered, newly, lost, repaired);
-            let told = newly > 0 && !(in_recovery || reducing)
+            // Only ns-3's rule 2 leaves new data that counts for nothing.
+            let nothing = counted == 0 && self.open && !self.switches.byte_counting;
+            let told = newly > 0 && !(in_recovery || reducing || nothing)
                 || self.rule.answers_marks() && (delivered > 0 || marked > 0);
             if told {
                 self.grow_or_open_selectively(now, counted, marked);
