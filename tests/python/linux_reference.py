@@ -44,7 +44,8 @@ WITHOUT_ECN = (
     "nothing overflows, there or here: what is dropped belongs to flows that lost their SYN in "
     "the first second and so go without ECN, about 250 packets each here. The kernel's 2184 "
     "drops would be those of 8 or 9 such flows of 32; ours are 3 to 9, 6 on average. Marks, "
-    "queue and utilisation agree; 3.1 standard errors between the means"
+    "queue and utilisation agree. These twelve seeds are low: the mean of 48 is 0.0219 (standard "
+    "deviation 0.0068), 2.1 standard errors from the kernel's three runs, which is within the rule"
 )
 
 DEVIATIONS: list[Deviation] = [
