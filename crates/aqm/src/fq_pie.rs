@@ -22,7 +22,10 @@
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
 use crate::flow_queues::{FLOWS, FlowQueues, LIMIT, PERTURBATION, QUANTUM};
-use crate::pie::{Configuration, Controller};
+use crate::pie::{
+    ALPHA, BETA, BURST_ALLOWANCE, BYTE_MODE, Configuration, Controller, ECN, ESTIMATE_RATE,
+    INTERVAL, MAXIMUM_PACKET_SIZE,
+};
 use crate::{Arrival, Coin, Departure, Dropped, Link, Packet, Scheduler, Sent, Verdict};
 
 /// See the module's head.
@@ -46,42 +49,18 @@ impl<P: Packet> Scheduler<P> for FqPie<P> {
             Parameter::number("target", "seconds", Some(0.015), 0.0, 10.0)
                 .searched(1e-3, 0.1, Scale::Log)
                 .described("queueing delay to hold in each flow's queue", "RFC 8033, section 4.2"),
-            Parameter::number("interval", "seconds", Some(0.015), 1e-4, 10.0)
-                .described("time between two updates", "RFC 8033, section 4.2: T_UPDATE"),
-            Parameter::number("alpha", "1", Some(0.125), 0.0, 32.0)
-                .searched(0.01, 2.0, Scale::Log)
-                .described(
-                    "gain, per second, for the distance from the target",
-                    "RFC 8033, section 4.2",
-                ),
-            Parameter::number("beta", "1", Some(1.25), 0.0, 32.0)
-                .searched(0.1, 20.0, Scale::Log)
-                .described(
-                    "gain, per second, for the growth of the delay",
-                    "RFC 8033, section 4.2",
-                ),
-            Parameter::number("burst_allowance", "seconds", Some(0.15), 0.0, 100.0).described(
-                "busy time after quiet in which nothing is dropped early",
-                "RFC 8033: MAX_BURST",
-            ),
-            Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 1.0, 65535.0)
-                .whole()
-                .described(
-                    "nothing is dropped early while less than two of these wait; byte mode's unit",
-                    "Linux: the device's MTU",
-                ),
-            Parameter::switch("byte_mode", false)
-                .described("probability in proportion to the packet's size", "Linux: bytemode"),
-            Parameter::switch("ecn", true)
-                .described("ECN-capable packets are marked, not dropped", "Linux has false"),
+            INTERVAL,
+            ALPHA,
+            BETA,
+            BURST_ALLOWANCE,
+            MAXIMUM_PACKET_SIZE,
+            BYTE_MODE,
+            ECN,
             Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0).described(
                 "above this probability ECN-capable packets are dropped too",
                 "Linux: ecn_prob",
             ),
-            Parameter::switch("estimate_rate", false).described(
-                "delay from backlog and measured departure rate, not from the packets' own waiting",
-                "Linux: dq_rate_estimator",
-            ),
+            ESTIMATE_RATE,
             PERTURBATION,
         ],
         ordered: &[],
