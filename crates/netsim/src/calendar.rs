@@ -47,7 +47,11 @@ impl Calendar {
         self.times[source] = time;
         let mut node = (self.leaves + source) / 2;
         while node > 0 {
-            self.winners[node] = self.play(node);
+            let winner = self.play(node);
+            // Mostly the same source stays ahead: reading on need not wait for a store then.
+            if winner != self.winners[node] {
+                self.winners[node] = winner;
+            }
             node /= 2;
         }
     }

@@ -112,7 +112,7 @@ impl Receiver {
         let waiting = self.pending;
         if in_order {
             self.next_expected += 1;
-        } else {
+        } else if !self.extends_last_block(segment.sequence) {
             self.place(segment.sequence);
             self.report(segment.sequence);
         }
@@ -188,6 +188,21 @@ impl Receiver {
     fn block_of(&self, sequence: u32) -> Option<(u32, u32)> {
         let index = self.beyond_gap.partition_point(|block| block.1 <= sequence);
         self.beyond_gap.get(index).copied().filter(|block| block.0 <= sequence)
+    }
+
+    /// The commonest arrival while something is missing, the next one after the last: true if that is
+    /// what segment `sequence` is, and it is in the block reported first. It grows there too, and no other
+    /// block has changed.
+    #[inline]
+    fn extends_last_block(&mut self, sequence: u32) -> bool {
+        match (self.beyond_gap.back_mut(), self.reported.first_mut()) {
+            (Some(last), Some(first)) if last.1 == sequence && *first == *last => {
+                last.1 += 1;
+                first.1 += 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Files a segment that is out of order, or fills a gap.

@@ -1,72 +1,57 @@
 //! What the sender knows of each outstanding segment: the scoreboard of RFC 6675, section 4.
 //!
-//! Three bits for each segment (arrived, lost, sent again) in rings that grow with the window and
-//! hold nothing while nothing is missing, with counts kept up to date so that the estimate of what
-//! is in the network ("pipe") costs nothing.
+//! Three bits for each segment (arrived, lost, sent again) in a ring that grows with the window and
+//! holds nothing while nothing is missing, with counts kept up to date so that the estimate of what
+//! is in the network ("pipe") costs nothing. Stretches are gone through 64 segments at a time.
 
 /// Arrivals beyond a segment after which it is taken for lost (DupThresh).
 pub const DUPLICATES_FOR_LOSS: u32 = 3;
 
-/// A ring of bits, its length a power of two, indexed by segment number.
-#[derive(Clone, Debug, Default)]
-struct Bits(Vec<u64>);
+/// The bits of 64 segments side by side: whoever looks at one kind mostly needs the others too.
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    arrived: u64,
+    lost: u64,
+    again: u64,
+}
 
-impl Bits {
-    #[inline]
-    fn place(&self, sequence: u32) -> (usize, u64) {
-        let bit = sequence as usize & (self.0.len() * 64 - 1);
-        (bit / 64, 1 << (bit % 64))
-    }
+/// Where the bit of segment `sequence` is in its word.
+#[inline]
+fn bit(sequence: u32) -> u64 {
+    1 << (sequence % 64)
+}
 
-    #[inline]
-    fn get(&self, sequence: u32) -> bool {
-        let (word, bit) = self.place(sequence);
-        self.0[word] & bit != 0
-    }
-
-    #[inline]
-    fn set(&mut self, sequence: u32) {
-        let (word, bit) = self.place(sequence);
-        self.0[word] |= bit;
-    }
-
-    /// Whether it was set.
-    #[inline]
-    fn clear(&mut self, sequence: u32) -> bool {
-        let (word, bit) = self.place(sequence);
-        let was = self.0[word] & bit != 0;
-        self.0[word] &= !bit;
-        was
-    }
-
-    /// The bits that are not set among `count` from `sequence` on, all in one word.
-    #[inline]
-    fn missing(&self, sequence: u32, count: u32) -> u64 {
-        let word = self.0[self.place(sequence).0];
-        (u64::MAX >> (64 - count)) << (sequence % 64) & !word
-    }
-
-    fn grown(&self, words: usize, first: u32, after: u32) -> Self {
-        let mut longer = Self(vec![0; words]);
-        if !self.0.is_empty() {
-            for sequence in (first..after).filter(|&sequence| self.get(sequence)) {
-                longer.set(sequence);
-            }
+/// The stretch from `first` to before `after`, cut where words end: for each piece its first segment
+/// and the bits of its segments.
+#[inline]
+fn pieces(first: u32, after: u32) -> impl Iterator<Item = (u32, u64)> {
+    let mut next = first;
+    std::iter::from_fn(move || {
+        if next >= after {
+            return None;
         }
-        longer
-    }
+        let begin = next;
+        let count = (after - begin).min(64 - begin % 64);
+        next += count;
+        Some((begin, (u64::MAX >> (64 - count)) << (begin % 64)))
+    })
+}
+
+/// The segment whose bit is the lowest in `bits`, in the word of segment `within`.
+#[inline]
+fn lowest(within: u32, bits: u64) -> u32 {
+    (within & !63) + bits.trailing_zeros()
 }
 
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
-    /// First segment not acknowledged: the rings hold nothing before it.
+    /// First segment not acknowledged: the ring holds nothing before it.
     first: u32,
     /// One after the last segment that may have a bit set.
     after: u32,
-    arrived: Bits,
-    lost: Bits,
-    again: Bits,
+    /// A ring, its length a power of two.
+    words: Vec<Word>,
     arrived_count: u32,
     lost_count: u32,
     again_count: u32,
@@ -81,6 +66,17 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
+    #[inline]
+    fn word(&self, sequence: u32) -> &Word {
+        &self.words[(sequence / 64) as usize & (self.words.len() - 1)]
+    }
+
+    #[inline]
+    fn word_mut(&mut self, sequence: u32) -> &mut Word {
+        let index = (sequence / 64) as usize & (self.words.len() - 1);
+        &mut self.words[index]
+    }
+
     /// Whether nothing is noted: everything outstanding is in the network.
     #[inline]
     #[must_use]
@@ -127,21 +123,24 @@ impl Scoreboard {
     #[inline]
     #[must_use]
     pub fn has_arrived(&self, sequence: u32) -> bool {
-        (self.first..self.after).contains(&sequence) && self.arrived.get(sequence)
+        (self.first..self.after).contains(&sequence)
+            && self.word(sequence).arrived & bit(sequence) != 0
     }
 
     /// Whether segment `sequence` is lost and has not arrived since.
     #[inline]
     #[must_use]
     pub fn is_lost(&self, sequence: u32) -> bool {
-        (self.first..self.after).contains(&sequence) && self.lost.get(sequence)
+        (self.first..self.after).contains(&sequence)
+            && self.word(sequence).lost & bit(sequence) != 0
     }
 
     /// Whether a retransmission of segment `sequence` is in the network.
     #[inline]
     #[must_use]
     pub fn is_sent_again(&self, sequence: u32) -> bool {
-        (self.first..self.after).contains(&sequence) && self.again.get(sequence)
+        (self.first..self.after).contains(&sequence)
+            && self.word(sequence).again & bit(sequence) != 0
     }
 
     /// All segments before `acknowledged` have arrived. How many of them had not been reported yet.
@@ -154,9 +153,10 @@ impl Scoreboard {
             return newly;
         }
         let mut known = 0;
-        for sequence in self.first..acknowledged.min(self.after) {
-            known += u32::from(self.arrived.clear(sequence));
-            self.found(sequence);
+        for (begin, bits) in pieces(self.first, acknowledged.min(self.after)) {
+            known += (self.word(begin).arrived & bits).count_ones();
+            self.found(begin, bits);
+            self.word_mut(begin).arrived &= !bits;
         }
         self.arrived_count -= known;
         self.first = acknowledged;
@@ -175,32 +175,36 @@ impl Scoreboard {
             return;
         }
         self.reserve(after);
-        // Most of what is reported is known: look at 64 segments at a time.
-        let mut sequence = first;
-        while sequence < after {
-            let word_after = (sequence | 63).saturating_add(1).min(after);
-            let mut unknown = self.arrived.missing(sequence, word_after - sequence);
-            while unknown != 0 {
-                let found = (sequence & !63) + unknown.trailing_zeros();
-                unknown &= unknown - 1;
-                self.arrived.set(found);
-                self.arrived_count += 1;
-                let again = self.again.get(found);
-                self.found(found);
-                self.rank(found);
-                newly(found, again);
+        for (begin, bits) in pieces(first, after) {
+            // Most of what is reported is known.
+            let word = *self.word(begin);
+            let mut unknown = bits & !word.arrived;
+            if unknown == 0 {
+                continue;
             }
-            sequence = word_after;
+            self.found(begin, unknown);
+            self.word_mut(begin).arrived |= unknown;
+            while unknown != 0 {
+                let sequence = lowest(begin, unknown);
+                unknown &= unknown - 1;
+                self.arrived_count += 1;
+                self.rank(sequence);
+                newly(sequence, word.again & bit(sequence) != 0);
+            }
         }
     }
 
-    /// Segment `sequence` has arrived: it is neither lost nor in the network.
+    /// The segments `bits` of the word of segment `within` have arrived: they are neither lost nor in
+    /// the network.
     #[inline]
-    fn found(&mut self, sequence: u32) {
-        let (lost, again) = (self.lost.clear(sequence), self.again.clear(sequence));
-        self.lost_count -= u32::from(lost);
-        self.again_count -= u32::from(again);
-        self.waiting_count -= u32::from(lost && !again);
+    fn found(&mut self, within: u32, bits: u64) {
+        let word = self.word_mut(within);
+        let (lost, again) = (word.lost & bits, word.again & bits);
+        word.lost &= !bits;
+        word.again &= !bits;
+        self.lost_count -= lost.count_ones();
+        self.again_count -= again.count_ones();
+        self.waiting_count -= (lost & !again).count_ones();
     }
 
     /// Keeps the highest arrivals, which decide about losses.
@@ -227,8 +231,12 @@ impl Scoreboard {
         }
         let before = self.highest[DUPLICATES_FOR_LOSS as usize - 1];
         let mut count = 0;
-        for sequence in self.judged.max(self.first)..before {
-            if !self.arrived.get(sequence) && !self.lost.get(sequence) {
+        for (begin, bits) in pieces(self.judged.max(self.first), before) {
+            let word = self.word(begin);
+            let mut lost = bits & !word.arrived & !word.lost;
+            while lost != 0 {
+                let sequence = lowest(begin, lost);
+                lost &= lost - 1;
                 self.mark_lost(sequence);
                 newly(sequence);
                 count += 1;
@@ -241,8 +249,11 @@ impl Scoreboard {
     /// Segment `sequence`, or its retransmission, is lost.
     pub fn mark_lost(&mut self, sequence: u32) {
         self.reserve(sequence + 1);
-        let (lost, again) = (self.lost.get(sequence), self.again.clear(sequence));
-        self.lost.set(sequence);
+        let word = self.word_mut(sequence);
+        let lost = word.lost & bit(sequence) != 0;
+        let again = word.again & bit(sequence) != 0;
+        word.lost |= bit(sequence);
+        word.again &= !bit(sequence);
         self.lost_count += u32::from(!lost);
         self.again_count -= u32::from(again);
         self.waiting_count += u32::from(!lost || again);
@@ -268,13 +279,13 @@ impl Scoreboard {
         if self.waiting_count == 0 {
             return None;
         }
-        let mut sequence = self.repair_from.max(self.first);
-        while sequence < self.after {
-            if self.lost.get(sequence) && !self.again.get(sequence) {
-                self.repair_from = sequence;
-                return Some(sequence);
+        for (begin, bits) in pieces(self.repair_from.max(self.first), self.after) {
+            let word = self.word(begin);
+            let waiting = bits & word.lost & !word.again;
+            if waiting != 0 {
+                self.repair_from = lowest(begin, waiting);
+                return Some(self.repair_from);
             }
-            sequence += 1;
         }
         self.repair_from = self.after;
         None
@@ -284,27 +295,28 @@ impl Scoreboard {
     /// been sent again (RFC 6675, NextSeg rule 3).
     #[must_use]
     pub fn next_unreported(&self, from: u32) -> Option<u32> {
-        (from.max(self.first)..self.forward())
-            .find(|&sequence| !self.arrived.get(sequence) && !self.again.get(sequence))
+        pieces(from.max(self.first), self.forward()).find_map(|(begin, bits)| {
+            let word = self.word(begin);
+            let unreported = bits & !word.arrived & !word.again;
+            (unreported != 0).then(|| lowest(begin, unreported))
+        })
     }
 
     /// Segment `sequence` has been sent again.
     pub fn note_sent_again(&mut self, sequence: u32) {
         self.reserve(sequence + 1);
-        if !self.again.get(sequence) {
-            self.again.set(sequence);
+        let word = self.word_mut(sequence);
+        if word.again & bit(sequence) == 0 {
+            word.again |= bit(sequence);
+            let lost = word.lost & bit(sequence) != 0;
             self.again_count += 1;
-            self.waiting_count -= u32::from(self.lost.get(sequence));
+            self.waiting_count -= u32::from(lost);
         }
     }
 
     /// Forgets everything about what is outstanding.
     pub fn clear(&mut self) {
-        for sequence in self.first..self.after {
-            self.arrived.clear(sequence);
-            self.lost.clear(sequence);
-            self.again.clear(sequence);
-        }
+        self.words.fill(Word::default());
         (self.arrived_count, self.lost_count) = (0, 0);
         (self.again_count, self.waiting_count) = (0, 0);
         self.after = self.first;
@@ -312,7 +324,7 @@ impl Scoreboard {
         self.repair_from = self.first;
     }
 
-    /// Makes the rings long enough for segments before `after`.
+    /// Makes the ring long enough for segments before `after`.
     fn reserve(&mut self, after: u32) {
         if self.is_clean() {
             self.after = self.first;
@@ -322,14 +334,24 @@ impl Scoreboard {
         if after <= self.after {
             return;
         }
-        let span = (after - self.first) as usize;
-        if span > self.arrived.0.len() * 64 {
-            let words = (span.next_power_of_two() / 64).max(1);
-            for bits in [&mut self.arrived, &mut self.lost, &mut self.again] {
-                *bits = bits.grown(words, self.first, self.after);
-            }
+        // Words, not segments: the first and the last one may be used in part.
+        let span = (after - 1) / 64 - self.first / 64 + 1;
+        if span as usize > self.words.len() {
+            self.grow(span as usize);
         }
         self.after = after;
+    }
+
+    #[cold]
+    fn grow(&mut self, span: usize) {
+        let length = span.next_power_of_two();
+        let mut words = vec![Word::default(); length];
+        if !self.words.is_empty() {
+            for (begin, _) in pieces(self.first, self.after) {
+                words[(begin / 64) as usize & (length - 1)] = *self.word(begin);
+            }
+        }
+        self.words = words;
     }
 }
 
@@ -390,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rings_grow_without_forgetting_and_are_empty_in_the_end() {
+    fn the_ring_grows_without_forgetting_and_is_empty_in_the_end() {
         let mut board = Scoreboard::default();
         for first in (0..4000).step_by(3) {
             assert_eq!(report(&mut board, first + 1, first + 3).len(), 2);

@@ -87,6 +87,12 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
+    /// The first block.
+    #[inline]
+    pub fn first_mut(&mut self) -> Option<&mut (u32, u32)> {
+        self.blocks[..usize::from(self.count)].first_mut()
+    }
+
     /// Adds a block unless it is there already or there is no room. Whether there is room left.
     pub fn add(&mut self, block: (u32, u32)) -> bool {
         if self.as_slice().contains(&block) {
