@@ -42,7 +42,7 @@ impl Calendar {
     }
 
     /// Sets the time of a source's earliest event.
-    #[inline]
+    #[inline(always)] // for every event: the call was 1 % of a run
     pub fn set(&mut self, source: usize, time: u64) {
         self.times[source] = time;
         let mut node = (self.leaves + source) / 2;

@@ -137,7 +137,7 @@ impl LinkState {
     }
 
     /// Accounts for every departure up to and including `now`.
-    #[inline]
+    #[inline(always)] // for every packet: the call was 2 % of a run
     pub fn catch_up(&mut self, now: u64) {
         while let Some(first) = self.waiting.front().copied() {
             if first.start > now {

@@ -49,7 +49,7 @@ impl LinkBooks {
     }
 
     /// So many packets and bytes have been waiting until `now`.
-    #[inline]
+    #[inline(always)] // twice for every packet: the calls were 4 % of a run
     pub fn hold_queue(&mut self, now: u64, packets: u32, bytes: u64) {
         let time = now - self.accounted;
         if time > 0 {
