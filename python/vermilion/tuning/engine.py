@@ -367,8 +367,10 @@ class _Tuning:
         while points or self.evaluations < budget:
             points = points or self.search.ask(min(at_once, budget - self.evaluations))
             until = self._search_until()
-            each = simulations.seconds_each
-            if until is not None and time.monotonic() + each * len(points) * len(seeds) > until:
+            # Something is tried in any case: the first simulations may have met a busy machine.
+            each = 0.0 if self.best is None else simulations.least_seconds_each
+            expected = each * len(points) * len(seeds)
+            if until is not None and time.monotonic() + expected > until:
                 self.end = "deadline"
                 return
             batch: dict[Point, Evaluation] = {}

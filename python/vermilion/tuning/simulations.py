@@ -41,6 +41,8 @@ class Simulations:
 
     Attributes:
         count: simulations so far, those that were remembered included.
+        least_seconds_each: wall seconds per simulation of the fastest batch, all cores working; 0
+            before the first.
         threads: as given or found; with workers, as many as they have cores.
     """
 
@@ -62,6 +64,7 @@ class Simulations:
         self._length = length
         self._seconds = 0.0
         self._timed = 0
+        self.least_seconds_each = 0.0
         self.count = 0
         self._workers = workers
         self._local_threads = threads or len(os.sched_getaffinity(0))
@@ -178,7 +181,7 @@ class Simulations:
             # One of them is at fault, which is rare; the others go on without it.
             alone = (self._simulate([each], seeds, until, None, made_for) for each in evaluations)
             return [results for [results] in alone]
-        outcomes = []
+        outcomes, before = [], self._timed
         for evaluation, row in zip(evaluations, results, strict=True):
             for seed, result in zip(seeds, row, strict=True):
                 if result is not None:
@@ -192,7 +195,11 @@ class Simulations:
             self._memory.keep(self._length, made_for, outcomes)
         # A batch too small for all cores says how long one core takes.
         busy = min(1.0, len(texts) * len(seeds) / self.threads)
-        self._seconds += busy * (time.monotonic() - start)
+        seconds = busy * (time.monotonic() - start)
+        self._seconds += seconds
+        if self._timed > before:
+            each = seconds / (self._timed - before)
+            self.least_seconds_each = min(self.least_seconds_each or each, each)
         return results
 
     def run_in_step(
