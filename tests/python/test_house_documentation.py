@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -87,3 +89,27 @@ def test_every_long_option_of_a_synopsis_exists():
     for command, options in synopses:
         known = {name for parameter in commands[command].params for name in parameter.opts}
         assert set(re.findall(r"--[a-z-]+", options)) <= known
+
+
+def declared():
+    """Every package that the two languages' manifests ask for, but for our own crates."""
+    crates = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    lists = [project["project"]["dependencies"], *extras.values()]
+    lists += project["dependency-groups"].values()
+    names = {re.split(r"[^\w-]", each)[0] for each in itertools.chain(*lists)}
+    return names | {name for name in crates["dependencies"] if not name.startswith("vermilion-")}
+
+
+def test_the_page_of_dependencies_lists_what_is_asked_for_and_nothing_else():
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    # Where the table names an extra first, the package comes second.
+    cells = [row[1] if row[0].startswith("| `") else row[0].strip("| ") for row in rows]
+    [own] = re.findall(r"^For its tests: .*?\n\n", page, re.MULTILINE | re.DOTALL)
+    listed = {name for cell in cells for name in re.findall(r"(?<!`)\b[a-z][\w-]+", cell)}
+    listed -= {"package", "crate", "extra", "with", "distributed"}
+    missing = {name for name in declared() - listed if not re.search(rf"\b{name}\b", own)}
+    assert not missing
+    assert not listed - declared()
