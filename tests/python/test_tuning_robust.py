@@ -57,7 +57,7 @@ def formulas(monkeypatch, measure):
     def run_many(texts, seeds, **_):
         return [[outcome(text, seed) for seed in seeds] for text in texts]
 
-    monkeypatch.setattr("vermilion.tuning.robust.run_many", run_many)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", run_many)
     return met
 
 

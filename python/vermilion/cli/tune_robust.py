@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from vermilion.profiles import Place
     from vermilion.scenario import Scenario
-    from vermilion.tuning.robust import Over
+    from vermilion.tuning.joint import Over
 
 
 def tune_robust(
@@ -67,7 +67,7 @@ def tune_robust(
             file.write(f"{outcome.to_json()}\n")
     if target != STANDARD_OUTPUT:
         typer.echo(str(outcome))
-    return EXIT_INTERRUPTED if outcome.interrupted else 0
+    return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
 
 
 def _kind(text: str) -> Over:

@@ -1,7 +1,9 @@
 """The engine of every tuning: search, re-evaluate, compare, within a budget and a deadline.
 
 :func:`search_best` serves both the tuner with its minutes (:func:`vermilion.tuning.tune`) and
-a controller that calls it again and again with a deadline of half a second.
+a controller that calls it again and again with a deadline of half a second. What is searched may
+also be one setting for several scenarios (:mod:`vermilion.tuning.robust`): then :class:`Tuning` is
+given a horizon whose evaluations are of all of them (:mod:`vermilion.tuning.joint`).
 
 1. *Search.* Every candidate meets the same few seeds (common random numbers), so that
    candidates differ by their settings and not by their luck; those that the first seed shows to
@@ -183,37 +185,29 @@ def search_best(
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
-        numbers = {name: value for name, value in incumbent.items() if value is not None}
-        known = [numbers] if len(numbers) == len(incumbent) else []
+        starts = [*complete(incumbent), *warm_starts]
         searcher = search_named(search)(
             len(space),
             seed=search_seed,
-            start_points=[space.point(setting) for setting in (*known, *warm_starts)],
+            start_points=[space.point(setting) for setting in starts],
             **(search_settings or {}),
         )
-    if race_budget is None:
-        race_budget = (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
-    tuning = _Tuning(
-        full,
-        space,
-        objective,
-        constraints,
-        seeds,
-        searcher,
-        shortlist,
-        race_budget,
-        progress,
-        start,
-        None if deadline_s is None else start + deadline_s,
-        full,
-        Shorter(full, objective, space, threads, workers, memory),
-        memory,
+    tuning = Tuning(
+        full=full,
+        space=space,
+        maximised=objective.maximised,
+        seeds=seeds,
+        search=searcher,
+        shortlist=shortlist,
+        race_budget=race_budget_of(shortlist, seeds) if race_budget is None else race_budget,
+        progress=progress,
+        start=start,
+        until=None if deadline_s is None else start + deadline_s,
+        shorter=Shorter(full, objective, space, threads, workers, memory),
+        memory=memory,
     )
-    try:
-        tuning.run(budget, search_seed if fidelity == "auto" else None)
-    except KeyboardInterrupt:
-        tuning.end = "interrupted"
-    accepted, reason, comparison = tuning.decision(required_improvement)
+    tuning.run(budget, search_seed if fidelity == "auto" else None)
+    accepted, reason, comparison = _decision(tuning, objective, constraints, required_improvement)
     return SearchOutcome(
         best=None if tuning.best is None else tuning.best.setting,
         incumbent=incumbent,
@@ -224,7 +218,7 @@ def search_best(
         incumbent_results=tuple(tuning.results[1]),
         end=tuning.end,
         evaluations=tuning.evaluations,
-        simulations=simulations.count + tuning.shorter.count,
+        simulations=tuning.simulations,
         seconds=time.monotonic() - start,
         search_state=searcher.state(),
         race=tuning.race,
@@ -232,19 +226,55 @@ def search_best(
     )
 
 
-@dataclass(slots=True)
-class _Tuning:
+def complete(setting: Setting) -> list[dict[str, float]]:
+    """The setting in a list, as a point to start from; none if some of its values are automatic."""
+    numbers = {name: value for name, value in setting.items() if value is not None}
+    return [numbers] if len(numbers) == len(setting) else []
+
+
+def race_budget_of(shortlist: int, seeds: Seeds) -> int:
+    """Simulations of the race by default: see :data:`RACE_SEEDS`."""
+    return (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
+
+
+def _decision(
+    tuning: Tuning,
+    objective: Objective,
+    constraints: Sequence[Constraint],
+    required_improvement: float,
+) -> tuple[bool, str, Comparison | None]:
+    """Whether the best replaces the incumbent, why, and the comparison behind it."""
+    if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
+        return False, tuning.why_not_compared, None
+    best, incumbent = tuning.compared
+    absent = best.not_measured or incumbent.not_measured
+    if absent is not None:
+        return False, f"kept the incumbent, because {absent} (on the fresh seeds)", None
+    comparison = compare(objective, constraints, best, incumbent, required_improvement)
+    return comparison.accepted, comparison.reason, comparison
+
+
+@dataclass(slots=True, kw_only=True)
+class Tuning:
     """One tuning, from the incumbent's first simulation to the comparison.
 
     Attributes:
-        full: the whole scenario.
+        full: the whole scenario, or all the scenarios.
+        space: the parameters and the box in which they are searched.
+        maximised: whether high values of the objective are wanted, for reports of progress.
+        seeds: of the simulations.
+        search: that is asked and told.
         shortlist: how many settings race.
         race_budget: simulations of the race.
+        progress: called now and then.
         start: the moment when it began, on the clock of ``time.monotonic``.
         until: the moment when all must be over, on the same clock.
         search_start: the moment when the search began.
         horizon: what the search simulates.
-        shorter: the shorter horizons, if there are any.
+        shorter: the shorter horizons; ``None`` where there are none.
+        memory: of what has been simulated; ``None`` for none.
+        end: what has ended it.
+        evaluations: settings that the search has used.
         ranking: the settings of the search, each after the number that it told the search and
             the order in which they came, as a heap; the incumbent is not among them.
         ranked: the identities of those in it: several points may mean one setting.
@@ -255,8 +285,7 @@ class _Tuning:
 
     full: Horizon
     space: Space
-    objective: Objective
-    constraints: Sequence[Constraint]
+    maximised: bool
     seeds: Seeds
     search: Search
     shortlist: int
@@ -264,9 +293,9 @@ class _Tuning:
     progress: ProgressReport | None
     start: float
     until: float | None
-    horizon: Horizon
-    shorter: Shorter
+    shorter: Shorter | None
     memory: Memory | None
+    horizon: Horizon = field(init=False)
     search_start: float = 0.0
     end: End = "budget"
     evaluations: int = 0
@@ -280,14 +309,44 @@ class _Tuning:
     results: list[list[Result]] = field(default_factory=lambda: [[], []])
     unsaved: list[Used] = field(default_factory=list)
 
-    def run(self, budget: int, pilot_seed: int | None) -> None:
-        """All stages, until all is done or the time is up.
+    def __post_init__(self) -> None:
+        self.horizon = self.full
+
+    @property
+    def simulations(self) -> int:
+        """Runs of the simulator so far."""
+        return self.full.simulations.count + (0 if self.shorter is None else self.shorter.count)
+
+    @property
+    def why_not_compared(self) -> str:
+        """Why nothing can be said about the best, where the comparison was not reached."""
+        why = {
+            "interrupted": "it was interrupted",
+            "deadline": "time was up",
+            "budget": "the budget was spent",
+        }[self.end]
+        if self.best is None:
+            return f"{why} before any other setting had been simulated"
+        return f"{why} before the best setting had been compared on fresh seeds"
+
+    def run(self, budget: int, pilot_seed: int | None = None) -> None:
+        """All stages, until all is done, the time is up, or somebody presses Ctrl-C.
 
         Args:
             budget: settings of the search.
             pilot_seed: of the settings that tell whether short simulations would do; ``None``
                 for the full length without asking.
+
+        Raises:
+            NotMeasuredError: the incumbent lacks what the objective measures.
+            ScenarioError: the core refuses the incumbent.
         """
+        try:
+            self._run(budget, pilot_seed)
+        except KeyboardInterrupt:
+            self.end = "interrupted"
+
+    def _run(self, budget: int, pilot_seed: int | None) -> None:
         seeds = self.seeds
         incumbent = self.full.incumbent
         [first, *_] = self.full.meet(seeds.search, self.until)
@@ -298,8 +357,8 @@ class _Tuning:
         if first is None or len(incumbent.seeds) < len(seeds.search):
             self.end = "deadline"
             return
-        if pilot_seed is not None:
-            self.fidelity = self._fidelity(first, pilot_seed)
+        if pilot_seed is not None and self.shorter is not None:
+            self.fidelity = self._fidelity(self.shorter, first, pilot_seed)
             if self.fidelity.used:
                 self.horizon = self.shorter.rungs[0]
         self.search_start = time.monotonic()
@@ -307,7 +366,7 @@ class _Tuning:
         if self.best is None:
             return
         self._re_evaluate(self._leaders())
-        self.compared = (Evaluation(self.best.setting), Evaluation(incumbent.setting))
+        self.compared = (self.best.fresh(), incumbent.fresh())
         self.results = self.full.simulations.run_in_step(
             self.compared,
             seeds.comparison,
@@ -318,35 +377,15 @@ class _Tuning:
         if len(self.compared[0].seeds) < len(seeds.comparison):
             self.end = "deadline"
 
-    def _fidelity(self, first: Result, pilot_seed: int) -> FidelityReport:
+    def _fidelity(self, shorter: Shorter, first: Result, pilot_seed: int) -> FidelityReport:
         """Whether the search may use short simulations, as it was decided at first."""
-        report = self.shorter.measure(first, self.seeds.search, pilot_seed, self.until)
+        report = shorter.measure(first, self.seeds.search, pilot_seed, self.until)
         known = None if self.memory is None else self.memory.fidelity()
         if known is not None and not known.used:
             return known  # there may have been no time to measure it, and there is now
         if self.memory is not None and known is None:
             self.memory.keep_fidelity(report)
         return report
-
-    def decision(self, required_improvement: float) -> tuple[bool, str, Comparison | None]:
-        """Whether the best replaces the incumbent, why, and the comparison behind it."""
-        if self.compared is not None and len(self.compared[0].seeds) > 1:
-            best, incumbent = self.compared
-            absent = best.not_measured or incumbent.not_measured
-            if absent is not None:
-                return False, f"kept the incumbent, because {absent} (on the fresh seeds)", None
-            comparison = compare(
-                self.objective, self.constraints, best, incumbent, required_improvement
-            )
-            return comparison.accepted, comparison.reason, comparison
-        why = {
-            "interrupted": "it was interrupted",
-            "deadline": "time was up",
-            "budget": "the budget was spent",
-        }[self.end]
-        if self.best is None:
-            return False, f"{why} before any other setting had been simulated", None
-        return False, f"{why} before the best setting had been compared on fresh seeds", None
 
     def _search(self, budget: int) -> None:
         """Asks, simulates and tells until the budget or the time is spent.
@@ -379,7 +418,9 @@ class _Tuning:
                 batch[point] = (
                     self.horizon.incumbent
                     if setting == own
-                    else known.setdefault(tuple(setting.values()), Evaluation(setting))
+                    else known.setdefault(
+                        tuple(setting.values()), self.full.incumbent.another(setting)
+                    )
                 )
             asked = list({id(each): each for each in batch.values()}.values())
             progress = self._report("search", budget, self.evaluations)
@@ -442,7 +483,7 @@ class _Tuning:
 
     def _climb_seconds(self) -> float:
         """Wall seconds set aside for the climb from short simulations to full ones."""
-        if self.horizon is self.full:
+        if self.shorter is None or self.horizon is self.full:
             return 0.0
         rungs = self.shorter.rungs[1:]
         runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
@@ -452,11 +493,11 @@ class _Tuning:
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""
         ranked = [evaluation for _, _, evaluation in sorted(self.ranking)]
-        if self.horizon is self.full:
+        if self.shorter is None or self.horizon is self.full:
             return ranked[: self.shortlist]
         until = None if self.until is None else self.until - self._race_seconds()
         settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
-        return [Evaluation(setting) for setting in settings]
+        return [self.full.incumbent.another(setting) for setting in settings]
 
     def _rank(self, evaluation: Evaluation, value: float) -> None:
         """Takes up a setting whose value the search has used.
@@ -490,8 +531,8 @@ class _Tuning:
                 seeds=len(evaluation.seeds),
                 told=value,
                 objective=evaluation.objective,
-                violation=mean_violation(self.constraints, evaluation, horizon.incumbent),
-                simulations=self.full.simulations.count + self.shorter.count,
+                violation=mean_violation(horizon.constraints, evaluation, horizon.incumbent),
+                simulations=self.simulations,
             )
         )
 
@@ -517,7 +558,7 @@ class _Tuning:
         comparison = _RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
         race = Race(
             self.full.simulations,
-            self.constraints,
+            self.full.constraints,
             self.full.incumbent,
             leaders,
             self.full.scale,
@@ -536,7 +577,7 @@ class _Tuning:
         if progress is None:
             return None
         horizon = self.horizon if stage != "comparison" else self.full
-        sign = -1.0 if self.objective.maximised else 1.0
+        sign = -1.0 if self.maximised else 1.0
         feasible = self.best is not None and self.ranking[0][0] < 1.0
         best, interval = math.inf, None
         if self.best is not None and feasible:

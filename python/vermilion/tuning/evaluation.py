@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from vermilion.objectives import NotMeasuredError
 from vermilion.tuning.memory import Outcome
@@ -46,6 +46,34 @@ class Evaluation:
         if not self.objectives:
             return math.inf
         return math.fsum(self.objectives) / len(self.objectives)
+
+    @property
+    def first_objective(self) -> float:
+        """The objective with the first seed alone."""
+        return self.objectives[0]
+
+    @property
+    def pieces(self) -> Sequence[Evaluation]:
+        """What is simulated for it: itself, or a piece for each of several scenarios."""
+        return (self,)
+
+    def another(self, setting: Setting) -> Evaluation:
+        """One of the same kind, of another setting."""
+        return Evaluation(setting)
+
+    def fresh(self) -> Evaluation:
+        """One of the same setting, on no seeds yet."""
+        return Evaluation(self.setting)
+
+    def gather(self) -> None:
+        """Takes in what its pieces have met; nothing where it is its own."""
+
+    def become_reference(self) -> None:
+        """Is told that others of its kind are to be measured by it."""
+
+    def latest(self, count: int) -> Sequence[float]:
+        """What the objective asks to be minimised, with each of the latest so many seeds."""
+        return self.objectives[-count:]
 
     def only_first(self) -> Evaluation:
         """The same with its first seed alone."""
@@ -108,7 +136,7 @@ class Evaluation:
         for values, more in zip(self.constrained, outcome.constrained, strict=True):
             values.append(more)
 
-    def extend(self, other: Evaluation) -> None:
+    def extend(self, other: Self) -> None:
         """Takes in what another evaluation of the same setting has shown, on other seeds."""
         self.seeds += other.seeds
         self.objectives += other.objectives

@@ -56,6 +56,7 @@ class Horizon:
     def meet(self, seeds: Sequence[int], until: float | None) -> list[Result | None]:
         """Lets the incumbent meet the seeds of the search, which every setting will meet."""
         [results] = self.simulations.run([self.incumbent], seeds, until=until, made_for="incumbent")
+        self.incumbent.become_reference()
         self.scale = abs(self.incumbent.objective) or 1.0
         return results
 

@@ -68,8 +68,8 @@ class Used:
     simulations: int
 
 
-class Memory(Protocol):
-    """Keeps the simulations of one tuning."""
+class SimulationMemory(Protocol):
+    """Keeps the simulations of one scenario."""
 
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int]
@@ -89,6 +89,10 @@ class Memory(Protocol):
         outcomes: Iterable[tuple[Setting, int, Outcome]],
     ) -> None:
         """Remembers simulations, all or none of them: setting, seed, outcome."""
+
+
+class Memory(SimulationMemory, Protocol):
+    """Keeps a tuning: its simulations, and what its search has made of them."""
 
     def use(self, used: Sequence[Used]) -> None:
         """Remembers settings whose values the search has used, all or none of them."""

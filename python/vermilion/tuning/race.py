@@ -166,12 +166,12 @@ class Race:
 
     def _differences(self, one: Evaluation, other: Evaluation) -> list[float]:
         """Seed by seed, on the seeds of the race."""
-        pairs = zip(one.objectives[-self._met :], other.objectives[-self._met :], strict=True)
+        pairs = zip(one.latest(self._met), other.latest(self._met), strict=True)
         return [first - second for first, second in pairs]
 
     def _value(self, evaluation: Evaluation) -> float:
         """What orders those left: feasible ones first, then the mean of the race."""
-        values = evaluation.objectives[-self._met :] if self._met > 1 else evaluation.objectives
+        values = evaluation.latest(self._met) if self._met > 1 else evaluation.objectives
         mean = math.fsum(values) / len(values) if values else math.inf
         return feasible_first(mean, self._violation(evaluation), self._scale)
 

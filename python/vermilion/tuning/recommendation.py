@@ -187,8 +187,7 @@ class Recommendation:
         lines += [str(report) for report in (self.fidelity, self.race) if report is not None]
         lines += [
             f"{self.evaluations} settings tried by {self.search}; seeds {seeds}",
-            f"{self.simulations} simulations in {self.seconds:.1f} s"
-            + (f", ended by {_ENDS[self.end]}" if self.end in _ENDS else ""),
+            f"{self.simulations} simulations in {self.seconds:.1f} s" + ended_by(self.end),
         ]
         if self.device is not None and self.device.command:
             what = "the best found" if self.accepted else "the incumbent"
@@ -216,6 +215,11 @@ class Recommendation:
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
         return f"<div>\n{table}\n<p>{escape(self.reason)}</p>\n{listed}</div>"
+
+
+def ended_by(end: End) -> str:
+    """What has cut a tuning short, to be appended to a line; "" where nothing has."""
+    return f", ended by {_ENDS[end]}" if end in _ENDS else ""
 
 
 def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:

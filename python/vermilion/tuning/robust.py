@@ -5,10 +5,14 @@ incumbent reaches there, so that scenarios of different size can be compared: 1 
 a fifth better in a quantity that is minimised. (Of a quantity that is maximised the negative
 counts, -1 being "as now".)
 
+The engine is that of every tuning (:mod:`vermilion.tuning.engine`); a setting's evaluation is of
+all scenarios together (:mod:`vermilion.tuning.joint`).
+
 1. *Search.* Every candidate meets the same few seeds in every scenario. Its value is the largest
    of the scenarios' means ("worst"), or their weighted mean ("mean"). Constraints count in every
-   scenario, each with its own.
-2. *Re-evaluation.* The few best settings meet more seeds in every scenario.
+   scenario, each with its own. One seed in all scenarios may show a candidate to be hopeless. All
+   of each scenario is simulated, never less of it.
+2. *Re-evaluation.* The few best settings race on more seeds in every scenario.
 3. *Comparison* with the incumbents on fresh seeds. "worst": the setting is accepted if it is
    significantly better in every scenario, for then and only then it surely is in the worst; no
    correction for several tests is needed, because all of them have to be passed
@@ -20,44 +24,45 @@ counts, -1 being "as now".)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.objectives import NotMeasuredError, constraints_of, feasible_first, objective_of
+from vermilion.objectives import NotMeasuredError, constraints_of, objective_of
 from vermilion.objectives.registry import objective_from_text
-from vermilion.profiles import Device, SettableSpace
 from vermilion.scenario.errors import ScenarioError
-from vermilion.search import SEARCHES, Space, search_named
+from vermilion.search import search_named
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.comparison import Comparison, compare
-from vermilion.tuning.engine import DEFAULT_SEARCH
-from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.progress import TuningProgress
-from vermilion.tuning.recommendation import OnDevice
+from vermilion.tuning.engine import DEFAULT_SEARCH, Tuning, complete, race_budget_of
+from vermilion.tuning.horizon import Horizon
+from vermilion.tuning.joint import Joining, JointEvaluation, Over
 from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
 from vermilion.tuning.seeds import Seeds
-from vermilion.tuning.tune import tuned_links
-from vermilion.tuning.verdict import judge, mean_violation
+from vermilion.tuning.simulations import Measured, Simulations
+from vermilion.tuning.study_plan import aim_of, robust_plan_of
+from vermilion.tuning.tune import (
+    check_search,
+    on_device,
+    searched_space,
+    tuned_links,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.profiles import Place
     from vermilion.scenario import Scenario
-    from vermilion.search import Point
+    from vermilion.search import Space
+    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.progress import ProgressReport, Stage
-
-Over = Literal["worst", "mean"]
-"""How the scenarios make one number."""
+    from vermilion.tuning.progress import ProgressReport
+    from vermilion.tuning.study import Study
 
 KINDS: Final[tuple[Over, ...]] = ("worst", "mean")
-
-_AT_ONCE: Final = 2
-"""Settings that are asked for at a time; each is as many simulations as scenarios times seeds."""
 
 
 def tune_robust(
@@ -75,9 +80,13 @@ def tune_robust(
     budget: int = 400,
     seeds: Seeds | None = None,
     seed: int = 1,
+    deadline_s: float | None = None,
     shortlist: int = 5,
+    race_budget: int | None = None,
     threads: int | None = None,
+    workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
+    study: Study | None = None,
 ) -> RobustRecommendation:
     """Searches one setting for several scenarios and compares it with each one's own.
 
@@ -98,66 +107,116 @@ def tune_robust(
         budget: settings that the search may use; each is simulated in every scenario.
         seeds: of the simulations.
         seed: of the search's random points, and the first one of the simulations.
-        shortlist: how many of the best settings are re-evaluated.
+        deadline_s: wall seconds for everything.
+        shortlist: how many of the best settings race on further seeds.
+        race_budget: of that race, settings times seeds, each of which is simulated in every
+            scenario; by default so many that each of them and the incumbents could meet six seeds.
         threads: simulations at a time; ``None`` for one on each core.
+        workers: of a cluster, which simulate what is worth the way; the outcome is the same.
         progress: called now and then.
+        study: keeps all of it in a file while it goes, or goes on with what is in it.
 
     Raises:
+        StudyError: the study is of another tuning, or its file cannot be written.
         ScenarioError: a part of it that is not accepted.
     """
     from vermilion import _core
 
-    _check(scenarios, over, search, budget)
+    start = time.monotonic()
+    if len(scenarios) < 2:  # noqa: PLR2004 - one is not several
+        raise ScenarioError("scenarios", f"{len(scenarios)} of them", "at least two")
+    if over not in KINDS:
+        raise ScenarioError("robust", over, f"one of: {', '.join(KINDS)}")
+    check_search(search, budget)
     shares = _shares(scenarios, over, weights)
     first = scenarios[0]
-    space = Space.from_scenario(first, parameters, boxes)
-    device = None if profile is None else Device(profile, first, space.names)
-    if device is not None:
-        space = SettableSpace(space, device)
-    held = None if constraints is None else tuple(constraints)
+    parameters = None if parameters is None else list(parameters)
+    constraints = None if constraints is None else list(constraints)
     numbers = seeds or Seeds.counted(seed)
+    given: dict[str, Any] = {
+        "over": over,
+        "weights": weights and list(weights),
+        "parameters": parameters,
+        "objective": objective,
+        "constraints": constraints,
+        "boxes": boxes and dict(boxes),
+        "profile": profile,
+        "place": place and asdict(place),
+        "search": search,
+        "seed": seed,
+        "seeds": asdict(numbers),
+        "shortlist": shortlist,
+        "race_budget": race_budget,
+    }
+    space, device = searched_space(first, parameters, boxes, profile)
     _check_units(scenarios, space)
     cases = [
-        _case(scenario, label, space, objective, held, numbers.search, threads)
+        _case(scenario, label, space, objective, constraints)
         for scenario, label in zip(scenarios, _labels(scenarios), strict=True)
     ]
-    tuning = _Robust(cases, space, over, shares, numbers, threads, progress)
+    if study is not None:
+        aims = [
+            aim_of(scenario, case.objective, case.constraints)
+            for scenario, case in zip(scenarios, cases, strict=True)
+        ]
+        study.begin(robust_plan_of(scenarios, space, aims, given), budget)
+    joining = Joining(over, shares, [1.0] * len(cases))
     try:
-        tuning.run(search, seed, budget, shortlist)
-    except KeyboardInterrupt:
-        tuning.interrupted = True
+        cases = [
+            _relative(case, scenario, numbers.search, threads)
+            for scenario, case in zip(scenarios, cases, strict=True)
+        ]
+        tuning = Tuning(
+            full=_horizon(cases, joining, threads, workers, study),
+            space=space,
+            maximised=False,
+            seeds=numbers,
+            search=search_named(search)(
+                len(space), seed=seed, start_points=dict.fromkeys(_starts(cases, space))
+            ),
+            shortlist=shortlist,
+            race_budget=race_budget_of(shortlist, numbers) if race_budget is None else race_budget,
+            progress=progress,
+            start=start,
+            until=None if deadline_s is None else start + deadline_s,
+            shorter=None,
+            memory=study,
+        )
+        tuning.run(budget)
     except NotMeasuredError as error:
         raise ScenarioError("tuning.objective", "it", f"another objective: {error}") from None
-    accepted, reason, compared, change = tuning.decision()
+    accepted, reason, compared, change = _decision(tuning, cases, over, shares)
     best = None if tuning.best is None else tuning.best.setting
-    on_device = None
-    if device is not None and best is not None and accepted:
-        known = {name: value for name, value in best.items() if value is not None}
-        on_device = OnDevice(device.name, device.command(known, place), tuple(device.notes(known)))
-    return RobustRecommendation(
+    recommendation = RobustRecommendation(
         over=over,
         parameters=best or {},
         accepted=accepted,
         reason=reason,
         cases=tuple(
-            RobustCase(case.label, case.objective.label, case.incumbent.setting, weight, each)
+            RobustCase(case.label, case.objective.label, case.incumbent, weight, each)
             for case, weight, each in zip(cases, shares, compared, strict=True)
         ),
         change=change,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
-        interrupted=tuning.interrupted,
+        end=tuning.end,
         seeds=numbers,
         search=search,
         version=_core.VERSION,
         readable={
             path: first.parameter(path).readable(value) for path, value in (best or {}).items()
         },
-        device=on_device,
+        race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
+        device=on_device(device, best, place)
+        if device is not None and best is not None and accepted
+        else None,
     )
+    if study is not None:
+        study.conclude(recommendation)
+    return recommendation
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Case:
     """One of the scenarios.
 
@@ -166,223 +225,118 @@ class _Case:
         candidates: writes it with a setting.
         objective: its own.
         constraints: its own.
-        incumbent: its own setting, on the seeds so far.
-        scale: what its objective is divided by.
+        incumbent: its own setting.
     """
 
     label: str
     candidates: Candidates
     objective: Objective
     constraints: tuple[Constraint, ...]
-    incumbent: Evaluation
-    scale: float = 1.0
+    incumbent: Setting
 
 
-@dataclass(eq=False, slots=True)
-class _Trial:
-    """A setting in all scenarios."""
+def _case(
+    scenario: Scenario,
+    label: str,
+    space: Space,
+    text: str | None,
+    constraints: Sequence[str] | None,
+) -> _Case:
+    stated: tuple[str, ...] = ()
+    if text is None:
+        objective = objective_of(scenario)
+    else:
+        objective, stated = objective_from_text(text, scenario)
+    texts = constraints if not stated else (*(constraints or ()), *stated)
+    held = constraints_of(scenario, objective, texts, links=tuned_links(scenario, space.names))
+    incumbent: Setting = {name: scenario.get(name) for name in space.names}
+    return _Case(label, Candidates(scenario, space.names), objective, held, incumbent)
 
-    setting: Setting
-    evaluations: list[Evaluation] = field(default_factory=list)
+
+def _relative(case: _Case, scenario: Scenario, seeds: Sequence[int], threads: int | None) -> _Case:
+    """The same, its objective told of the incumbent if it has to be."""
+    if not case.objective.needs_incumbent:
+        return case
+    [now] = run_many([scenario], seeds, threads=threads)
+    results = [result for result in now if result is not None]
+    return replace(case, objective=case.objective.relative_to(results))
 
 
-class _Robust:
-    """One tuning, from the incumbents' first simulations to the comparison."""
-
-    def __init__(
-        self,
-        cases: Sequence[_Case],
-        space: Space,
-        over: Over,
-        shares: Sequence[float],
-        seeds: Seeds,
-        threads: int | None,
-        progress: ProgressReport | None,
-    ) -> None:
-        self._cases = cases
-        self._space = space
-        self._over = over
-        self._shares = shares
-        self._seeds = seeds
-        self._threads = threads
-        self._progress = progress
-        self.best: _Trial | None = None
-        self.compared: tuple[_Trial, _Trial] | None = None
-        self.evaluations = 0
-        self.simulations = 0
-        self.interrupted = False
-
-    def run(self, search: str, seed: int, budget: int, shortlist: int) -> None:
-        """All stages.
-
-        Raises:
-            NotMeasuredError: an incumbent lacks what its objective measures.
-            ScenarioError: the core refuses an incumbent.
-        """
-        own = _Trial({}, [case.incumbent for case in self._cases])
-        self._simulate([own], self._seeds.search)
-        for case in self._cases:
-            if case.incumbent.refusal is not None:
-                raise case.incumbent.refusal
-            if case.incumbent.not_measured is not None:
-                raise case.incumbent.not_measured
-            case.scale = abs(case.incumbent.objective) or 1.0
-        ranking = self._search(search, seed, budget)
-        if not ranking:
-            return
-        leaders = [trial for _, _, trial in sorted(ranking)[:shortlist]]
-        self._simulate(
-            [own, *leaders], self._seeds.re_evaluation, self._report("re-evaluation", shortlist + 1)
+def _horizon(
+    cases: Sequence[_Case],
+    joining: Joining,
+    threads: int | None,
+    workers: BatchRunner | None,
+    study: Study | None,
+) -> Horizon:
+    """All scenarios, as the engine simulates them."""
+    first, *others = [
+        Measured(
+            case.candidates,
+            case.objective,
+            case.constraints,
+            None if study is None else study.of_scenario(number),
         )
-        self.best = min(leaders, key=lambda trial: self._value(trial, cautious=True))
-        trial = self._new(self.best.setting)
-        fresh = _Trial({}, [Evaluation(case.incumbent.setting) for case in self._cases])
-        self._simulate([trial, fresh], self._seeds.comparison, self._report("comparison", 2))
-        self.compared = (trial, fresh)
+        for number, case in enumerate(cases)
+    ]
+    simulations = Simulations(
+        first.candidates,
+        first.objective,
+        first.constraints,
+        threads,
+        workers,
+        memory=first.memory,
+        further=others,
+    )
+    incumbents = JointEvaluation.of_incumbents([case.incumbent for case in cases], joining)
+    constraints = [constraint for case in cases for constraint in case.constraints]
+    return Horizon("", 1.0, simulations, constraints, incumbents)
 
-    def decision(
-        self,
-    ) -> tuple[bool, str, Sequence[Comparison | None], Interval | None]:
-        """Whether to accept, why, the comparisons, and for "mean" the mean relative change."""
-        nothing: list[Comparison | None] = [None] * len(self._cases)
-        if self.compared is None:
-            why = "it was interrupted" if self.interrupted else "nothing could be simulated"
-            return False, f"{why} before the best setting had been compared", nothing, None
-        best, now = self.compared
-        pairs = list(zip(self._cases, best.evaluations, now.evaluations, strict=True))
-        for case, mine, other in pairs:
-            absent = mine.not_measured or other.not_measured
-            if mine.refusal is not None or absent is not None:
-                return False, f"refused in {case.label}: {mine.refusal or absent}", nothing, None
-        compared = [
-            compare(case.objective, case.constraints, mine, other) for case, mine, other in pairs
+
+def _starts(cases: Sequence[_Case], space: Space) -> list[tuple[float, ...]]:
+    """Where the search begins: with what is in force."""
+    return [space.point(known) for case in cases for known in complete(case.incumbent)]
+
+
+def _decision(
+    tuning: Tuning, cases: Sequence[_Case], over: Over, shares: Sequence[float]
+) -> tuple[bool, str, Sequence[Comparison | None], Interval | None]:
+    """Whether to accept, why, the comparisons, and the weighted mean of the relative changes."""
+    nothing: list[Comparison | None] = [None] * len(cases)
+    if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
+        return False, tuning.why_not_compared, nothing, None
+    best, now = tuning.compared
+    pairs = list(zip(cases, best.pieces, now.pieces, strict=True))
+    for case, mine, other in pairs:
+        absent = mine.not_measured or other.not_measured
+        if absent is not None:
+            return False, f"refused in {case.label}: {absent}", nothing, None
+    compared = [
+        compare(case.objective, case.constraints, mine, other) for case, mine, other in pairs
+    ]
+    missed = [
+        (case.label, verdict)
+        for case, each in zip(cases, compared, strict=True)
+        for verdict in each.best_verdicts
+        if verdict.holds != "met"
+    ]
+    changes = [
+        [
+            (new - old) / abs(math.fsum(other.objectives) / len(other.objectives) or 1.0)
+            for new, old in zip(mine.objectives, other.objectives, strict=True)
         ]
-        missed = [
-            (case.label, verdict)
-            for (case, _, _), each in zip(pairs, compared, strict=True)
-            for verdict in each.best_verdicts
-            if verdict.holds != "met"
-        ]
-        changes = [
-            [
-                (new - old) / abs(math.fsum(other.objectives) / len(other.objectives) or 1.0)
-                for new, old in zip(mine.objectives, other.objectives, strict=True)
-            ]
-            for _, mine, other in pairs
-        ]
-        overall = mean_interval(
-            math.fsum(share * change for share, change in zip(self._shares, row, strict=True))
-            for row in zip(*changes, strict=True)
-        )
-        if missed:
-            return False, f"refused, because in {missed[0][0]} {missed[0][1]}", compared, overall
-        if self._over == "mean":
-            return *_by_mean(overall), compared, overall
-        highs = [mean_interval(row).high for row in changes]
-        return *_by_worst([case.label for case in self._cases], highs), compared, overall
-
-    def _search(self, name: str, seed: int, budget: int) -> list[tuple[float, int, _Trial]]:
-        """Asks, simulates and tells until the budget is spent; the settings with their values."""
-        space = self._space
-        starts = [
-            space.point({path: value for path, value in setting.items() if value is not None})
-            for setting in (case.incumbent.setting for case in self._cases)
-            if None not in setting.values()
-        ]
-        searcher = search_named(name)(len(space), seed=seed, start_points=dict.fromkeys(starts))
-        known: dict[tuple[float | None, ...], _Trial] = {}
-        ranking: dict[int, tuple[float, int, _Trial]] = {}
-        report = self._report("search", budget)
-        while self.evaluations < budget:
-            points = searcher.ask(min(_AT_ONCE, budget - self.evaluations))
-            trials = self._trials(points, known)
-            values = {point: self._value(trial) for point, trial in trials.items()}
-            used = searcher.tell(points, [values[point] for point in points])
-            self.evaluations += len(used)
-            for point in used:
-                trial = known[tuple(space.values(point).values())]
-                if math.isfinite(value := self._value(trial)):
-                    ranking.setdefault(id(trial), (value, len(ranking), trial))
-                    self.best = min(ranking.values())[2]
-            if report is not None:
-                report(self.evaluations)
-        return list(ranking.values())
-
-    def _trials(
-        self, points: Sequence[Point], known: dict[tuple[float | None, ...], _Trial]
-    ) -> dict[Point, _Trial]:
-        """The points' settings, those that are new simulated."""
-        trials, new = {}, []
-        for point in points:
-            setting = self._space.values(point)
-            key = tuple(setting.values())
-            if key not in known:
-                known[key] = self._new(setting)
-                new.append(known[key])
-            trials[point] = known[key]
-        self._simulate(new, self._seeds.search)
-        return trials
-
-    def _new(self, setting: Setting) -> _Trial:
-        return _Trial(setting, [Evaluation(setting) for _ in self._cases])
-
-    def _simulate(
-        self,
-        trials: Sequence[_Trial],
-        seeds: Sequence[int],
-        progress: Callable[[int], object] | None = None,
-    ) -> None:
-        """Lets settings meet seeds in every scenario; a refusal stays with its setting."""
-        pairs = [
-            (case, evaluation)
-            for trial in trials
-            for case, evaluation in zip(self._cases, trial.evaluations, strict=True)
-        ]
-        if not pairs:
-            return
-        texts = [case.candidates.text(evaluation.setting) for case, evaluation in pairs]
-        try:
-            rows = run_many(texts, seeds, threads=self._threads)
-        except ScenarioError as refusal:
-            if len(trials) > 1:
-                for trial in trials:
-                    self._simulate([trial], seeds)
-            else:
-                for _, evaluation in pairs:
-                    evaluation.refusal = refusal
-            return
-        for (case, evaluation), row in zip(pairs, rows, strict=True):
-            for seed, result in zip(seeds, row, strict=True):
-                if result is not None:
-                    evaluation.add(seed, result, case.objective, case.constraints)
-                    self.simulations += 1
-        if progress is not None:
-            progress(len(trials))
-
-    def _value(self, trial: _Trial, *, cautious: bool = False) -> float:
-        """What a search is told of a setting: all scenarios in one number."""
-        ratios, violation = [], 0.0
-        for case, evaluation in zip(self._cases, trial.evaluations, strict=True):
-            if evaluation.refusal is not None:
-                return math.inf
-            ratios.append(evaluation.objective / case.scale)
-            if cautious:
-                verdicts = judge(case.constraints, evaluation, case.incumbent)
-                violation += math.fsum(verdict.cautious_violation for verdict in verdicts)
-            else:
-                violation += mean_violation(case.constraints, evaluation, case.incumbent)
-        if self._over == "worst":
-            value = max(ratios)
-        else:
-            pairs = zip(self._shares, ratios, strict=True)
-            value = math.fsum(share * ratio for share, ratio in pairs)
-        return feasible_first(value, violation, 1.0)
-
-    def _report(self, stage: Stage, total: int) -> Callable[[int], object] | None:
-        progress = self._progress
-        if progress is None:
-            return None
-        return lambda done: progress(TuningProgress(stage, min(done, total), total, math.inf))
+        for _, mine, other in pairs
+    ]
+    overall = mean_interval(
+        math.fsum(share * change for share, change in zip(shares, row, strict=True))
+        for row in zip(*changes, strict=True)
+    )
+    if missed:
+        return False, f"refused, because in {missed[0][0]} {missed[0][1]}", compared, overall
+    if over == "mean":
+        return *_by_mean(overall), compared, overall
+    highs = [mean_interval(row).high for row in changes]
+    return *_by_worst([case.label for case in cases], highs), compared, overall
 
 
 def _by_worst(labels: Sequence[str], highs: Sequence[float | None]) -> tuple[bool, str]:
@@ -408,30 +362,6 @@ def _by_mean(change: Interval) -> tuple[bool, str]:
             "constraint is met"
         )
     return False, f"kept the incumbents, because the weighted mean may be no better ({said})"
-
-
-def _case(
-    scenario: Scenario,
-    label: str,
-    space: Space,
-    text: str | None,
-    constraints: Sequence[str] | None,
-    seeds: Sequence[int],
-    threads: int | None,
-) -> _Case:
-    stated: tuple[str, ...] = ()
-    if text is None:
-        objective = objective_of(scenario)
-    else:
-        objective, stated = objective_from_text(text, scenario)
-    texts = constraints if not stated else (*(constraints or ()), *stated)
-    held = constraints_of(scenario, objective, texts, links=tuned_links(scenario, space.names))
-    incumbent: Setting = {name: scenario.get(name) for name in space.names}
-    if objective.needs_incumbent:
-        [now] = run_many([scenario], seeds, threads=threads)
-        objective = objective.relative_to([result for result in now if result is not None])
-    candidates = Candidates(scenario, space.names)
-    return _Case(label, candidates, objective, held, Evaluation(incumbent))
 
 
 def _labels(scenarios: Sequence[Scenario]) -> list[str]:
@@ -466,14 +396,3 @@ def _check_units(scenarios: Sequence[Scenario], space: Space) -> None:
             if scenario.parameter(name).dimension.unit != unit:
                 accepted = f"a parameter in {unit or 'the same unit'}, as in {scenarios[0].origin}"
                 raise ScenarioError("tuning.parameters", name, accepted, scenario.origin)
-
-
-def _check(scenarios: Sequence[Scenario], over: str, search: str, budget: int) -> None:
-    if len(scenarios) < 2:  # noqa: PLR2004 - one is not several
-        raise ScenarioError("scenarios", f"{len(scenarios)} of them", "at least two")
-    if over not in KINDS:
-        raise ScenarioError("robust", over, f"one of: {', '.join(KINDS)}")
-    if search not in SEARCHES:
-        raise ScenarioError("search", search, f"one of: {', '.join(SEARCHES)}")
-    if budget < 1:
-        raise ScenarioError("budget", budget, "at least 1 setting")

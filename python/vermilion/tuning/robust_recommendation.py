@@ -6,12 +6,16 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from vermilion.tuning.recommendation import ended_by
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
+    from vermilion.tuning.engine import End
+    from vermilion.tuning.race import RaceReport
     from vermilion.tuning.recommendation import OnDevice
     from vermilion.tuning.seeds import Seeds
 
@@ -51,10 +55,11 @@ class RobustRecommendation:
             its 95 % t interval over the fresh seeds: -0.2 is a fifth less.
         evaluations: settings that the search used.
         simulations: runs of the simulator in all.
-        interrupted: whether Ctrl-C ended it.
+        end: what ended it: "budget", "deadline" or "interrupted".
         seeds: of the simulations.
         search: the name of the search.
         version: of Vermilion.
+        race: how the leaders of the search were told apart; ``None`` if it did not come to that.
         readable: the best setting as one would write it in a scenario, by path.
         device: it in a device's own words, if it is accepted and a profile was asked for.
     """
@@ -67,11 +72,12 @@ class RobustRecommendation:
     change: Interval | None
     evaluations: int
     simulations: int
-    interrupted: bool
+    end: End
     seeds: Seeds
     search: str
     version: str
     readable: Mapping[str, str]
+    race: RaceReport | None = None
     device: OnDevice | None = None
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -85,10 +91,12 @@ class RobustRecommendation:
             "scenarios": [_case(case) for case in self.cases],
             "evaluations": self.evaluations,
             "simulations": self.simulations,
-            "end": "interrupted" if self.interrupted else "budget",
+            "end": self.end,
             "seeds": asdict(self.seeds),
             "search": {"name": self.search},
         }
+        if self.race is not None:
+            data["race"] = asdict(self.race)
         if self.change is not None:
             data["change"] = _interval(self.change)
         if self.device is not None:
@@ -113,11 +121,10 @@ class RobustRecommendation:
                 lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
                 lines += [f"  {verdict}" for verdict in each.best_verdicts]
         last = self.seeds.comparison
+        lines += ["", *([str(self.race)] if self.race is not None else [])]
         lines += [
-            "",
             f"{self.evaluations} settings tried by {self.search}; seeds {last[0]} .. {last[-1]} "
-            f"for the figures above; {self.simulations} simulations"
-            + (", ended by Ctrl-C" if self.interrupted else ""),
+            f"for the figures above; {self.simulations} simulations" + ended_by(self.end),
         ]
         if self.device is not None:
             lines += ["", f"the best found on {self.device.profile}:", self.device.command]

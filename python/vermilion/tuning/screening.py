@@ -50,15 +50,15 @@ class Screening:
         if len(misses) < _FEWEST:
             return False
         typical = math.sqrt(math.fsum(miss * miss for miss in misses) / len(misses))
-        return _distance(evaluation.objectives[0], best.objectives[0]) > _MARGIN * typical
+        return _distance(evaluation.first_objective, best.first_objective) > _MARGIN * typical
 
     def expected(self, evaluation: Evaluation) -> float:
         """The objective that a hopeless setting would have if all seeds were like the first."""
         best = self._best
         if best is None:
             return evaluation.objective
-        first = evaluation.objectives[0]
-        distance = max(0.0, _distance(first, best.objectives[0]))
+        first = evaluation.first_objective
+        distance = max(0.0, _distance(first, best.first_objective))
         return best.objective + distance * (abs(first) + abs(best.objective))
 
     def learn(self, value: float, evaluation: Evaluation) -> None:
@@ -73,7 +73,7 @@ class Screening:
         """By how much the first seed misjudged each setting's distance from the best."""
         return [
             _distance(each.objective, best.objective)
-            - _distance(each.objectives[0], best.objectives[0])
+            - _distance(each.first_objective, best.first_objective)
             for each in self._met_all
             if each is not best
         ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import os
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
 from vermilion.simulate.runs import run_many
-from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.memory import KEPT_WHOLE
 
 if TYPE_CHECKING:
@@ -20,11 +20,40 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint, Objective
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Candidates
-    from vermilion.tuning.memory import Memory, Outcome, SimulatedFor
+    from vermilion.tuning.evaluation import Evaluation
+    from vermilion.tuning.memory import Outcome, SimulatedFor, SimulationMemory
 
 
 _BUSY: Final = 0.9
 """The share of the cores that should be at work, on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A scenario, and what is made of its simulations.
+
+    Attributes:
+        candidates: writes the scenario with a setting.
+        objective: what is evaluated.
+        constraints: whose metrics are kept with it.
+        memory: what is known already, and keeps what is simulated; ``None`` for none.
+    """
+
+    candidates: Candidates
+    objective: Objective
+    constraints: Sequence[Constraint]
+    memory: SimulationMemory | None = None
+
+    def is_whole(self, outcome: Outcome) -> bool:
+        """Whether all that was measured is remembered, and fits what was made of it."""
+        if outcome.data is None:
+            return False
+        try:
+            return self.objective.evaluate(Result(dict(outcome.data))) == outcome.objective
+        except NotMeasuredError:
+            return math.isinf(outcome.objective)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return False  # of a file that something else has written to
 
 
 class Simulations:
@@ -38,6 +67,8 @@ class Simulations:
         workers: simulate what is worth the way; ``None`` for this machine alone.
         memory: what is known already, and keeps what is simulated; ``None`` for none.
         length: the fraction of the scenario's measured time that the candidates simulate.
+        further: other scenarios in which each setting is simulated too; then every evaluation has
+            a piece for each scenario, in this order.
 
     Attributes:
         count: simulations so far, those that were remembered included.
@@ -54,13 +85,11 @@ class Simulations:
         threads: int | None = None,
         workers: BatchRunner | None = None,
         *,
-        memory: Memory | None = None,
+        memory: SimulationMemory | None = None,
         length: float = 1.0,
+        further: Sequence[Measured] = (),
     ) -> None:
-        self._candidates = candidates
-        self._objective = objective
-        self._constraints = constraints
-        self._memory = memory
+        self._measured = [Measured(candidates, objective, constraints, memory), *further]
         self._length = length
         self._seconds = 0.0
         self._timed = 0
@@ -72,8 +101,8 @@ class Simulations:
 
     @property
     def seconds_each(self) -> float:
-        """Wall seconds per simulation so far, all cores working; 0 before the first."""
-        return self._seconds / self._timed if self._timed else 0.0
+        """Wall seconds per setting and seed so far, all cores working; 0 before the first."""
+        return len(self._measured) * self._seconds / self._timed if self._timed else 0.0
 
     def batch_size(self, seeds: int) -> int:
         """The fewest settings that, with so many seeds each, keep the cores busy.
@@ -82,7 +111,7 @@ class Simulations:
         would learn later.
         """
         for size in range(1, self.threads):
-            simulations = size * seeds
+            simulations = size * seeds * len(self._measured)
             turns = math.ceil(simulations / self.threads)
             if simulations >= _BUSY * turns * self.threads:
                 return size
@@ -105,37 +134,55 @@ class Simulations:
             seeds: for each of them.
             until: the moment, on the clock of ``time.monotonic``, after which no result is
                 waited for.
-            progress: called with the number of simulations done of this call.
+            progress: called with the number of simulations done of this call; those of one
+                setting and seed in several scenarios count as one.
             made_for: what they are for; results are complete only where :data:`KEPT_WHOLE` has it.
 
         Returns:
-            The results, one list for each evaluation; ``None`` where time was up.
+            The results, one list for each evaluation; ``None`` where time was up. Of several
+            scenarios those of the first, ``None`` where one of them is missing.
         """
         if not evaluations or not seeds:
             return [[] for _ in evaluations]
-        known = [self._recalled(each, seeds, made_for) for each in evaluations]
-        missing = [each for each, row in zip(evaluations, known, strict=True) if row is None]
-        done = (len(evaluations) - len(missing)) * len(seeds)
+        scenarios = len(self._measured)
+        pieces = [
+            (measured, piece)
+            for each in evaluations
+            for measured, piece in zip(self._measured, each.pieces, strict=True)
+        ]
+        known = [self._recalled(*each, seeds, made_for) for each in pieces]
+        missing = [each for each, row in zip(pieces, known, strict=True) if row is None]
+        done = (len(pieces) - len(missing)) * len(seeds)
 
         def report(simulated: int) -> None:
             if progress is not None:
-                progress(done + simulated)
+                progress((done + simulated) // scenarios)
 
         new = iter(
             self._simulate(missing, seeds, until, None if progress is None else report, made_for)
         )
-        return [next(new) if row is None else row for row in known]
+        rows = [next(new) if row is None else row for row in known]
+        for each in evaluations:
+            each.gather()
+        return [
+            _first_if_all(rows[first : first + scenarios])
+            for first in range(0, len(rows), scenarios)
+        ]
 
     def _recalled(
-        self, evaluation: Evaluation, seeds: Sequence[int], made_for: SimulatedFor
+        self,
+        measured: Measured,
+        evaluation: Evaluation,
+        seeds: Sequence[int],
+        made_for: SimulatedFor,
     ) -> list[Result | None] | None:
         """Adds what is remembered of a setting; ``None`` if that is not all that is asked for."""
-        if self._memory is None:
+        if measured.memory is None:
             return None
-        outcomes = self._memory.recall(self._length, evaluation.setting, seeds)
+        outcomes = measured.memory.recall(self._length, evaluation.setting, seeds)
         whole = made_for in KEPT_WHOLE
         if not all(
-            seed in outcomes and (not whole or self._is_whole(outcomes[seed])) for seed in seeds
+            seed in outcomes and (not whole or measured.is_whole(outcomes[seed])) for seed in seeds
         ):
             return None
         for seed in seeds:
@@ -144,30 +191,19 @@ class Simulations:
         known = (outcomes[seed].data for seed in seeds)
         return [Result({} if data is None else dict(data)) for data in known]
 
-    def _is_whole(self, outcome: Outcome) -> bool:
-        """Whether all that was measured is remembered, and fits what was made of it."""
-        if outcome.data is None:
-            return False
-        try:
-            return self._objective.evaluate(Result(dict(outcome.data))) == outcome.objective
-        except NotMeasuredError:
-            return math.isinf(outcome.objective)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return False  # of a file that something else has written to
-
     def _simulate(
         self,
-        evaluations: Sequence[Evaluation],
+        pieces: Sequence[tuple[Measured, Evaluation]],
         seeds: Sequence[int],
         until: float | None,
         progress: Callable[[int], object] | None,
         made_for: SimulatedFor,
     ) -> list[list[Result | None]]:
         """What :meth:`run` does with those that are not remembered."""
-        if not evaluations:
+        if not pieces:
             return []
         start = time.monotonic()
-        texts = [self._candidates.text(evaluation.setting) for evaluation in evaluations]
+        texts = [measured.candidates.text(piece.setting) for measured, piece in pieces]
         deadline = None if until is None else max(0.0, until - start)
         try:
             run = run_many if self._workers is None else self._workers.run_many
@@ -175,24 +211,25 @@ class Simulations:
                 texts, seeds, threads=self._local_threads, progress=progress, deadline_s=deadline
             )
         except ScenarioError as refusal:
-            if len(evaluations) == 1:
-                evaluations[0].refusal = refusal
+            if len(pieces) == 1:
+                pieces[0][1].refusal = refusal
                 return [[None] * len(seeds)]
             # One of them is at fault, which is rare; the others go on without it.
-            alone = (self._simulate([each], seeds, until, None, made_for) for each in evaluations)
+            alone = (self._simulate([each], seeds, until, None, made_for) for each in pieces)
             return [results for [results] in alone]
-        outcomes, before = [], self._timed
-        for evaluation, row in zip(evaluations, results, strict=True):
-            for seed, result in zip(seeds, row, strict=True):
-                if result is not None:
-                    evaluation.add(seed, result, self._objective, self._constraints)
-                    self.count += 1
-                    self._timed += 1
-                    if self._memory is not None:
+        before = self._timed
+        for measured in self._measured:
+            outcomes = []
+            for (own, evaluation), row in zip(pieces, results, strict=True):
+                for seed, result in zip(seeds, row if own is measured else (), strict=False):
+                    if result is not None:
+                        evaluation.add(seed, result, measured.objective, measured.constraints)
+                        self.count += 1
+                        self._timed += 1
                         data = result.data if made_for in KEPT_WHOLE else None
                         outcomes.append((evaluation.setting, seed, evaluation.last_outcome(data)))
-        if self._memory is not None:
-            self._memory.keep(self._length, made_for, outcomes)
+            if measured.memory is not None:
+                measured.memory.keep(self._length, made_for, outcomes)
         # A batch too small for all cores says how long one core takes.
         busy = min(1.0, len(texts) * len(seeds) / self.threads)
         seconds = busy * (time.monotonic() - start)
@@ -219,7 +256,7 @@ class Simulations:
         at_once = len(seeds) if until is None else self.batch_size(len(evaluations))
         for first in range(0, len(seeds), at_once or 1):
             some = seeds[first : first + at_once]
-            trial = [Evaluation(each.setting) for each in evaluations]
+            trial = [each.fresh() for each in evaluations]
 
             def report(done: int, before: int = first * len(evaluations)) -> None:
                 if progress is not None:
@@ -232,3 +269,8 @@ class Simulations:
                 each.extend(extra)
                 results.extend(result for result in row if result is not None)
         return kept
+
+
+def _first_if_all(rows: Sequence[list[Result | None]]) -> list[Result | None]:
+    """Of one setting in several scenarios, seed by seed, the first's result if all are there."""
+    return [row[0] if None not in row else None for row in zip(*rows, strict=True)]

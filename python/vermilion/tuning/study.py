@@ -11,10 +11,10 @@ import json
 import math
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from vermilion.tuning.fidelity import FidelityReport, RankAgreement
 from vermilion.tuning.memory import Outcome
@@ -28,16 +28,23 @@ if TYPE_CHECKING:
 
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.memory import SimulatedFor, Used
-    from vermilion.tuning.recommendation import Recommendation
 
 DEFAULT_NAME: Final = "tuning"
 """Of a file's first study, unless told otherwise."""
 
 
+class Concluded(Protocol):
+    """What a tuning has come to."""
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it."""
+
+
 class Study:
     """A tuning in a file.
 
-    A context manager. Give it to :func:`vermilion.tuning.tune`, which begins it or goes on with it.
+    A context manager. Give it to :func:`vermilion.tuning.tune`, or its sisters for several
+    scenarios and for a front, which begins it or goes on with it.
 
     Args:
         path: of the file; it is made when the tuning begins.
@@ -104,6 +111,10 @@ class Study:
                     "UPDATE study SET changed_utc = ?, budget = ? WHERE id = ?",
                     (now, budget, self._id),
                 )
+                if plan.kind == "front" and budget != self.budget:
+                    # Its searches share the budget, so with another one they ask for others.
+                    database.execute("DELETE FROM evaluation WHERE study = ?", (self._id,))
+            self.budget = budget
             return self.plan
         with self._transaction() as database:
             cursor = database.execute(
@@ -115,8 +126,12 @@ class Study:
         self.plan = plan
         return plan
 
+    def of_scenario(self, scenario: int) -> OfScenario:
+        """The memory of one of several scenarios, by its place in the plan, from 0."""
+        return OfScenario(self, scenario)
+
     def recall(
-        self, length: float, setting: Setting, seeds: Sequence[int]
+        self, length: float, setting: Setting, seeds: Sequence[int], scenario: int = 0
     ) -> Mapping[int, Outcome]:
         """What is known of a setting, by seed: see :class:`vermilion.tuning.memory.Memory`."""
         key = self._key(setting)
@@ -125,11 +140,11 @@ class Study:
             for seed in seeds:
                 row = database.execute(
                     "SELECT objective, constrained, not_measured, data FROM simulation "
-                    "WHERE study = ? AND length = ? AND setting = ? AND seed = ?",
-                    (self._id, length, key, str(seed)),
+                    "WHERE study = ? AND scenario = ? AND length = ? AND setting = ? AND seed = ?",
+                    (self._id, scenario, length, key, str(seed)),
                 ).fetchone()
                 if row is not None:
-                    known[seed] = self._outcome(*row)
+                    known[seed] = self._outcome(scenario, *row)
         return known
 
     def keep(
@@ -137,11 +152,13 @@ class Study:
         length: float,
         made_for: SimulatedFor,
         outcomes: Iterable[tuple[Setting, int, Outcome]],
+        scenario: int = 0,
     ) -> None:
         """Remembers simulations: see :class:`vermilion.tuning.memory.Memory`."""
         rows = [
             (
                 self._id,
+                scenario,
                 length,
                 self._key(setting),
                 str(seed),
@@ -156,8 +173,9 @@ class Study:
         with self._transaction() as database:
             # What is known already was simulated again for all that was measured.
             database.executemany(
-                "INSERT INTO simulation (study, length, setting, seed, made_for, objective, "
-                "constrained, not_measured, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                "INSERT INTO simulation (study, scenario, length, setting, seed, made_for, "
+                "objective, constrained, not_measured, data) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT DO UPDATE SET data = coalesce(excluded.data, data)",
                 rows,
             )
@@ -202,7 +220,7 @@ class Study:
         """Remembers what was found about short simulations."""
         self._update("fidelity", json.dumps(asdict(report)))
 
-    def conclude(self, recommendation: Recommendation) -> None:
+    def conclude(self, recommendation: Concluded) -> None:
         """Remembers what the tuning has come to."""
         self._update("recommendation", recommendation.to_json(None))
 
@@ -246,10 +264,17 @@ class Study:
                 (text, now, self._id),
             )
 
-    def _outcome(self, objective: Any, constrained: Any, absent: Any, data: Any) -> Outcome:  # noqa: ANN401 - a file's
+    def _outcome(
+        self,
+        scenario: int,
+        objective: Any,  # noqa: ANN401 - a file's, like those that follow
+        constrained: Any,  # noqa: ANN401
+        absent: Any,  # noqa: ANN401
+        data: Any,  # noqa: ANN401
+    ) -> Outcome:
         values = json.loads(constrained)
         plan = self.plan
-        if math.isnan(objective) or plan is None or len(values) != len(plan.constraints):
+        if math.isnan(objective) or plan is None or len(values) != plan.values_kept(scenario):
             message = "a simulation without its values"
             raise ValueError(message)
         return Outcome(
@@ -287,6 +312,29 @@ class Study:
         except sqlite3.Error as error:
             message = f'"{self.path}" cannot be written ({error})'
             raise StudyError(message) from None
+
+
+@dataclass(frozen=True, slots=True)
+class OfScenario:
+    """A study as the memory of one of its scenarios."""
+
+    study: Study
+    scenario: int
+
+    def recall(
+        self, length: float, setting: Setting, seeds: Sequence[int]
+    ) -> Mapping[int, Outcome]:
+        """What is known of a setting, by seed."""
+        return self.study.recall(length, setting, seeds, self.scenario)
+
+    def keep(
+        self,
+        length: float,
+        made_for: SimulatedFor,
+        outcomes: Iterable[tuple[Setting, int, Outcome]],
+    ) -> None:
+        """Remembers simulations."""
+        self.study.keep(length, made_for, outcomes, self.scenario)
 
 
 def fidelity_from_json(text: str) -> FidelityReport:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Kept in the file's ``user_version``; a file of another version is refused."""
 
 APPLICATION_ID: Final = 0x5665724D
@@ -33,15 +33,17 @@ CREATE TABLE study (
 CREATE TABLE simulation (
     id INTEGER PRIMARY KEY,        -- in the order of simulating
     study INTEGER NOT NULL REFERENCES study (id),
+    scenario INTEGER NOT NULL,     -- of several, in the plan's order from 0
     length REAL NOT NULL,          -- fraction of the scenario's measured time
     setting TEXT NOT NULL,         -- JSON list: values in the order of the plan's parameters
     seed TEXT NOT NULL,            -- decimal: SQLite's integers end at 2^63
     made_for TEXT NOT NULL,        -- incumbent, pilot, search, climb, re-evaluation, comparison
     objective REAL NOT NULL,       -- to be minimised; infinite if not measured
-    constrained TEXT NOT NULL,     -- JSON: for each constraint, its metric in each phase
+    constrained TEXT NOT NULL,     -- JSON: for each constraint, its metric in each phase;
+                                   -- of a front, the second objective comes last
     not_measured TEXT,             -- why, if so
     data TEXT,                     -- JSON: all that was measured, of incumbent and comparison
-    UNIQUE (study, length, setting, seed)
+    UNIQUE (study, scenario, length, setting, seed)
 );
 CREATE TABLE evaluation (
     study INTEGER NOT NULL REFERENCES study (id),

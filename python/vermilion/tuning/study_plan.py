@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vermilion.objectives import CalledFunction
 
@@ -20,18 +20,33 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Space
 
-_SETTINGS: Final = (
-    "search",
-    "search_settings",
-    "seed",
-    "seeds",
-    "profile",
-    "warm_starts",
-    "shortlist",
-    "race_budget",
-    "fidelity",
-    "required_improvement",
-)
+Kind = Literal["setting", "robust", "front"]
+"""What is searched: the best setting of one scenario, or for several, or the front of two
+objectives."""
+
+_KINDS: Final[Mapping[Kind, str]] = {
+    "setting": "one setting",
+    "robust": "one setting for several scenarios",
+    "front": "a front",
+}
+"""Each in the words of a message."""
+
+_SETTINGS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "setting": (
+        "search",
+        "search_settings",
+        "seed",
+        "seeds",
+        "profile",
+        "warm_starts",
+        "shortlist",
+        "race_budget",
+        "fidelity",
+        "required_improvement",
+    ),
+    "robust": ("over", "weights", "search", "seed", "seeds", "profile", "shortlist", "race_budget"),
+    "front": ("search", "seed", "seeds", "profile", "points"),
+}
 """Arguments of a tuning that have to be the same, beside what the other fields hold."""
 
 _LONGEST: Final = 60
@@ -39,11 +54,29 @@ _LONGEST: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
+class Aim:
+    """An objective in a scenario: one of several scenarios, or one objective of a front.
+
+    The attributes are those of a :class:`StudyPlan`.
+    """
+
+    scenario: str
+    title: str
+    document: Mapping[str, Any]
+    core: str
+    objective: str
+    objective_details: str
+    unit: str
+    maximised: bool
+    constraints: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class StudyPlan:
     """A tuning, as far as its outcome depends on it.
 
     Attributes:
-        scenario: its file or name.
+        scenario: its file or name; of several that of the first, like the next three.
         title: of the scenario.
         document: of the scenario, overrides included.
         core: a digest of the scenario as the core reads it, traces included.
@@ -55,10 +88,13 @@ class StudyPlan:
         unit: of the objective, "" for a plain number.
         maximised: whether high values are wanted.
         constraints: as written.
-        arguments: of :func:`vermilion.tuning.tune`, those from which the tuning can be made again.
+        arguments: of :func:`vermilion.tuning.tune`, or of what else the kind stands for: those from
+            which the tuning can be made again.
         earlier: answers that it began with: scenario, distance, setting.
         version: of Vermilion.
         random_streams: of the core.
+        kind: what is searched.
+        aims: the scenarios of a robust tuning, or both objectives of a front; else none.
     """
 
     scenario: str
@@ -77,13 +113,29 @@ class StudyPlan:
     earlier: Sequence[tuple[str, float, Mapping[str, float]]]
     version: str
     random_streams: str
+    kind: Kind = "setting"
+    aims: Sequence[Aim] = ()
 
     @property
     def is_of_python(self) -> bool:
         """Whether the objective is one that only the program that began the study has."""
+        if self.kind == "front":
+            given = self.arguments["objectives"]
+            return given is not None and not all(isinstance(each, str) for each in given)
         return self.arguments["objective"] is not None and not isinstance(
             self.arguments["objective"], str
         )
+
+    @property
+    def scenarios(self) -> list[str]:
+        """The files or names of all its scenarios."""
+        return [aim.scenario for aim in self.aims] if self.kind == "robust" else [self.scenario]
+
+    def values_kept(self, scenario: int) -> int:
+        """How many values are kept with the objective of each simulation of a scenario."""
+        if self.kind == "robust":
+            return len(self.aims[scenario].constraints)
+        return len(self.constraints) + (self.kind == "front")
 
     def to_json(self) -> str:
         """As text, for a file."""
@@ -98,8 +150,15 @@ class StudyPlan:
         """
         data = json.loads(text)
         plan = cls(
-            **{**data, "earlier": [(str(a), float(b), dict(c)) for a, b, c in data["earlier"]]}
+            **{
+                **data,
+                "earlier": [(str(a), float(b), dict(c)) for a, b, c in data["earlier"]],
+                "aims": [Aim(**aim) for aim in data["aims"]],
+            }
         )
+        if plan.kind not in _KINDS or (plan.kind == "setting") == bool(plan.aims):
+            message = "what is searched is unknown"
+            raise ValueError(message)
         for texts in (plan.parameters, plan.units, plan.constraints):
             if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
                 message = "a list of texts is none"
@@ -108,9 +167,9 @@ class StudyPlan:
             if not isinstance(each, str):
                 message = "a text is none"
                 raise TypeError(message)
-        missing = {*_SETTINGS, "place", "objective", "parameters", "constraints", "boxes"} - set(
-            plan.arguments
-        )
+        objective = "objectives" if plan.kind == "front" else "objective"
+        expected = {*_SETTINGS[plan.kind], "place", objective, "parameters", "constraints", "boxes"}
+        missing = expected - set(plan.arguments)
         if missing or not isinstance(plan.document, dict):
             raise KeyError(*missing)
         return plan
@@ -122,22 +181,33 @@ class StudyPlan:
             return None
         for what, value in mine.items():
             if others[what] != value and what == "scenario":
-                return _document_difference(self.document, other.document)
+                return _document_difference(self._documents(), other._documents())
             if others[what] != value:
                 return f"{what} is {_shown(value)} there and {_shown(others[what])} here"
         return None
+
+    def _documents(self) -> Mapping[str, Any]:
+        """The scenario, or all of them by their number."""
+        if self.kind != "robust":
+            return self.document
+        return {str(number): aim.document for number, aim in enumerate(self.aims, start=1)}
 
     def _identity(self) -> Iterator[tuple[str, Any]]:
         """What must be the same, in the words of messages and in their order."""
         yield "version of Vermilion", self.version
         yield "the random streams' version", self.random_streams
+        yield "what is searched", _KINDS[self.kind]
+        yield "the number of scenarios", len(self.scenarios)
         yield "the list of tuned parameters", list(self.parameters)
         yield "the objective", self.objective
         yield "the objective's table", self.objective_details
         yield "the list of constraints", list(self.constraints)
-        yield "scenario", self.core
+        yield "scenario", [aim.core for aim in self.aims] or self.core
+        yield "the list of objectives", [aim.objective for aim in self.aims]
+        yield "the objectives' tables", [aim.objective_details for aim in self.aims]
+        yield "the lists of constraints", [list(aim.constraints) for aim in self.aims]
         yield "the box", _plain(self.space)
-        for name in _SETTINGS:
+        for name in _SETTINGS[self.kind]:
             yield name.replace("_", " "), _plain(self.arguments[name])
 
 
@@ -151,27 +221,80 @@ def plan_of(
     earlier: Iterable[tuple[str, float, Mapping[str, float]]],
 ) -> StudyPlan:
     """The plan of a tuning, from what it has been given and what that means."""
-    from vermilion import _core
+    return _plan(
+        "setting",
+        scenario,
+        space,
+        aim_of(scenario, objective, constraints),
+        arguments,
+        earlier=earlier,
+    )
 
+
+def robust_plan_of(
+    scenarios: Sequence[Scenario], space: Space, aims: Sequence[Aim], arguments: Mapping[str, Any]
+) -> StudyPlan:
+    """The plan of a tuning for several scenarios, each with its aim."""
+    together = "worst" if arguments["over"] == "worst" else "weighted mean"
+    first = replace(
+        aims[0],
+        objective=f"{together} of {len(aims)} scenarios, relative to now",
+        objective_details="",
+        unit="",
+        maximised=False,
+        constraints=list(dict.fromkeys(text for aim in aims for text in aim.constraints)),
+    )
+    return _plan("robust", scenarios[0], space, first, arguments, aims=aims)
+
+
+def front_plan_of(
+    scenario: Scenario, space: Space, aims: Sequence[Aim], arguments: Mapping[str, Any]
+) -> StudyPlan:
+    """The plan of a search for a front, each objective with its aim."""
+    first = replace(aims[0], objective=" against ".join(aim.objective for aim in aims))
+    return _plan("front", scenario, space, first, arguments, aims=aims)
+
+
+def aim_of(scenario: Scenario, objective: Objective, constraints: Sequence[Constraint]) -> Aim:
+    """An objective in a scenario."""
     of_python = isinstance(objective, CalledFunction)
-    return StudyPlan(
+    return Aim(
         scenario=scenario.origin,
         title=scenario.title,
         document=dict(scenario.document),
         core=hashlib.sha256(scenario.core_json().encode()).hexdigest(),
-        parameters=list(space.names),
-        units=[scenario.parameter(path).unit for path in space.names],
-        space=[asdict(dimension) for dimension in space.dimensions],
         objective=objective.label,
         # A function's text would hold its address.
         objective_details=objective.label if of_python else repr(objective),
         unit=objective.unit,
         maximised=objective.maximised,
         constraints=[constraint.text for constraint in constraints],
+    )
+
+
+def _plan(
+    kind: Kind,
+    scenario: Scenario,
+    space: Space,
+    first: Aim,
+    arguments: Mapping[str, Any],
+    *,
+    aims: Sequence[Aim] = (),
+    earlier: Iterable[tuple[str, float, Mapping[str, float]]] = (),
+) -> StudyPlan:
+    from vermilion import _core
+
+    return StudyPlan(
+        **{each.name: getattr(first, each.name) for each in fields(first)},
+        parameters=list(space.names),
+        units=[scenario.parameter(path).unit for path in space.names],
+        space=[asdict(dimension) for dimension in space.dimensions],
         arguments=_plain(arguments),
         earlier=list(earlier),
         version=_core.VERSION,
         random_streams=_core.RANDOM_STREAMS,
+        kind=kind,
+        aims=aims,
     )
 
 

@@ -7,12 +7,12 @@ import math
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.tuning.memory import Used
 from vermilion.tuning.study import fidelity_from_json
 from vermilion.tuning.study_file import StudyError, damaged, open_to_read
-from vermilion.tuning.study_plan import StudyPlan
+from vermilion.tuning.study_plan import Kind, StudyPlan
 
 if TYPE_CHECKING:
     import os
@@ -27,13 +27,15 @@ class Simulated:
 
     Attributes:
         made_for: what it was made for first.
+        scenario: which of several, in the plan's order from 0.
         length: the fraction of the scenario's measured time.
         setting: values in the order of the plan's parameters; ``None``: automatic.
         seed: of the simulation.
-        objective: to be minimised; infinite if not measured.
+        objective: to be minimised; infinite if not measured. Of a front it is the first.
     """
 
     made_for: str
+    scenario: int
     length: float
     setting: tuple[float | None, ...]
     seed: int
@@ -54,8 +56,8 @@ class StudyRecord:
         evaluations: settings that the search has used, in that order.
         simulations: all of them, in the order in which they were made.
         fidelity: what was found about short simulations; ``None`` before that.
-        recommendation: the last session's, as :meth:`Recommendation.to_json` has it; ``None``
-            before there is one.
+        recommendation: the last session's, as :meth:`Recommendation.to_json` has it, or that of a
+            :class:`RobustRecommendation` or a :class:`Front`; ``None`` before there is one.
     """
 
     path: Path
@@ -77,11 +79,18 @@ class StudyRecord:
             return "unfinished"
         if outcome["end"] != "budget":
             return "ended by its deadline" if outcome["end"] == "deadline" else "interrupted"
+        if self.plan.kind == "front":
+            return f"front of {len(outcome['points'])} settings"
         return "change recommended" if outcome["accepted"] else "no change recommended"
 
     @property
     def best(self) -> Used | None:
-        """The best setting that the search has used and that keeps the constraints."""
+        """The best setting that the search has used and that keeps the constraints.
+
+        ``None`` for a front too, where none is the best.
+        """
+        if self.plan.kind == "front":
+            return None
         feasible = [each for each in self.evaluations if each.told < 1.0]
         return min(feasible, key=lambda each: (each.told, each.number), default=None)
 
@@ -132,13 +141,13 @@ def _record(
         (identity,),
     )
     simulated = database.execute(
-        "SELECT made_for, length, setting, seed, objective FROM simulation "
+        "SELECT made_for, scenario, length, setting, seed, objective FROM simulation "
         "WHERE study = ? ORDER BY id",
         (identity,),
     )
     outcome = None if recommendation is None else json.loads(recommendation)
     if outcome is not None:
-        _check_outcome(outcome)
+        _check_outcome(plan, outcome)
     return StudyRecord(
         path,
         str(name),
@@ -161,9 +170,14 @@ def _record(
         ],
         [
             Simulated(
-                str(made_for), _number(length), _setting(plan, text), int(seed), _number(objective)
+                str(made_for),
+                int(scenario),
+                _number(length),
+                _setting(plan, text),
+                int(seed),
+                _number(objective),
             )
-            for made_for, length, text, seed, objective in simulated
+            for made_for, scenario, length, text, seed, objective in simulated
         ],
         None if fidelity is None else fidelity_from_json(fidelity),
         outcome,
@@ -185,16 +199,19 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def _check_outcome(outcome: Mapping[str, Any]) -> None:
-    """Whether it is a recommendation, as far as lists and reports rely on it."""
-    if not isinstance(outcome["accepted"], bool) or not isinstance(outcome["evaluations"], int):
-        message = "a recommendation without its decision"
-        raise TypeError(message)
-    for key in ("reason", "end"):
-        if not isinstance(outcome[key], str):
-            message = f"a recommendation without its {key}"
-            raise TypeError(message)
-    for key in ("parameters", "incumbent", "objective", "metrics", "seeds"):
-        if not isinstance(outcome[key], dict):
+_DECISION: Final[Mapping[str, type]] = {"accepted": bool, "reason": str, "parameters": dict}
+_ANY: Final[Mapping[str, type]] = {"evaluations": int, "end": str, "seeds": dict}
+_TYPES: Final[Mapping[Kind, Mapping[str, type]]] = {
+    "setting": {**_ANY, **_DECISION, "incumbent": dict, "objective": dict, "metrics": dict},
+    "robust": {**_ANY, **_DECISION, "scenarios": list},
+    "front": {**_ANY, "incumbent": dict, "objectives": list, "points": list, "tried": list},
+}
+"""What lists and reports rely on, of each kind of outcome."""
+
+
+def _check_outcome(plan: StudyPlan, outcome: Mapping[str, Any]) -> None:
+    """Whether it is the outcome of such a tuning, as far as lists and reports rely on it."""
+    for key, kind in _TYPES[plan.kind].items():
+        if not isinstance(outcome[key], kind):
             message = f"a recommendation without its {key}"
             raise TypeError(message)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.answer_file import AnswerFile
+    from vermilion.tuning.candidates import Setting
     from vermilion.tuning.engine import SearchOutcome
     from vermilion.tuning.fidelity import Fidelity
     from vermilion.tuning.progress import ProgressReport
@@ -56,7 +57,7 @@ SUMMARY: Final = (
 """Metrics of a link that accompany a recommendation, whatever the objective."""
 
 
-def tune(  # noqa: C901 - one check after the other, then one call
+def tune(
     scenario: Scenario,
     *,
     parameters: Iterable[str] | None = None,
@@ -130,11 +131,7 @@ def tune(  # noqa: C901 - one check after the other, then one call
     """
     from vermilion import _core
 
-    if search not in SEARCHES:
-        accepted = f"one of: {', '.join(SEARCHES)}"
-        raise ScenarioError("search", search, accepted, scenario.origin)
-    if budget < 1:
-        raise ScenarioError("budget", budget, "at least 1 setting", scenario.origin)
+    check_search(search, budget, scenario)
     if study is not None and resume is not None:
         message = "a study has its own search; expected resume or a study"
         raise ValueError(message)
@@ -162,12 +159,9 @@ def tune(  # noqa: C901 - one check after the other, then one call
     objective, stated = _objective(objective, scenario)
     if stated:
         constraints = (*(constraints or ()), *stated)
-    space = Space.from_scenario(scenario, parameters, boxes)
+    space, device = searched_space(scenario, parameters, boxes, profile)
     links = tuned_links(scenario, space.names)
     held = constraints_of(scenario, objective, constraints, links=links)
-    device = None if profile is None else Device(profile, scenario, space.names)
-    if device is not None:
-        space = SettableSpace(space, device)
     seeds = seeds or Seeds.counted(seed)
     conditions = conditions_of(scenario, space.names, objective)
     nearest = [] if answers is None else answers.nearest(conditions)
@@ -230,7 +224,7 @@ def tune(  # noqa: C901 - one check after the other, then one call
         race=outcome.race,
         fidelity=outcome.fidelity,
         warm_starts=tuple((source, apart) for source, apart, _ in earlier),
-        device=None if device is None else _on_device(device, outcome, place),
+        device=None if device is None else on_device(device, _chosen(outcome), place),
     )
     if study is not None:
         study.conclude(recommendation)
@@ -248,9 +242,44 @@ def _objective(
     return (given if isinstance(given, Objective) else CalledFunction(given)), ()
 
 
-def _on_device(device: Device, outcome: SearchOutcome, place: Place | None) -> OnDevice:
-    """The best setting, or the incumbent if it stays, in the device's own words."""
-    chosen = outcome.best if outcome.accepted and outcome.best is not None else outcome.incumbent
+def check_search(search: str, budget: int, scenario: Scenario | None = None) -> None:
+    """Refuses a search that there is not, and a budget that is none.
+
+    Raises:
+        ScenarioError: naming the scenario, if one is given.
+    """
+    origin = "" if scenario is None else scenario.origin
+    if search not in SEARCHES:
+        raise ScenarioError("search", search, f"one of: {', '.join(SEARCHES)}", origin)
+    if budget < 1:
+        raise ScenarioError("budget", budget, "at least 1 setting", origin)
+
+
+def searched_space(
+    scenario: Scenario,
+    parameters: Iterable[str] | None,
+    boxes: Mapping[str, tuple[float, float]] | None,
+    profile: str | None,
+) -> tuple[Space, Device | None]:
+    """The box to search, and the device if only what one has is to be proposed.
+
+    Raises:
+        ScenarioError: a parameter, a box or a profile that is not accepted.
+    """
+    space = Space.from_scenario(scenario, parameters, boxes)
+    if profile is None:
+        return space, None
+    device = Device(profile, scenario, space.names)
+    return SettableSpace(space, device), device
+
+
+def _chosen(outcome: SearchOutcome) -> Setting:
+    """The best setting, or the incumbent if it stays."""
+    return outcome.best if outcome.accepted and outcome.best is not None else outcome.incumbent
+
+
+def on_device(device: Device, chosen: Setting, place: Place | None) -> OnDevice:
+    """A setting in the device's own words."""
     known = {path: value for path, value in chosen.items() if value is not None}
     if len(known) < len(chosen):
         return OnDevice(device.name, "", ())
