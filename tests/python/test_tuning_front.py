@@ -17,7 +17,7 @@ from vermilion.report.front_figure import front_figure, rendered
 from vermilion.scenario import ScenarioError
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds, tune_front
-from vermilion.tuning.pareto import non_dominated, thinned
+from vermilion.tuning.domination import non_dominated, thinned
 
 WEIGHT = "links.bottleneck.queue.weight"
 PROBABILITY = "links.bottleneck.queue.max_probability"
@@ -38,7 +38,7 @@ def formulas(monkeypatch, measure):
                          for seed in seeds])  # fmt: skip
         return rows
 
-    monkeypatch.setattr("vermilion.tuning.pareto.run_many", run_many)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", run_many)
     return met
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from test_cli import PROGRAM, SHORT, refused, strict, vermilion
-from vermilion.cli.tune_front import report_to
+from vermilion.cli.tune_session import report_to
 from vermilion.scenario import load_scenario
 from vermilion.simulate.statistics import Interval
 from vermilion.tuning import (

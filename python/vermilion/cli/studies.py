@@ -62,7 +62,9 @@ def _data(record: "StudyRecord") -> dict[str, Any]:
     data = {
         "file": str(record.path),
         "study": record.name,
+        "kind": plan.kind,
         "scenario": plan.scenario,
+        "scenarios": plan.scenarios if plan.kind == "robust" else None,
         "objective": plan.objective,
         "parameters": list(plan.parameters),
         "search": plan.arguments["search"],
@@ -95,7 +97,7 @@ def _print(records: "Sequence[StudyRecord]") -> None:
         cells = (
             str(record.path),
             record.name,
-            record.plan.scenario,
+            ", ".join(record.plan.scenarios),
             record.plan.objective,
             str(record.plan.arguments["search"]),
             f"{len(record.evaluations)} of {record.budget}",

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
-from vermilion.cli.output import STANDARD_OUTPUT, output_file
-from vermilion.cli.progress import ProgressBar
-from vermilion.cli.tune_front import report_to, tune_front
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT
+from vermilion.cli.tune_front import tune_front
 from vermilion.cli.tune_robust import tune_robust
-from vermilion.cli.tune_study import (
-    check_study_options,
-    go_on,
-    opened,
-    words_about,
-)
+from vermilion.cli.tune_session import Session, exit_code
+from vermilion.cli.tune_study import check_study_options, go_on, is_said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -207,94 +202,75 @@ def tune(
         fidelity,
         plain=not pareto and robust is None,
         given={
-            "--deadline": deadline,
-            "--resume": resume,
-            "--warm-start": warm_start,
-            "--dask": dask,
-            "--study": study,
+            "--resume": resume is not None,
+            "--warm-start": warm_start is not None,
+            "--fidelity auto": fidelity == "auto" and is_said(context, "fidelity"),
         },
     )
+    if profile is None and (device is not None or parent is not None):
+        message = "--device and --parent are of a device's command; expected --profile with them"
+        raise UserError(message)
     options.load_plugins(plugins)
-    time_left = None if deadline is None else options.seconds("--deadline", deadline)
+    session = Session(
+        target,
+        budget,
+        None if deadline is None else options.seconds("--deadline", deadline),
+        threads,
+        dask,
+        study,
+        study_name,
+    )
     if not scenarios:
-        return go_on(
-            str(study),
-            study_name,
-            budget=budget,
-            deadline_s=time_left,
-            threads=threads,
-            target=target,
-        )
-    budget = budget or tuning.DEFAULT_BUDGET
+        return go_on(session)
     read = [load_scenario(scenario, overrides or ()) for scenario in scenarios]
     scenario, loaded = scenarios[0], read[0]
+    searched: dict[str, Any] = {
+        "parameters": parameters,
+        "profile": profile,
+        "place": Place(device, parent),
+        "search": search,
+        "seed": seed,
+    }
+    objective = objectives[0] if objectives else None
     if robust is not None:
         return tune_robust(
             read,
-            robust,
+            session,
+            searched,
+            robust=robust,
             weights=weights,
-            target=target,
-            objective=objectives[0] if objectives else None,
-            parameters=parameters,
+            objective=objective,
             constraints=constraints,
-            profile=profile,
-            place=Place(device, parent),
-            search=search,
-            budget=budget,
-            seed=seed,
-            threads=threads,
         )
     if pareto:
         return tune_front(
             loaded,
+            session,
+            searched,
             figure=figure,
-            target=target,
             objectives=objectives,
-            parameters=parameters,
             constraints=constraints or (),
-            profile=profile,
-            place=Place(device, parent),
-            search=search,
-            budget=budget,
-            seed=seed,
-            threads=threads,
         )
     answers = None if warm_start is None else _answers(warm_start)
     state = None if resume is None else _search_state(resume)
-    with output_file("--json", target or STANDARD_OUTPUT) as file:
-        with (
-            options.dask(dask) as workers,
-            _mistakes_in_files(warm_start, resume),
-            opened(study, study_name) as kept,
-            ProgressBar("search", budget) as bar,
-        ):
-            outcome = tuning.tune(
+
+    def tuned(**of_the_session: Any) -> "Recommendation":  # noqa: ANN401 - passed on
+        with _mistakes_in_files(warm_start, resume):
+            return tuning.tune(
                 loaded,
-                parameters=parameters,
-                objective=objectives[0] if objectives else None,
+                objective=objective,
                 constraints=constraints,
-                profile=profile,
-                place=Place(device, parent),
-                search=search,
-                budget=budget,
-                seed=seed,
-                deadline_s=time_left,
                 resume=state,
                 answers=answers,
                 fidelity="full" if fidelity == "full" else "auto",
-                threads=threads,
-                workers=workers,
-                progress=report_to(bar),
-                study=kept,
+                **searched,
+                **of_the_session,
             )
-        if target is not None:
-            file.write(f"{outcome.to_json()}\n")
-    if target != STANDARD_OUTPUT:
-        typer.echo(str(outcome))
-        typer.echo(words_about(study, study_name), nl=study is not None)
-        if outcome.accepted:
-            typer.echo(f"\nto see it: {_command(scenario, loaded, outcome)}")
-    return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
+
+    outcome = session.perform(tuned)
+    if target != STANDARD_OUTPUT and outcome.accepted:
+        typer.echo(f"\nto see it: {_command(scenario, loaded, outcome)}")
+    return exit_code(outcome)
 
 
 @contextmanager
@@ -342,15 +318,13 @@ def _check_options(
             raise UserError(message)
 
 
-def _check_engine_options(
-    fidelity: str, *, plain: bool, given: "Mapping[str, str | Path | None]"
-) -> None:
+def _check_engine_options(fidelity: str, *, plain: bool, given: "Mapping[str, bool]") -> None:
     """Refuses what a search for a front, or for several scenarios, does not have."""
     if fidelity not in ("auto", "full"):
         message = f'--fidelity: "{fidelity}" is not accepted; expected one of: auto, full'
         raise UserError(message)
-    for name, value in given.items():
-        if value is not None and not plain:
+    for name, is_given in given.items():
+        if is_given and not plain:
             message = f"{name} is of a tuning without --pareto and --robust"
             raise UserError(message)
 

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
-from vermilion.cli.output import STANDARD_OUTPUT, output_file
-from vermilion.cli.progress import ProgressBar
-from vermilion.cli.tune_front import report_to
+from vermilion.cli.entry import UserError
+from vermilion.cli.tune_session import exit_code
 from vermilion.scenario.errors import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from vermilion.profiles import Place
+    from vermilion.cli.tune_session import Session
     from vermilion.scenario import Scenario
     from vermilion.tuning.joint import Over
 
 
 def tune_robust(
     scenarios: Sequence[Scenario],
-    robust: str,
+    session: Session,
+    searched: Mapping[str, Any],
     *,
+    robust: str,
     weights: str | None,
-    target: str | None,
     objective: str | None,
-    parameters: Sequence[str] | None,
     constraints: Sequence[str] | None,
-    profile: str | None,
-    place: Place,
-    search: str,
-    budget: int,
-    seed: int,
-    threads: int | None,
 ) -> int:
     """Searches the setting, shows it, and writes what was asked for.
+
+    Args:
+        scenarios: at least two.
+        session: how long, with whom, kept where.
+        searched: what it has in common with every tuning: parameters, profile, search, seed.
+        robust: for the worst of them, or for their mean.
+        weights: in the mean.
+        objective: the same for all, instead of their own.
+        constraints: the same for all, instead of their own.
 
     Raises:
         UserError: a file that cannot be written, or an option that is not accepted.
@@ -44,30 +44,18 @@ def tune_robust(
     """
     from vermilion import tuning
 
-    over = _kind(robust)
-    shares = None if weights is None else _weights(weights)
-    with output_file("--json", target or STANDARD_OUTPUT) as file:
-        with ProgressBar("search", budget) as bar:
-            outcome = tuning.tune_robust(
-                scenarios,
-                over,
-                weights=shares,
-                parameters=parameters,
-                objective=objective,
-                constraints=constraints,
-                profile=profile,
-                place=place,
-                search=search,
-                budget=budget,
-                seed=seed,
-                threads=threads,
-                progress=report_to(bar),
-            )
-        if target is not None:
-            file.write(f"{outcome.to_json()}\n")
-    if target != STANDARD_OUTPUT:
-        typer.echo(str(outcome))
-    return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
+    outcome = session.perform(
+        partial(
+            tuning.tune_robust,
+            scenarios,
+            _kind(robust),
+            weights=None if weights is None else _weights(weights),
+            objective=objective,
+            constraints=constraints,
+            **searched,
+        )
+    )
+    return exit_code(outcome)
 
 
 def _kind(text: str) -> Over:

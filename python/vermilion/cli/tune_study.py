@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
-from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
-from vermilion.cli.output import STANDARD_OUTPUT, output_file
-from vermilion.cli.progress import ProgressBar
-from vermilion.cli.tune_front import report_to
+from vermilion.cli.entry import UserError
+from vermilion.cli.tune_session import exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    import typer
+
+    from vermilion.cli.tune_session import Session, Tuned
     from vermilion.tuning import Study
 
 NO_SCENARIO: Final = (
@@ -25,7 +22,7 @@ NO_SCENARIO: Final = (
 )
 
 _OF_A_SESSION: Final = frozenset(
-    {"scenarios", "study", "study_name", "budget", "deadline", "threads", "target"}
+    {"scenarios", "study", "study_name", "budget", "deadline", "threads", "dask", "target"}
 )
 """What may be said when a study is gone on with; all else is in the study."""
 
@@ -53,77 +50,33 @@ def check_study_options(
         if applies:
             raise UserError(message)
     for name in () if scenarios else context.params:
-        source = context.get_parameter_source(name)
-        if name not in _OF_A_SESSION and source is not None and source.name == "COMMANDLINE":
+        if name not in _OF_A_SESSION and is_said(context, name):
             message = (
                 f"the option for {name.replace('_', ' ')} is in the study already; expected only "
-                "--budget, --deadline, --threads and --json without a scenario"
+                "--budget, --deadline, --threads, --dask and --json without a scenario"
             )
             raise UserError(message)
 
 
-@contextmanager
-def opened(file: str | None, name: str | None) -> Iterator[Study | None]:
-    """The study that is asked for, if one is.
-
-    Raises:
-        UserError: the file cannot be used, or its study is of another tuning.
-    """
-    if file is None:
-        yield None
-        return
-    from vermilion.tuning import Study, StudyError
-
-    try:
-        with Study(file, name) as study:
-            yield study
-    except StudyError as error:
-        message = f"--study: {error}"
-        raise UserError(message) from None
+def is_said(context: typer.Context, option: str) -> bool:
+    """Whether an option is on the command line, and not just at its default."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
-def go_on(
-    file: str,
-    name: str | None,
-    *,
-    budget: int | None,
-    deadline_s: float | None,
-    threads: int | None,
-    target: str | None,
-) -> int:
+def go_on(session: Session) -> int:
     """Goes on with a study from its file alone.
 
     Raises:
         UserError: there is none, or it cannot be used.
         ScenarioError: its scenario names files that are not there any more.
     """
-    from vermilion.tuning import DEFAULT_BUDGET, resume_study
+    from vermilion.tuning import resume_study
 
-    with output_file("--json", target or STANDARD_OUTPUT) as output:
-        with opened(file, name) as study:
-            if study is None:
-                raise UserError(NO_SCENARIO)
-            settings = budget or study.budget or DEFAULT_BUDGET
-            with ProgressBar("search", settings) as bar:
-                outcome = resume_study(
-                    study,
-                    budget=settings,
-                    deadline_s=deadline_s,
-                    threads=threads,
-                    progress=report_to(bar),
-                )
-        if target is not None:
-            output.write(f"{outcome.to_json()}\n")
-    if target != STANDARD_OUTPUT:
-        typer.echo(str(outcome))
-        typer.echo(words_about(file, name))
-    return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
+    def resumed(*, study: Study | None, budget: int, **others: Any) -> Tuned:  # noqa: ANN401 - passed on
+        if study is None:
+            raise UserError(NO_SCENARIO)
+        settings = budget if session.budget is not None else study.budget or budget
+        return resume_study(study, budget=settings, **others)
 
-
-def words_about(file: str | None, name: str | None) -> str:
-    """What can be done with a study; "" without one."""
-    if file is None:
-        return ""
-    named = [] if name is None else ["--study-name", name]
-    page = shlex.join(["vermilion", "report", file, *named])
-    return f"\nkept in {file}; for a page about it: {page}"
+    return exit_code(session.perform(resumed))

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
+from vermilion.report.front_parameters_figure import front_parameters_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,8 +56,11 @@ def front_figure(front: Front) -> Figure:
             axes.plot(
                 *_staircase(means, front.maximised), color=drawing.BLUE, linewidth=1.3, zorder=3
             )
-            _with_intervals(axes, front.points, drawing.BLUE, "o", "front, on fresh seeds")
-        _with_intervals(axes, [front.incumbent], drawing.VERMILION, "X", "now, on the same seeds")
+            seeds = "fresh" if front.fresh else "the search's"
+            _with_intervals(axes, front.points, drawing.BLUE, "o", f"front, on {seeds} seeds")
+        if front.incumbent is not None:
+            now = [front.incumbent]
+            _with_intervals(axes, now, drawing.VERMILION, "X", "now, on the same seeds")
         labels = [
             f"{name}{f', {unit}' if unit else ''}  ({_better(index, high)})"
             for index, (name, unit, high) in enumerate(
@@ -66,7 +70,8 @@ def front_figure(front: Front) -> Figure:
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         axes.set_title(front.scenario)
-        axes.legend(loc="best")
+        if front.incumbent is not None:
+            axes.legend(loc="best")
     return figure
 
 
@@ -102,28 +107,48 @@ def _page(front: Front) -> str:
         name="front",
         description=f"The front of {front.objectives[0]} against {front.objectives[1]}",
     )
-    (left, right), (bottom, top) = _limits(front)
-    hidden = sum(
-        not (left <= first <= right and bottom <= second <= top) for first, second in front.tried
-    )
+    parameters = ""
+    if front.points:
+        parameters = drawing.svg(
+            front_parameters_figure(front),
+            name="parameters",
+            description="The parameters along the front",
+        )
     environment.filters["zip"] = zip
     return environment.get_template("front.html.j2").render(
         front=front,
         figure=figure,
-        hidden=hidden,
-        names=list(front.incumbent.parameters),
-        rows=[*enumerate(front.points, 1), ("now", front.incumbent)],
+        hidden=hidden_settings(front),
+        parameters=parameters,
+        names=list(front.parameters),
+        rows=front_rows(front),
     )
+
+
+def hidden_settings(front: Front) -> int:
+    """How many of the tried settings lie outside the picture."""
+    (left, right), (bottom, top) = _limits(front)
+    return sum(
+        not (left <= first <= right and bottom <= second <= top) for first, second in front.tried
+    )
+
+
+def front_rows(front: Front) -> list[tuple[str, FrontPoint]]:
+    """The settings of a front and the one in force, as a table names them."""
+    rows = [(str(number), point) for number, point in enumerate(front.points, 1)]
+    return rows if front.incumbent is None else [*rows, ("now", front.incumbent)]
 
 
 def _limits(front: Front) -> tuple[tuple[float, float], tuple[float, float]]:
     """The ends of both axes: what is reported, and of what was tried that which lies near."""
     ends = []
     for axis in (0, 1):
-        shown = [point.values[axis] for point in (*front.points, front.incumbent)]
+        shown = [point.values[axis] for _, point in front_rows(front)]
         values = [
             end for each in shown for end in (each.low, each.mean, each.high) if end is not None
         ]
+        if not values:  # nothing was simulated in time
+            return (0.0, 1.0), (0.0, 1.0)
         low, high = min(values), max(values)
         span = (high - low) or abs(high) or 1.0
         near = [

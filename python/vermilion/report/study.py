@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.report import drawing, study_figures
+from vermilion.report import drawing, several_scenarios, study_figures
+from vermilion.report.front_study import front_study
 from vermilion.report.importance import FEWEST, shares
 from vermilion.report.numbers import ABSENT, significant, significant_decimals, with_interval
+from vermilion.report.study_parts import (
+    MOST_LINKS,
+    how_to_repeat,
+    parameter_names,
+    queue_figures,
+    with_units,
+)
 from vermilion.report.toml_text import toml_text
-from vermilion.scenario.library import scenario_text
 from vermilion.scenario.load import scenario_from_document
-from vermilion.simulate.runs import run
 from vermilion.simulate.statistics import Interval
 from vermilion.tuning import StudyError
 
@@ -23,12 +27,6 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
     from vermilion.tuning import StudyRecord
-
-_SAMPLES: Final = 4000
-"""Of a queue's time series; the figure keeps their extremes."""
-
-_MOST_LINKS: Final = 4
-"""Queues that are drawn before and after."""
 
 _MOST_RACED: Final = 12
 
@@ -58,6 +56,7 @@ def study_report(records: Sequence[StudyRecord]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["zip"] = zip
     # A name with a dollar sign is a name and not a formula.
     with mpl.rc_context({"text.parse_math": False}):
         studies = [_checked(number, record) for number, record in enumerate(records, start=1)]
@@ -72,34 +71,44 @@ def _checked(number: int, record: StudyRecord) -> dict[str, Any]:
     Raises:
         StudyError: the file holds what no study holds.
     """
-    scenario = scenario_from_document(record.plan.document, record.plan.scenario)
+    plan = record.plan
+    of = plan.aims if plan.kind == "robust" else [plan]
+    scenarios = [scenario_from_document(each.document, each.scenario) for each in of]
     try:
-        return _study(f"study-{number}", record, scenario)
-    except (KeyError, TypeError, AttributeError, LookupError) as error:
+        if plan.kind == "front":
+            return front_study(f"study-{number}", record, scenarios[0])
+        return _study(f"study-{number}", record, scenarios)
+    except (KeyError, TypeError, AttributeError, LookupError, ValueError) as error:
         message = f'"{record.path}" is damaged ({error!r}); expected what vermilion tune wrote'
         raise StudyError(message) from None
 
 
-def _study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[str, Any]:
+def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, Any]:
     plan, outcome = record.plan, record.recommendation
-    incumbent: Mapping[str, float | None] = {path: scenario.get(path) for path in plan.parameters}
-    names = [
-        path.removeprefix("links.") if len(tuned_links(plan.parameters)) > 1 else _short(path)
-        for path in plan.parameters
+    incumbents: list[dict[str, float | None]] = [
+        {path: scenario.get(path) for path in plan.parameters} for scenario in scenarios
     ]
-    labels = [
-        name if unit in {"1", "", "probability"} else f"{name} ({unit})"
-        for name, unit in zip(names, plan.units, strict=True)
-    ]
+    # Where the scenarios' own settings differ there is not one line to draw.
+    incumbent = {
+        path: value if all(each[path] == value for each in incumbents) else None
+        for path, value in incumbents[0].items()
+    }
+    names = parameter_names(plan.parameters)
+    labels = with_units(names, plan.units)
     figures: dict[str, str] = {}
     settings = study_figures.shown_settings(record)
 
     def draw(name: str, figure: Figure, description: str) -> None:
         figures[name] = drawing.svg(figure, name=f"{anchor}-{name}", description=description)
 
-    what = f"{plan.objective} of {plan.scenario}"
+    where = " and ".join(plan.scenarios)
+    what = f"{plan.objective} of {where}"
     if settings:
-        reference = _incumbent_in_search(record, incumbent)
+        reference = (
+            several_scenarios.incumbents_in_search(record)
+            if plan.kind == "robust"
+            else _incumbent_in_search(record, incumbent)
+        )
         draw(
             "convergence",
             study_figures.convergence_figure(record, reference),
@@ -118,16 +127,18 @@ def _study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[str, An
     found = shares(columns, [each.told for each in complete])
     if found is not None:
         draw("importance", study_figures.importance_figure(names, found), "Parameter importance.")
-    queues = [] if outcome is None else _queues(record, scenario)
+    queues = [] if outcome is None else _queues(record, scenarios)
     for index, (link, figure) in enumerate(queues):
         draw(f"queue-{index}", figure, f"The queue of {link} before and after.")
-    readable = _readable(scenario, incumbent, {} if outcome is None else outcome["parameters"])
+    found_best = {} if outcome is None else outcome["parameters"]
+    readable = _readable(scenarios[0], incumbents, found_best)
     return {
+        "kind": plan.kind,
         "anchor": anchor,
         "name": record.name,
         "file": str(record.path),
-        "title": plan.title or plan.scenario,
-        "scenario": plan.scenario,
+        "title": plan.title or plan.scenario if plan.kind == "setting" else where,
+        "scenario": where,
         "state": record.state,
         "outcome": outcome,
         "objective": plan.objective,
@@ -147,25 +158,16 @@ def _study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[str, An
         "seed": None if outcome is None else outcome["seeds"]["comparison"][0],
         "readable": readable,
         "fresh": 0 if outcome is None else len(outcome["seeds"]["comparison"]),
-        "rows": [] if outcome is None else _rows(outcome),
+        "rows": [] if outcome is None else _rows(record, outcome),
         "improvement": None if outcome is None else _improvement(outcome),
-        "verdicts": [] if outcome is None else _verdicts(outcome),
+        "verdicts": [] if outcome is None else _verdicts(record, outcome),
         "importance": []
         if found is None
         else sorted(zip(names, found, strict=True), key=lambda entry: -entry[1].share),
         "device": None if outcome is None else _device(outcome),
-        "repeat": _how_to_repeat(record, scenario),
-        "text": toml_text(plan.document),
+        "repeat": how_to_repeat(record, scenarios),
+        "texts": [(each.origin, toml_text(each.document)) for each in scenarios],
     }
-
-
-def tuned_links(paths: Sequence[str]) -> list[str]:
-    """The links whose queues are tuned."""
-    return list(dict.fromkeys(path.split(".")[1] for path in paths if path.startswith("links.")))
-
-
-def _short(path: str) -> str:
-    return path.rpartition(".")[2].replace("_", " ")
 
 
 def _incumbent_in_search(
@@ -187,28 +189,30 @@ def _incumbent_in_search(
 
 def _raced(record: StudyRecord) -> list[tuple[str, Interval]]:
     """The settings that raced, with their means on the seeds of the race, the best first."""
-    seeds = set(record.plan.arguments["seeds"]["re_evaluation"])
-    values: dict[tuple[float | None, ...], list[float]] = {}
-    for each in record.simulations:
-        if each.length == 1.0 and each.seed in seeds:
-            values.setdefault(each.setting, []).append(record.shown(each.objective))
+    seeds = record.plan.arguments["seeds"]["re_evaluation"]
+    if record.plan.kind == "robust":
+        values, own = several_scenarios.joined_values(record, seeds)
+    else:
+        values, wanted = {}, set(seeds)
+        for each in record.simulations:
+            if each.length == 1.0 and each.seed in wanted:
+                values.setdefault(each.setting, []).append(record.shown(each.objective))
+        own = values.pop(_own(record), [])
     known = {
         setting: interval
         for setting, row in values.items()
         if (interval := study_figures.interval_of(row)) is not None
     }
-    own = _own(record)
-    order = sorted(
-        (setting for setting in known if setting != own),
-        key=lambda setting: known[setting].mean,
-        reverse=record.plan.maximised,
-    )[:_MOST_RACED]
+    order = sorted(known, key=lambda setting: known[setting].mean, reverse=record.plan.maximised)[
+        :_MOST_RACED
+    ]
     rows = [
         (f"no. {place}, {known[setting].count} seeds", known[setting])
         for place, setting in enumerate(order, start=1)
     ]
-    if order and own in known:
-        rows.append((f"incumbent, {known[own].count} seeds", known[own]))
+    incumbent = study_figures.interval_of(own)
+    if order and incumbent is not None:
+        rows.append((f"incumbent, {incumbent.count} seeds", incumbent))
     return rows
 
 
@@ -217,67 +221,55 @@ def _own(record: StudyRecord) -> tuple[float | None, ...]:
     return made[0] if made else ()
 
 
-def _queues(record: StudyRecord, scenario: Scenario) -> list[tuple[str, Figure]]:
+def _queues(record: StudyRecord, scenarios: Sequence[Scenario]) -> list[tuple[str, Figure]]:
     """The tuned queues under both settings, on the first of the fresh seeds."""
     outcome = record.recommendation
     if outcome is None or not outcome["parameters"]:
         return []
-    seed = int(outcome["seeds"]["comparison"][0])
-    interval = scenario.duration / _SAMPLES
-    before = run(scenario, seed, interval)
-    after = run(scenario.with_values(outcome["parameters"]), seed, interval)
-    tuning = scenario.tuning
-    objective = None if tuning is None else tuning.objective
     verdict = "recommended" if outcome["accepted"] else "not recommended"
-    links = tuned_links(record.plan.parameters) or list(scenario.links)
-    return [
-        (
-            link,
-            study_figures.before_after_figure(
-                link,
-                before,
-                after,
-                (
-                    f"{link} before: the incumbent",
-                    f"{link} after: the best found ({verdict})",
-                ),
-                objective.target
-                if objective is not None
-                and objective.link == link
-                and record.plan.objective == objective.name
-                else None,
-            ),
-        )
-        for link in links[:_MOST_LINKS]
-    ]
+    names = ("before: the incumbent", f"after: the best found ({verdict})")
+    found: list[tuple[str, Figure]] = []
+    for scenario in scenarios:
+        settings: tuple[Mapping[str, float | None], ...] = ({}, outcome["parameters"])
+        seed = int(outcome["seeds"]["comparison"][0])
+        where = scenario.origin if len(scenarios) > 1 else None
+        found += queue_figures(record, scenario, seed, settings, names, where)
+    return found[:MOST_LINKS]
 
 
 def _readable(
     scenario: Scenario,
-    incumbent: Mapping[str, float | None],
+    incumbents: Sequence[Mapping[str, float | None]],
     found: Mapping[str, float | None],
 ) -> list[tuple[str, str, str]]:
-    """Both settings in the words of a scenario."""
+    """All settings in the words of a scenario."""
     rows = []
-    for path, value in incumbent.items():
+    for path in incumbents[0]:
         parameter = scenario.parameter(path)
         best = parameter.readable(found[path]) if path in found else ABSENT
-        rows.append((path, parameter.readable(value), best))
+        now = dict.fromkeys(parameter.readable(each[path]) for each in incumbents)
+        rows.append((path, " / ".join(now), best))
     return rows
 
 
-def _rows(outcome: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _rows(record: StudyRecord, outcome: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What both settings reach on fresh seeds: the objective, then the other metrics."""
-    objective = outcome["objective"]
+    objective = outcome.get("objective", {})
     rows = []
     if "best" in objective and "incumbent" in objective:
-        rows.append(
-            (str(objective["name"]), _text(objective["incumbent"]), _text(objective["best"]))
-        )
-    rows += [
-        (name, _text(both["incumbent"]), _text(both["best"]))
-        for name, both in outcome["metrics"].items()
-    ]
+        name = str(objective.get("name", record.plan.objective))
+        rows.append((name, _text(objective["incumbent"]), _text(objective["best"])))
+    if record.plan.kind != "robust":
+        rows += [
+            (name, _text(both["incumbent"]), _text(both["best"]))
+            for name, both in outcome["metrics"].items()
+        ]
+        return rows
+    for each in outcome["scenarios"]:
+        reached = each["objective"]
+        if "best" in reached:
+            name = f"{reached['name']} in {each['scenario']}"
+            rows.append((name, _text(reached["incumbent"]), _text(reached["best"])))
     return rows
 
 
@@ -287,7 +279,7 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def _improvement(outcome: Mapping[str, Any]) -> str | None:
-    gain = outcome["objective"].get("improvement")
+    gain = outcome.get("objective", {}).get("improvement")
     if gain is None:
         return None
     mean, low, high = (
@@ -309,57 +301,23 @@ def _device(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _verdicts(outcome: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+def _verdicts(record: StudyRecord, outcome: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """Each constraint, what the best found reaches, the bound, and whether it is kept."""
+    if record.plan.kind == "robust":
+        verdicts = [
+            (f" in {case['scenario']}", each)
+            for case in outcome["scenarios"]
+            for each in case.get("constraints", ())
+        ]
+    else:
+        best = (outcome.get("constraints") or {}).get("best", ())
+        verdicts = [("", each) for each in best]
     return [
         (
-            str(each["constraint"]),
+            f"{each['constraint']}{where}",
             _text(each["value"]) if each.get("value") else ABSENT,
             significant(each["bound"]) if each.get("bound") is not None else ABSENT,
             str(each["holds"]),
         )
-        for each in (outcome.get("constraints") or {}).get("best", ())
+        for where, each in verdicts
     ]
-
-
-def _how_to_repeat(record: StudyRecord, scenario: Scenario) -> dict[str, Any]:
-    """Commands that go on with it, make it anew, and show the best setting."""
-    plan, outcome = record.plan, record.recommendation
-    arguments = plan.arguments
-    shipped = scenario_text(plan.scenario)
-    as_shipped = shipped is not None and tomllib.loads(shipped) == plan.document
-    file = plan.scenario if as_shipped else "scenario.toml"
-    words = ["vermilion", "tune", file, "--budget", str(record.budget)]
-    words += ["--search", arguments["search"], "--seed", str(arguments["seed"])]
-    words += ["--fidelity", arguments["fidelity"]]
-    for option in ("parameters", "constraints"):
-        for value in arguments[option] or ():
-            words += [f"--{option.removesuffix('s')}={value}"]
-    if isinstance(arguments["objective"], str):
-        words.append(f"--objective={arguments['objective']}")
-    if arguments["profile"] is not None:
-        words += ["--profile", arguments["profile"]]
-    # What the command line has no words for: only the file itself, or Python, repeats these.
-    special = plan.is_of_python or bool(
-        arguments["boxes"]
-        or arguments["search_settings"]
-        or arguments["warm_starts"]
-        or plan.earlier
-        or arguments["race_budget"]
-        or arguments["required_improvement"]
-        or arguments["constraints"] == []
-    )
-    show = None
-    if outcome is not None and outcome["parameters"]:
-        settings = [
-            f"--set={path}={scenario.parameter(path).exact_text(value)}"
-            for path, value in outcome["parameters"].items()
-        ]
-        show = shlex.join(["vermilion", "run", file, *settings])
-    named = ["--study-name", record.name]
-    return {
-        "go_on": shlex.join(["vermilion", "tune", "--study", str(record.path), *named]),
-        "anew": None if special else shlex.join(words),
-        "show": show,
-        "save": not as_shipped,
-    }

@@ -111,9 +111,9 @@ def race_figure(record: StudyRecord, raced: Sequence[tuple[str, Interval]]) -> F
                 markersize=6,
                 capsize=2.5,
             )
-        if _is_wide([interval.mean - (interval.half_width or 0.0) for _, interval in raced]):
+        if is_wide([interval.mean - (interval.half_width or 0.0) for _, interval in raced]):
             axes.set_xscale("log")
-            _plain_numbers(axes.xaxis)
+            plain_numbers(axes.xaxis)
         axes.set_yticks([-row for row in range(len(raced))], [label for label, _ in raced])
         axes.set_ylim(0.6 - len(raced), 0.6)
         axes.set_xlabel(_objective(record))
@@ -174,7 +174,7 @@ def slices_figure(
             dimension = record.plan.space[index]
             if dimension["log"]:
                 axes.set_xscale("log")
-                _plain_numbers(axes.xaxis)
+                plain_numbers(axes.xaxis)
             axes.set_xlabel(name)
         for index in range(len(names), rows * columns):
             panels[index // columns][index % columns].set_visible(False)
@@ -276,10 +276,12 @@ def _later_stages(axes: Axes, record: StudyRecord) -> None:
     if outcome is None or record.state == "unfinished":
         return
     start, end = record.evaluations[-1].simulations, outcome["simulations"]
-    best, incumbent = (outcome["objective"].get(key) for key in ("best", "incumbent"))
+    found = outcome.get("objective", {})
+    best, incumbent = (found.get(key) for key in ("best", "incumbent"))
     if best is None or incumbent is None:
         return
-    comparison = end - best["count"] - incumbent["count"]
+    scenarios = len(record.plan.scenarios)
+    comparison = end - scenarios * (best["count"] + incumbent["count"])
     axes.axvspan(start, comparison, color=drawing.SHADE, linewidth=0, zorder=0, label="race")
     for each, colour, marker, label in (
         (best, drawing.GREEN, "D", "the best found, on fresh seeds"),
@@ -305,17 +307,18 @@ def _objective(record: StudyRecord) -> str:
     return f"{plan.objective} ({unit})" if unit else plan.objective
 
 
-def _is_wide(values: Sequence[float]) -> bool:
+def is_wide(values: Sequence[float]) -> bool:
+    """Whether an axis with these values should be logarithmic."""
     return bool(values) and min(values) > 0 and max(values) > _WIDE * min(values)
 
 
 def _choose_scale(axes: Axes, values: Sequence[float]) -> None:
-    if _is_wide(values):
+    if is_wide(values):
         axes.set_yscale("log")
-        _plain_numbers(axes.yaxis)
+        plain_numbers(axes.yaxis)
 
 
-def _plain_numbers(axis: Axis) -> None:
+def plain_numbers(axis: Axis) -> None:
     """A logarithmic axis without powers of ten."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

@@ -61,14 +61,14 @@ End = Literal["budget", "deadline", "interrupted"]
 
 DEFAULT_SEARCH = "recursive-random-search"
 
-_RESERVE = 1.2
+RESERVE = 1.2
 """Seconds set aside for the later stages per second that they are expected to take: they
 simulate good settings, whose full queues and busy links cost a little more than the average."""
 
 RACE_SEEDS = 6
 """Seeds that each of the shortlist can meet on average, if the race may use as many."""
 
-_LEAST_SEARCH = 0.25
+LEAST_SEARCH = 0.25
 """The fraction of the time that the search gets in any case: what the first simulations say
 about the later ones' duration is rough."""
 
@@ -467,19 +467,19 @@ class Tuning:
         """The moment when the search must end for the later stages to fit in."""
         if self.until is None:
             return None
-        earliest = self.search_start + _LEAST_SEARCH * (self.until - self.search_start)
+        earliest = self.search_start + LEAST_SEARCH * (self.until - self.search_start)
         return max(earliest, self.until - self._climb_seconds() - self._race_seconds())
 
     def _race_seconds(self) -> float:
         """Wall seconds set aside for the race and the comparison."""
-        race = _RESERVE * self.full.simulations.seconds_each * self.race_budget
+        race = RESERVE * self.full.simulations.seconds_each * self.race_budget
         if self.until is not None:
             race = min(race, _MOST_RACE * (self.until - self.start))
         return race + self._comparison_seconds()
 
     def _comparison_seconds(self) -> float:
         """Wall seconds set aside for the comparison alone."""
-        return _RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
+        return RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
 
     def _climb_seconds(self) -> float:
         """Wall seconds set aside for the climb from short simulations to full ones."""
@@ -488,7 +488,7 @@ class Tuning:
         rungs = self.shorter.rungs[1:]
         runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
         each = self.full.simulations.seconds_each
-        return _RESERVE * each * runs * self.shortlist * len(self.seeds.search)
+        return RESERVE * each * runs * self.shortlist * len(self.seeds.search)
 
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""
@@ -555,7 +555,7 @@ class Tuning:
 
     def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
         """Lets the best settings race on more seeds and chooses the likely best."""
-        comparison = _RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
+        comparison = RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
         race = Race(
             self.full.simulations,
             self.full.constraints,

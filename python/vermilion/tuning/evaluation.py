@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from vermilion.objectives import NotMeasuredError
 from vermilion.tuning.memory import Outcome
@@ -13,10 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from vermilion.objectives import Constraint, Objective
+    from vermilion.objectives import Objective
     from vermilion.scenario.errors import ScenarioError
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
+
+
+class Watched(Protocol):
+    """Something of a result that is kept beside the objective, such as a constraint's metric."""
+
+    def values(self, result: Result) -> Sequence[float | None]:
+        """The values, in each phase."""
 
 
 @dataclass(slots=True)
@@ -95,7 +102,7 @@ class Evaluation:
         seed: int,
         result: Result,
         objective: Objective,
-        constraints: Sequence[Constraint],
+        constraints: Sequence[Watched],
     ) -> None:
         """Takes in what one more simulation has shown."""
         self.seeds.append(seed)

@@ -6,12 +6,15 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from vermilion.simulate.statistics import Interval
+from vermilion.tuning.recommendation import ended_by
+from vermilion.tuning.seeds import Seeds
 
-    from vermilion.simulate.statistics import Interval
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.seeds import Seeds
+    from vermilion.tuning.engine import End
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class Front:
         maximised: for each, whether high values are wanted.
         constraints: what every setting of the front keeps beyond doubt.
         points: the front, from the best in the first objective to the best in the second.
-        incumbent: the scenario's own setting on the same seeds.
+        incumbent: the scenario's own setting on the same seeds; ``None`` if there was no time for
+            it.
         dropped: settings that led in the search and that fresh seeds did not confirm: dominated
             by another's means, or a constraint not kept beyond doubt.
         tried: both objectives of every setting that the search simulated, the incumbent first.
@@ -51,8 +55,12 @@ class Front:
         simulations: runs of the simulator in all.
         seeds: of the simulations.
         search: the name of the search.
-        interrupted: whether Ctrl-C ended it.
+        end: what ended it: "budget", "deadline" or "interrupted".
         version: of Vermilion.
+        parameters: paths of what was searched.
+        parameter_units: theirs.
+        fresh: whether the figures are of fresh seeds. If it was cut short before that, they are of
+            the search's, which favoured the settings of the front.
     """
 
     scenario: str
@@ -61,19 +69,57 @@ class Front:
     maximised: tuple[bool, ...]
     constraints: tuple[str, ...]
     points: tuple[FrontPoint, ...]
-    incumbent: FrontPoint
+    incumbent: FrontPoint | None
     dropped: int
     tried: tuple[tuple[float, float], ...]
     evaluations: int
     simulations: int
     seeds: Seeds
     search: str
-    interrupted: bool
+    end: End
     version: str
+    parameters: tuple[str, ...]
+    parameter_units: tuple[str, ...]
+    fresh: bool = True
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Front:
+        """The front whose :meth:`to_json` had these data.
+
+        Raises:
+            KeyError: they are of something else; also ValueError or TypeError.
+        """
+        first, second = data["objectives"]
+        now = data.get("incumbent")
+        return cls(
+            scenario=data["scenario"],
+            objectives=(first["name"], second["name"]),
+            units=(first["unit"], second["unit"]),
+            maximised=(first["goal"] == "maximise", second["goal"] == "maximise"),
+            constraints=tuple(data["constraints"]),
+            points=tuple(map(_point_from_data, data["points"])),
+            incumbent=None if now is None else _point_from_data(now),
+            dropped=data["dropped"],
+            tried=tuple((float(one), float(other)) for one, other in data["tried"]),
+            evaluations=data["evaluations"],
+            simulations=data["simulations"],
+            seeds=Seeds(tuple(data["seeds"]["search"]), (), tuple(data["seeds"]["comparison"])),
+            search=data["search"]["name"],
+            end=data["end"],
+            version=data["version"],
+            parameters=tuple(data["parameters"]),
+            parameter_units=tuple(data["parameter_units"]),
+            fresh=data["fresh"],
+        )
+
+    @property
+    def seeds_met(self) -> int:
+        """How many seeds the figures are of."""
+        return 0 if self.incumbent is None else self.incumbent.values[0].count
 
     def to_json(self, indent: int | None = 2) -> str:
         """All of it as strict JSON."""
-        data = {
+        data: dict[str, Any] = {
             "scenario": self.scenario,
             "version": self.version,
             "objectives": [
@@ -84,7 +130,6 @@ class Front:
             ],
             "constraints": list(self.constraints),
             "points": [_point(point) for point in self.points],
-            "incumbent": _point(self.incumbent),
             "dropped": self.dropped,
             "tried": [list(values) for values in self.tried],
             "evaluations": self.evaluations,
@@ -93,8 +138,13 @@ class Front:
                 key: value for key, value in asdict(self.seeds).items() if key != "re_evaluation"
             },
             "search": {"name": self.search},
-            "end": "interrupted" if self.interrupted else "budget",
+            "end": self.end,
+            "fresh": self.fresh,
+            "parameters": list(self.parameters),
+            "parameter_units": list(self.parameter_units),
         }
+        if self.incumbent is not None:
+            data["incumbent"] = _point(self.incumbent)
         return json.dumps(data, indent=indent, allow_nan=False)
 
     def __str__(self) -> str:
@@ -103,12 +153,13 @@ class Front:
             f"{name}{f' ({unit})' if unit else ''}"
             for name, unit in zip(self.objectives, self.units, strict=True)
         ]
-        names = list(self.incumbent.parameters)
+        names = self.parameters
         rows = [["", *headings, *(name.rpartition(".")[2] for name in names)]]
         rows += [
             [str(number), *_texts(point, names)] for number, point in enumerate(self.points, 1)
         ]
-        rows += [["now", *_texts(self.incumbent, names)]]
+        if self.incumbent is not None:
+            rows += [["now", *_texts(self.incumbent, names)]]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -118,26 +169,29 @@ class Front:
             f"{'more' if high else 'less'} {name}"
             for name, high in zip(self.objectives, self.maximised, strict=True)
         )
-        first, last = self.seeds.comparison[0], self.seeds.comparison[-1]
-        tried = (
-            f"{self.evaluations} settings tried by {self.search}, {self.dropped} that led were "
-            f"not confirmed; seeds {first} .. {last} for the figures above"
-        )
+        met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
+        tried = f"{self.evaluations} settings tried by {self.search}"
+        if self.fresh:
+            tried += f", {self.dropped} that led were not confirmed"
+        if met:
+            tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
         return "\n".join(
             [
                 f"{self.scenario}: the front of {wanted}",
                 "",
                 *lines,
                 "",
-                "*: significantly better than now, on the same seeds",
+                "*: significantly better than now, on the same seeds"
+                if self.fresh
+                else "not confirmed on fresh seeds: the search's own favoured these settings",
                 tried,
                 *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
-                f"{self.simulations} simulations{', ended by Ctrl-C' * self.interrupted}",
+                f"{self.simulations} simulations{ended_by(self.end)}",
             ]
         )
 
 
-def _texts(point: FrontPoint, names: list[str]) -> list[str]:
+def _texts(point: FrontPoint, names: Sequence[str]) -> list[str]:
     cells = []
     for interval, better in zip(point.values, point.better, strict=True):
         half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
@@ -156,3 +210,18 @@ def _point(point: FrontPoint) -> Mapping[str, Any]:
         "better": list(point.better),
     }
     return {**data, "command": point.command} if point.command else data
+
+
+def _point_from_data(data: Mapping[str, Any]) -> FrontPoint:
+    first, second = (
+        Interval(
+            float(each["mean"]),
+            None if each["high"] is None else float(each["high"]) - float(each["mean"]),
+            int(each["count"]),
+        )
+        for each in data["values"]
+    )
+    better, other = data["better"]
+    return FrontPoint(
+        dict(data["parameters"]), (first, second), (better, other), data.get("command", "")
+    )

@@ -125,8 +125,8 @@ class Recommendation:
             },
             "constraints": comparison
             and {
-                "best": [_verdict(verdict) for verdict in comparison.best_verdicts],
-                "incumbent": [_verdict(verdict) for verdict in comparison.incumbent_verdicts],
+                "best": [verdict_data(verdict) for verdict in comparison.best_verdicts],
+                "incumbent": [verdict_data(verdict) for verdict in comparison.incumbent_verdicts],
             },
             "metrics": {
                 name: {"best": _interval(best), "incumbent": _interval(incumbent)}
@@ -150,7 +150,7 @@ class Recommendation:
             },
             "search": {"name": self.search, "state": self.search_state},
         }
-        return json.dumps(_present(data), indent=indent, allow_nan=False)
+        return json.dumps(present(data), indent=indent, allow_nan=False)
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
@@ -265,7 +265,8 @@ def _interval(interval: Interval) -> dict[str, float | None]:
     }
 
 
-def _verdict(verdict: ConstraintVerdict) -> dict[str, Any]:
+def verdict_data(verdict: ConstraintVerdict) -> dict[str, Any]:
+    """A verdict for machines; what there is not is ``None``."""
     return {
         "constraint": verdict.constraint,
         "holds": verdict.holds,
@@ -275,12 +276,12 @@ def _verdict(verdict: ConstraintVerdict) -> dict[str, Any]:
     }
 
 
-def _present(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def present(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """The same without the keys whose value is absent; settings keep theirs ("automatic")."""
     if not isinstance(value, dict):
-        return [_present(entry) for entry in value] if isinstance(value, list) else value
+        return [present(entry) for entry in value] if isinstance(value, list) else value
     return {
-        key: entry if key in {"parameters", "incumbent", "state"} else _present(entry)
+        key: entry if key in {"parameters", "incumbent", "state"} else present(entry)
         for key, entry in value.items()
         if entry is not None
     }

@@ -196,6 +196,7 @@ def tune_robust(
             RobustCase(case.label, case.objective.label, case.incumbent, weight, each)
             for case, weight, each in zip(cases, shares, compared, strict=True)
         ),
+        together=_together(tuning, over, shares),
         change=change,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
@@ -337,6 +338,20 @@ def _decision(
         return *_by_mean(overall), compared, overall
     highs = [mean_interval(row).high for row in changes]
     return *_by_worst([case.label for case in cases], highs), compared, overall
+
+
+def _together(
+    tuning: Tuning, over: Over, shares: Sequence[float]
+) -> tuple[Interval, Interval] | None:
+    """The best and the incumbents in all scenarios, measured by the incumbents on fresh seeds."""
+    if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
+        return None
+    best, now = tuning.compared
+    if best.not_measured is not None or now.not_measured is not None:
+        return None
+    joining = Joining(over, shares, [abs(each.objective) or 1.0 for each in now.pieces])
+    rows = [joining.joined([each.objectives for each in one.pieces]) for one in (best, now)]
+    return mean_interval(rows[0]), mean_interval(rows[1])
 
 
 def _by_worst(labels: Sequence[str], highs: Sequence[float | None]) -> tuple[bool, str]:

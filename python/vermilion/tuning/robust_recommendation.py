@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from vermilion.tuning.recommendation import ended_by
+from vermilion.tuning.recommendation import ended_by, present, verdict_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +51,9 @@ class RobustRecommendation:
         accepted: whether it should replace the incumbents.
         reason: why, in one sentence.
         cases: the scenarios.
+        together: what the best setting and the incumbents reach in all scenarios together, measured
+            by the incumbents' means with the fresh seeds: theirs is 1, or -1 of what is maximised.
+            This is what was minimised. ``None`` if it did not come to that.
         change: the weighted mean of the relative changes of the objectives, to be minimised, with
             its 95 % t interval over the fresh seeds: -0.2 is a fifth less.
         evaluations: settings that the search used.
@@ -69,6 +72,7 @@ class RobustRecommendation:
     accepted: bool
     reason: str
     cases: tuple[RobustCase, ...]
+    together: tuple[Interval, Interval] | None
     change: Interval | None
     evaluations: int
     simulations: int
@@ -95,6 +99,9 @@ class RobustRecommendation:
             "seeds": asdict(self.seeds),
             "search": {"name": self.search},
         }
+        if self.together is not None:
+            best, incumbent = self.together
+            data["objective"] = {"best": _interval(best), "incumbent": _interval(incumbent)}
         if self.race is not None:
             data["race"] = asdict(self.race)
         if self.change is not None:
@@ -105,7 +112,7 @@ class RobustRecommendation:
                 "command": self.device.command,
                 "notes": list(self.device.notes),
             }
-        return json.dumps(data, indent=indent, allow_nan=False)
+        return json.dumps(present(data), indent=indent, allow_nan=False)
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
@@ -146,10 +153,7 @@ def _case(case: RobustCase) -> dict[str, Any]:
             "incumbent": _interval(each.incumbent),
             "difference": _interval(each.difference),
         }
-        data["constraints"] = [
-            {"constraint": verdict.constraint, "holds": verdict.holds}
-            for verdict in each.best_verdicts
-        ]
+        data["constraints"] = [verdict_data(verdict) for verdict in each.best_verdicts]
     return data
 
 

@@ -17,10 +17,10 @@ from vermilion.tuning.memory import KEPT_WHOLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vermilion.objectives import Constraint, Objective
+    from vermilion.objectives import Objective
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Candidates
-    from vermilion.tuning.evaluation import Evaluation
+    from vermilion.tuning.evaluation import Evaluation, Watched
     from vermilion.tuning.memory import Outcome, SimulatedFor, SimulationMemory
 
 
@@ -41,7 +41,7 @@ class Measured:
 
     candidates: Candidates
     objective: Objective
-    constraints: Sequence[Constraint]
+    constraints: Sequence[Watched]
     memory: SimulationMemory | None = None
 
     def is_whole(self, outcome: Outcome) -> bool:
@@ -81,7 +81,7 @@ class Simulations:
         self,
         candidates: Candidates,
         objective: Objective,
-        constraints: Sequence[Constraint],
+        constraints: Sequence[Watched],
         threads: int | None = None,
         workers: BatchRunner | None = None,
         *,

@@ -238,7 +238,7 @@ def robust_plan_of(
     together = "worst" if arguments["over"] == "worst" else "weighted mean"
     first = replace(
         aims[0],
-        objective=f"{together} of {len(aims)} scenarios, relative to now",
+        objective=f"{together} of {len(aims)} scenarios (relative to now)",
         objective_details="",
         unit="",
         maximised=False,

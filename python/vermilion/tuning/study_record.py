@@ -204,7 +204,7 @@ _ANY: Final[Mapping[str, type]] = {"evaluations": int, "end": str, "seeds": dict
 _TYPES: Final[Mapping[Kind, Mapping[str, type]]] = {
     "setting": {**_ANY, **_DECISION, "incumbent": dict, "objective": dict, "metrics": dict},
     "robust": {**_ANY, **_DECISION, "scenarios": list},
-    "front": {**_ANY, "incumbent": dict, "objectives": list, "points": list, "tried": list},
+    "front": {**_ANY, "objectives": list, "points": list, "tried": list},
 }
 """What lists and reports rely on, of each kind of outcome."""
 

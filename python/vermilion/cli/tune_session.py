@@ -1,0 +1,147 @@
+"""What every kind of ``vermilion tune`` shares: how long, with whom, kept where, shown how."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
+from vermilion.cli.output import STANDARD_OUTPUT, output_file
+from vermilion.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from vermilion.tuning import ProgressReport, Study, TuningProgress
+
+
+class Tuned(Protocol):
+    """What a tuning has come to."""
+
+    @property
+    def end(self) -> str:
+        """What has ended it."""
+
+    def to_json(self) -> str:
+        """All of it."""
+
+
+AnyTuned = TypeVar("AnyTuned", bound=Tuned)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What may be said of any tuning, and when a study is gone on with.
+
+    Attributes:
+        target: of the JSON; ``None`` for none.
+        budget: settings; ``None`` for what is usual, or what the study has.
+        deadline_s: wall seconds; ``None`` for as long as it takes.
+        threads: simulations at a time.
+        dask: the address of a scheduler, if there is one.
+        study: the file in which it is kept, if it is.
+        study_name: which study of the file.
+    """
+
+    target: str | None
+    budget: int | None
+    deadline_s: float | None
+    threads: int | None
+    dask: str | None
+    study: str | None
+    study_name: str | None
+
+    def perform(self, tuning: Callable[..., AnyTuned]) -> AnyTuned:
+        """Tunes, and shows and writes what it has come to.
+
+        Args:
+            tuning: with the arguments of :func:`vermilion.tuning.tune` that are of a session.
+
+        Raises:
+            UserError: a file that cannot be written, or workers that cannot be used.
+        """
+        from vermilion.tuning import DEFAULT_BUDGET
+
+        budget = self.budget or DEFAULT_BUDGET
+        with output_file("--json", self.target or STANDARD_OUTPUT) as file:
+            with (
+                options.dask(self.dask) as workers,
+                self._opened() as study,
+                ProgressBar("search", budget) as bar,
+            ):
+                session: dict[str, Any] = {
+                    "budget": budget,
+                    "deadline_s": self.deadline_s,
+                    "threads": self.threads,
+                    "workers": workers,
+                    "progress": report_to(bar),
+                    "study": study,
+                }
+                outcome = tuning(**session)
+            if self.target is not None:
+                file.write(f"{outcome.to_json()}\n")
+        if self.target != STANDARD_OUTPUT:
+            typer.echo(str(outcome))
+            if self.study is not None:
+                typer.echo(self._words_about_the_study())
+        return outcome
+
+    @contextmanager
+    def _opened(self) -> Iterator[Study | None]:
+        """The study that is asked for, if one is.
+
+        Raises:
+            UserError: the file cannot be used, or its study is of another tuning.
+        """
+        if self.study is None:
+            yield None
+            return
+        from vermilion.tuning import Study, StudyError
+
+        try:
+            with Study(self.study, self.study_name) as study:
+                yield study
+        except StudyError as error:
+            message = f"--study: {error}"
+            raise UserError(message) from None
+
+    def _words_about_the_study(self) -> str:
+        named = [] if self.study_name is None else ["--study-name", self.study_name]
+        page = shlex.join(["vermilion", "report", str(self.study), *named])
+        return f"\nkept in {self.study}; for a page about it: {page}"
+
+
+def exit_code(outcome: Tuned) -> int:
+    """130 after Ctrl-C, though there is an outcome; else 0."""
+    return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
+
+
+def report_to(bar: ProgressBar) -> ProgressReport | None:
+    """What turns the progress of a tuning into a bar; ``None`` where there is none."""
+    update: Callable[[float], object] | None = bar.callback
+    if update is None:
+        return None
+
+    def report(progress: TuningProgress) -> None:
+        bar.describe(f"{progress.stage}{_best_so_far(progress)}", progress.total)
+        update(progress.done)
+
+    return report
+
+
+def _best_so_far(progress: TuningProgress) -> str:
+    """The best value with its interval, and the incumbent's; "" where nothing is told of them."""
+    if progress.incumbent is None:
+        return ""
+    now = f", now {progress.incumbent:.4g}"
+    if not progress.feasible:
+        return f": nothing keeps the constraints yet{now}"
+    best = f"{progress.best:.4g}"
+    if progress.interval is not None and progress.interval.half_width is not None:
+        best += f" +- {progress.interval.half_width:.2g} ({progress.interval.count} seeds)"
+    return f": best {best}{now}"

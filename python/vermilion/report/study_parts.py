@@ -1,0 +1,161 @@
+"""What the pages about all kinds of studies share: queues, commands, the names of parameters."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.report import study_figures
+from vermilion.scenario.library import scenario_text
+from vermilion.simulate.runs import run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from vermilion.scenario import Scenario
+    from vermilion.tuning import StudyRecord
+
+_SAMPLES: Final = 4000
+"""Of a queue's time series; the figure keeps their extremes."""
+
+MOST_LINKS: Final = 4
+"""Queues that are drawn before and after."""
+
+
+def queue_figures(
+    record: StudyRecord,
+    scenario: Scenario,
+    seed: int,
+    settings: Sequence[Mapping[str, float | None]],
+    names: Sequence[str],
+    where: str | None = None,
+) -> list[tuple[str, Figure]]:
+    """The tuned queues of a scenario under two settings.
+
+    Args:
+        record: of the study.
+        scenario: that is simulated.
+        seed: of both runs.
+        settings: the two; an empty one stands for the scenario's own.
+        names: what they are called.
+        where: the scenario's name, if the figures are to say it.
+    """
+    interval = scenario.duration / _SAMPLES
+    before, after = (
+        run(scenario.with_values(setting) if setting else scenario, seed, interval)
+        for setting in settings
+    )
+    tuning = scenario.tuning
+    objective = None if tuning is None else tuning.objective
+    links = tuned_links(record.plan.parameters) or list(scenario.links)
+    goals = {aim.objective for aim in record.plan.aims} or {record.plan.objective}
+    return [
+        (
+            link if where is None else f"{link} of {where}",
+            study_figures.before_after_figure(
+                link,
+                before,
+                after,
+                (f"{link} {names[0]}", f"{link} {names[1]}"),
+                objective.target
+                if objective is not None and objective.link == link and objective.name in goals
+                else None,
+            ),
+        )
+        for link in links[:MOST_LINKS]
+    ]
+
+
+def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+    """Commands that go on with it, make it anew, and show the best setting."""
+    plan, outcome = record.plan, record.recommendation
+    files = _files(scenarios)
+    show = []
+    if outcome is not None and plan.kind != "front":
+        for file, scenario in zip(files, scenarios, strict=True):
+            settings = [
+                f"--set={path}={scenario.parameter(path).exact_text(value)}"
+                for path, value in outcome["parameters"].items()
+            ]
+            show += [shlex.join(["vermilion", "run", file, *settings])] if settings else []
+    named = ["--study-name", record.name]
+    written = [file for file, each in zip(files, scenarios, strict=True) if file != each.origin]
+    return {
+        "go_on": shlex.join(["vermilion", "tune", "--study", str(record.path), *named]),
+        "anew": None if _needs_more_than_a_command(record) else shlex.join(_anew(record, files)),
+        "show": "\n".join(show),
+        "save": " and ".join(written),
+    }
+
+
+def _files(scenarios: Sequence[Scenario]) -> list[str]:
+    """By which name a command finds each scenario: its own, if it is as shipped."""
+    files = []
+    for number, scenario in enumerate(scenarios, start=1):
+        shipped = scenario_text(scenario.origin)
+        as_shipped = shipped is not None and tomllib.loads(shipped) == scenario.document
+        alone = f"scenario{number if len(scenarios) > 1 else ''}.toml"
+        files.append(scenario.origin if as_shipped else alone)
+    return files
+
+
+def _anew(record: StudyRecord, files: Sequence[str]) -> list[str]:
+    """The command that makes it from the beginning."""
+    arguments = record.plan.arguments
+    words = ["vermilion", "tune", *files, "--budget", str(record.budget)]
+    words += ["--search", arguments["search"], "--seed", str(arguments["seed"])]
+    if record.plan.kind == "setting":
+        words += ["--fidelity", arguments["fidelity"]]
+    elif record.plan.kind == "front":
+        words += ["--pareto"]
+    else:
+        words += ["--robust", arguments["over"]]
+        weights = arguments["weights"]
+        words += ["--weights", ",".join(map(str, weights))] if weights else []
+    for option in ("parameters", "constraints", "objectives"):
+        for value in arguments.get(option) or ():
+            words += [f"--{option.removesuffix('s')}={value}"]
+    if isinstance(arguments.get("objective"), str):
+        words.append(f"--objective={arguments['objective']}")
+    if arguments["profile"] is not None:
+        words += ["--profile", arguments["profile"]]
+    return words
+
+
+def _needs_more_than_a_command(record: StudyRecord) -> bool:
+    """Whether only the file itself, or Python, repeats it: the command line has no words for it."""
+    plan = record.plan
+    unsaid = ("boxes", "search_settings", "warm_starts", "race_budget", "required_improvement")
+    return (
+        plan.is_of_python
+        or bool(plan.earlier)
+        or any(plan.arguments.get(name) for name in unsaid)
+        # Without --constraint the scenario's own hold.
+        or (plan.kind != "front" and plan.arguments["constraints"] == [])
+    )
+
+
+def parameter_names(paths: Sequence[str]) -> list[str]:
+    """The parameters as figures have them: without what all of them share."""
+    several = len(tuned_links(paths)) > 1
+    return [path.removeprefix("links.") if several else _short(path) for path in paths]
+
+
+def with_units(names: Sequence[str], units: Sequence[str]) -> list[str]:
+    """The same names with their units, as axes have them."""
+    return [
+        name if unit in {"1", "", "probability"} else f"{name} ({unit})"
+        for name, unit in zip(names, units, strict=True)
+    ]
+
+
+def tuned_links(paths: Sequence[str]) -> list[str]:
+    """The links whose queues are tuned."""
+    return list(dict.fromkeys(path.split(".")[1] for path in paths if path.startswith("links.")))
+
+
+def _short(path: str) -> str:
+    return path.rpartition(".")[2].replace("_", " ")
