@@ -180,7 +180,12 @@ def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
     [
         (["--figure=x.svg"], "--pareto"),
         (["--objective=links.bottleneck.drop_rate"] * 2, "two with --pareto"),
-        (["--pareto", "--deadline=1 s"], "--deadline"),
+        (["--pareto", "--deadline=soon"], "--deadline"),
+        (["--pareto", "--resume=x.json"], "--resume is of a tuning without --pareto"),
+        (["--pareto", "--warm-start=x.json"], "--warm-start is of a tuning without --pareto"),
+        (["--pareto", "--fidelity=auto"], "--fidelity auto is of a tuning without --pareto"),
+        (["--pareto", "--device=eth0"], "expected --profile"),
+        (["--parent=1:10"], "expected --profile"),
         (["--pareto", "--figure=x.pdf"], ".svg"),
         (["--pareto", "--objective=links.bottleneck.drop_rate"], "expected two"),
     ],
@@ -212,8 +217,35 @@ def test_several_scenarios_are_tuned_together(vermilion):
         (["varying-load", "--robust=mean", "--weights=1"], "one number above 0 for each"),
         (["varying-load", "--robust=worst", "--weights=1,2"], "--robust mean"),
         (["varying-load", "--robust=worst", "--pareto"], "only one of them"),
-        (["varying-load", "--robust=worst", "--deadline=1 s"], "--deadline"),
+        (["varying-load", "--robust=worst", "--deadline=soon"], "--deadline"),
+        (["varying-load", "--robust=worst", "--resume=x.json"], "without --pareto and --robust"),
+        (["varying-load", "--robust=worst", "--warm-start=x.json"], "--warm-start is of a tuning"),
+        (["varying-load", "--robust=worst", "--fidelity=auto"], "--fidelity auto is of a tuning"),
     ],
 )
 def test_options_of_several_scenarios_that_do_not_fit_are_one_line(vermilion, options, expected):
     assert expected in refused(vermilion(*QUICK, *options))
+
+
+@pytest.mark.parametrize("kind", [["--pareto"], ["varying-load", "--robust=worst"]])
+def test_a_deadline_ends_every_kind_of_tuning(vermilion, kind):
+    """One that has passed before anything was simulated; what it leaves is shown nevertheless."""
+    code, out, err = vermilion(*QUICK, *kind, "--deadline=1 us", "--json=-")
+    assert (code, err) == (0, "")
+    assert strict(out)["end"] == "deadline"
+
+
+@pytest.mark.parametrize("kind", [["--pareto"], ["varying-load", "--robust=worst"]])
+def test_ctrl_c_shows_what_every_kind_has_found_and_ends_with_130(tmp_path, kind):
+    study = tmp_path / "x.study"
+    command = [*PROGRAM, "tune", "varying-load", *kind, "--budget=100000", f"--study={study}"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_for_settings(study, 4, process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert process.returncode == 130
+    assert "ended by Ctrl-C" in out
+    assert f"kept in {study}" in out
+    assert "Traceback" not in err

@@ -8,6 +8,7 @@ import os
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -17,7 +18,7 @@ from vermilion.scenario import ScenarioError, load_scenario
 from vermilion.simulate import batches, run_many
 from vermilion.simulate.batches import BatchRunner, ClusterError, run_batch
 from vermilion.simulate.dask_cluster import dask_workers
-from vermilion.tuning import tune
+from vermilion.tuning import tune, tune_front, tune_robust
 
 __all__ = ["vermilion"]
 
@@ -201,9 +202,32 @@ def test_without_dask_one_line_says_what_to_install(vermilion, monkeypatch):
     assert "pip install 'vermilion[dask]'" in message
 
 
-def test_fronts_and_several_scenarios_stay_here(vermilion):
-    message = refused(vermilion("tune", "varying-load", "--pareto", "--dask=tcp://x:1"))
-    assert "--dask" in message
+@pytest.mark.parametrize("kind", ["robust", "front"])
+def test_fronts_and_several_scenarios_come_out_the_same_on_a_cluster(cluster, kind):
+    other = SCENARIO.with_values({"links.bottleneck.rate": 4e6})
+
+    def found(**options):
+        tuned = tune_front if kind == "front" else partial(tune_robust, over="mean")
+        of = SCENARIO if kind == "front" else [SCENARIO, other]
+        return json.loads(tuned(of, parameters=PATHS, budget=24, **options).to_json())
+
+    with dask_workers(cluster.scheduler_address, least_s=0.0) as workers:
+        there = found(workers=workers)
+        assert workers.sent == there.pop("simulations")
+        assert workers.rescued == 0
+    here = found(threads=1)
+    del here["simulations"]  # more are simulated ahead of their time with two at a time than one
+    assert there == here
+
+
+def test_a_study_goes_on_on_a_cluster_as_here(vermilion, cluster, tmp_path):
+    path = tmp_path / "x.study"
+    begun = ("tune", "varying-load", "--pareto", *SHORT)
+    assert vermilion(*begun, "--budget=4", f"--study={path}")[0] == 0
+    address = f"--dask={cluster.scheduler_address}"
+    there = strict(vermilion("tune", f"--study={path}", "--budget=12", address, "--json=-")[1])
+    here = strict(vermilion(*begun, "--budget=12", "--json=-")[1])
+    assert there == here
 
 
 def test_an_atlas_on_a_cluster_is_the_atlas_of_this_machine_though_a_worker_dies(cluster):

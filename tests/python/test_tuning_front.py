@@ -5,18 +5,20 @@ Most tests replace the simulator by a formula, so that the true front is known.
 
 import json
 import math
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 
 from html_page import Page
+from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.objectives import objective_from_text
 from vermilion.report.front_figure import front_figure, rendered
 from vermilion.scenario import ScenarioError
 from vermilion.simulate import Result
-from vermilion.tuning import Seeds, tune_front
+from vermilion.tuning import Front, Seeds, simulations, tune_front
 from vermilion.tuning.domination import non_dominated, thinned
 
 WEIGHT = "links.bottleneck.queue.weight"
@@ -159,6 +161,77 @@ def test_better_than_now_is_said_where_it_is_sure(monkeypatch):
             # Without noise any difference is significant.
             less = sign * point.values[axis].mean < sign * now.values[axis].mean
             assert point.better[axis] == less
+
+
+def limited(monkeypatch, seconds, **options):
+    """A front within so many seconds, each simulation taking one; how long it took."""
+    formulas(monkeypatch, circle)
+    clock = SimulatedClock(monkeypatch)
+    monkeypatch.setattr(simulations, "run_many", clock.slowed(simulations.run_many, 1.0))
+    start = clock.now
+    options = {"parameters": [WEIGHT, PROBABILITY], "boxes": BOXES, "seeds": SEEDS, **options}
+    found = tune_front(
+        load_scenario("varying-load"), budget=10_000, deadline_s=seconds, threads=1, **options
+    )
+    return found, clock.now - start
+
+
+def test_a_deadline_leaves_time_for_fresh_seeds(monkeypatch):
+    found, took = limited(monkeypatch, 400.0)
+    assert found.end == "deadline"
+    assert 200.0 < took <= 400.0
+    assert found.fresh
+    assert len(found.points) > 2
+    assert all(point.values[0].count == 6 for point in found.points)
+    assert ", ended by its deadline" in str(found)
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(1.0, 0), (2.0, 2)])
+def test_a_front_without_time_for_fresh_seeds_says_so(monkeypatch, seconds, met):
+    """The setting in force alone needs two seconds for the seeds of the search."""
+    found, took = limited(monkeypatch, seconds)
+    assert took == seconds
+    assert (found.end, found.fresh, found.points) == ("deadline", False, ())
+    assert found.seeds_met == met
+    assert (found.incumbent is None) == (met == 0)
+    assert "not confirmed on fresh seeds" in str(found)
+    for kind in ("svg", "html"):
+        assert rendered(found, kind)
+
+
+@pytest.mark.parametrize(
+    ("moments", "fresh", "count"),
+    [([1], False, 0), ([3], True, 6), ([9], True, 6), ([9, 10], False, 2), ([9, 11], True, 2)],
+)
+def test_ctrl_c_leaves_the_front_so_far_and_another_ends_its_comparison(
+    monkeypatch, moments, fresh, count
+):
+    formulas(monkeypatch, circle)
+    monkeypatch.setattr(simulations, "run_many", Interrupting(simulations.run_many, *moments))
+    found = tune_front(
+        load_scenario("varying-load"),
+        parameters=[WEIGHT, PROBABILITY],
+        boxes=BOXES,
+        seeds=SEEDS,
+        threads=1,
+    )
+    assert found.end == "interrupted"
+    assert found.fresh == fresh
+    assert found.seeds_met == count
+    assert bool(found.points) == (moments != [1])
+    assert ", ended by Ctrl-C" in str(found)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 10.0, 400.0])
+def test_a_front_can_be_read_again(monkeypatch, seconds):
+    found, _ = limited(monkeypatch, seconds)
+    again = Front.from_data(json.loads(found.to_json()))
+    assert replace(again, points=found.points, incumbent=found.incumbent) == found
+    for one, other in zip(again.points, found.points, strict=True):
+        assert (one.parameters, one.better) == (other.parameters, other.better)
+        for mine, its in zip(one.values, other.values, strict=True):
+            assert (mine.mean, mine.count) == (its.mean, its.count)
+            assert mine.half_width == pytest.approx(its.half_width, abs=1e-12)
 
 
 @pytest.mark.parametrize(

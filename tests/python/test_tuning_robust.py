@@ -8,10 +8,12 @@ import math
 
 import pytest
 
+from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result
-from vermilion.tuning import Seeds, tune_robust
+from vermilion.tuning import Seeds, simulations, tune_robust
+from vermilion.tuning.joint import Joining
 
 WEIGHT = "links.bottleneck.queue.weight"
 SEEDS = Seeds.counted(1, search=2, re_evaluation=2, comparison=6)
@@ -185,6 +187,91 @@ def test_a_parameter_that_means_something_else_elsewhere_is_refused():
     """)
     with pytest.raises(ScenarioError, match="in packets, as in delay-1"):
         tune_robust([scenario(1), linux], parameters=[path])
+
+
+def noisy_bowls(delay, weight, seed):
+    return two_bowls(delay, weight, seed) * (1.0 + 0.02 * math.sin(1e3 * (seed + delay + weight)))
+
+
+def limited(monkeypatch, seconds, **options):
+    """A tuning within so many seconds, each simulation taking one; how long it took."""
+    formulas(monkeypatch, noisy_bowls)
+    clock = SimulatedClock(monkeypatch)
+    monkeypatch.setattr(simulations, "run_many", clock.slowed(simulations.run_many, 1.0))
+    start = clock.now
+    options = {**SEARCH, "budget": 10_000, "threads": 1, **options}
+    outcome = tune_robust([scenario(1), scenario(2)], deadline_s=seconds, **options)
+    return outcome, clock.now - start
+
+
+def test_a_deadline_leaves_time_for_the_comparison(monkeypatch):
+    outcome, took = limited(monkeypatch, 300.0)
+    assert outcome.end == "deadline"
+    assert 150.0 < took <= 300.0
+    assert outcome.accepted
+    assert all(case.comparison.best.count >= 2 for case in outcome.cases)
+    assert ", ended by its deadline" in str(outcome)
+
+
+def test_a_deadline_that_comes_first_is_said(monkeypatch):
+    for seconds in (0.5, 3.0, 6.0):
+        outcome, took = limited(monkeypatch, seconds)
+        assert took <= seconds
+        assert (outcome.accepted, outcome.end) == (False, "deadline")
+        assert outcome.reason.startswith("time was up")
+        assert json.loads(outcome.to_json())["end"] == "deadline"
+
+
+@pytest.mark.parametrize("moment", [1, 2, 9, 40])
+def test_ctrl_c_leaves_the_best_so_far(monkeypatch, moment):
+    formulas(monkeypatch, noisy_bowls)
+    interrupting = Interrupting(simulations.run_many, moment)
+    monkeypatch.setattr(simulations, "run_many", interrupting)
+    outcome = tune_robust([scenario(1), scenario(2)], **{**SEARCH, "threads": 1})
+    assert (outcome.accepted, outcome.end) == (False, "interrupted")
+    assert bool(outcome.parameters) == (moment > 2)
+    assert "interrupted" in outcome.reason
+
+
+def test_repetitions_go_to_leaders_that_cannot_be_told_apart(monkeypatch):
+    seeds = Seeds.counted(1, search=2, re_evaluation=15, comparison=6)
+    outcome, met = found(monkeypatch, noisy_bowls, seeds=seeds)
+    raced = {}
+    for delay, weight, seed in met:
+        if seed in seeds.re_evaluation:
+            raced.setdefault(weight, []).append((delay, seed))
+    raced.pop(math.log10(0.002))  # what is in force meets all that anyone meets
+    assert len(raced) == outcome.race.leaders == 5
+    fewest, *_, most = sorted(map(len, raced.values()))
+    assert fewest == 2 * 3  # one round, in two scenarios
+    assert most == 2 * outcome.race.seeds > fewest
+    assert len(raced[math.log10(outcome.parameters[WEIGHT])]) == most
+    assert outcome.race.simulations == sum(map(len, raced.values())) + most
+
+
+def test_a_hopeless_setting_meets_one_seed_in_every_scenario(monkeypatch):
+    _, met = found(monkeypatch, noisy_bowls, budget=60)
+    search = [(weight, delay) for delay, weight, seed in met if seed in SEEDS.search]
+    counts = {weight: [search.count((weight, delay)) for delay in (1, 2)] for weight, _ in search}
+    assert [1, 1] in counts.values()
+    assert all(one == other for one, other in counts.values())
+
+
+def test_the_answer_does_not_depend_on_the_number_of_threads(monkeypatch):
+    one, other = (
+        json.loads(found(monkeypatch, noisy_bowls, threads=threads)[0].to_json())
+        for threads in (1, 4)
+    )
+    del one["simulations"], other["simulations"]  # more are simulated ahead of their time
+    assert one == other
+
+
+def test_the_worst_is_that_of_the_means_and_not_the_mean_of_the_worst():
+    """Seed by seed one scenario or the other is worse by chance; on average both are as now."""
+    joining = Joining("worst", (0.5, 0.5), (1.0, 10.0))
+    assert joining.joined([[0.5, 1.5], [14.0, 8.0]]) == [1.4, 0.8]
+    assert math.fsum(joining.joined([[0.5, 1.5], [15.0, 5.0]])) / 2 == 1.0
+    assert Joining("mean", (0.75, 0.25), (1.0, 10.0)).joined([[1.0], [30.0]]) == [1.5]
 
 
 def test_real_scenarios_are_tuned_together_and_printed_for_a_device():

@@ -261,7 +261,6 @@ def test_a_torn_file_is_one_message(vermilion, finished, tmp_path):
         (["--study=/"], "is a directory"),
         (["--study=new.study"], "expected a scenario"),
         (["--study-name=x"], "--study FILE"),
-        (["varying-load", "--study=new.study", "--pareto"], "--study is of a tuning without"),
         (["varying-load", "--study=new.study", "--resume=x"], "only one of them"),
         (["--study=new.study", "--search=sobol"], "in the study already"),
     ],

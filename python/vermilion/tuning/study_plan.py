@@ -181,16 +181,19 @@ class StudyPlan:
             return None
         for what, value in mine.items():
             if others[what] != value and what == "scenario":
-                return _document_difference(self._documents(), other._documents())
+                return self._scenario_difference(other)
             if others[what] != value:
                 return f"{what} is {_shown(value)} there and {_shown(others[what])} here"
         return None
 
-    def _documents(self) -> Mapping[str, Any]:
-        """The scenario, or all of them by their number."""
+    def _scenario_difference(self, other: StudyPlan) -> str:
+        """The first value of the first scenario that differs."""
         if self.kind != "robust":
-            return self.document
-        return {str(number): aim.document for number, aim in enumerate(self.aims, start=1)}
+            return _document_difference("the scenario", self.document, other.document)
+        for number, (mine, its) in enumerate(zip(self.aims, other.aims, strict=True), start=1):
+            if mine.core != its.core:
+                return _document_difference(f"scenario {number}", mine.document, its.document)
+        return "a scenario differs"
 
     def _identity(self) -> Iterator[tuple[str, Any]]:
         """What must be the same, in the words of messages and in their order."""
@@ -308,7 +311,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _document_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+def _document_difference(what: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     """The first value of two scenarios that differs."""
     mine, others = dict(_leaves(there, "")), dict(_leaves(here, ""))
     for path in (*mine, *others):
@@ -316,8 +319,8 @@ def _document_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> s
             known = [
                 _shown(values[path]) if path in values else "not set" for values in (mine, others)
             ]
-            return f"the scenario differs: {path} is {known[0]} there and {known[1]} here"
-    return "the scenario differs in a file that it names"
+            return f"{what} differs: {path} is {known[0]} there and {known[1]} here"
+    return f"{what} differs in a file that it names"
 
 
 def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
