@@ -35,7 +35,7 @@ import vermilion
 from vermilion import load_scenario
 from vermilion.objectives import objective_of
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.search import SEARCHES
+from vermilion.search import AUTOMATIC, SEARCHES
 from vermilion.simulate import mean_interval, run_many
 from vermilion.simulate.variants import make_variants
 from vermilion.tuning import engine, horizon, simulations
@@ -52,7 +52,6 @@ FIGURES = HERE.parent / "docs" / "figures"
 BEST_KNOWN = json.loads((HERE / "best_known.json").read_text(encoding="utf-8"))
 CORES = 2
 REPETITIONS = 15
-SPEED_SEARCH = "cma-es"
 SPEED = {"four": ("varying-load", 2.0, 0.10), "sixteen": ("four-red-queues", 30.0, 0.20)}
 """Scenario, seconds, and how far from the best known objective the median may be."""
 
@@ -118,7 +117,7 @@ def speed(part: str, search: str, seeds: int, *, cpu_clock: bool) -> str:
     )
     rows = {
         "scenario": f"`{name}`, {len(known['setting'])} parameters",
-        "search": f"`{search}`, {seeds} seeds",
+        "search": f"`{found.search}`, {seeds} seeds",
         "wall time, median (limit)": f"{statistics.median(walls):.2f} s ({limit:g} s)",
         "CPU time, median (limit)": f"{statistics.median(cpus):.2f} s ({CORES * limit:g} s)",
         "settings tried, median": f"{statistics.median(settings):.0f}",
@@ -278,7 +277,7 @@ def main() -> None:
     names = [*SPEED, *parts]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=names, action="append")
-    parser.add_argument("--search", choices=list(SEARCHES), default=SPEED_SEARCH)
+    parser.add_argument("--search", choices=[AUTOMATIC, *SEARCHES], default=AUTOMATIC)
     parser.add_argument("--seeds", type=int, default=REPETITIONS)
     parser.add_argument("--cpu-clock", action="store_true")
     options = parser.parse_args()

@@ -111,9 +111,9 @@ def test_a_mistake_gets_one_line_and_exit_code_2(vermilion, arguments, words):
 
 def test_the_default_search_is_that_of_the_library():
     from vermilion.cli.tune import tune
-    from vermilion.tuning.engine import DEFAULT_SEARCH
+    from vermilion.search import AUTOMATIC
 
-    assert inspect.signature(tune).parameters["search"].default == DEFAULT_SEARCH
+    assert inspect.signature(tune).parameters["search"].default == AUTOMATIC
 
 
 def test_ctrl_c_shows_the_best_so_far_and_ends_with_130(tmp_path):

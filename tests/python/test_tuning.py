@@ -9,7 +9,6 @@ import vermilion
 from vermilion import ScenarioError, parse_scenario
 from vermilion.objectives import objective_from_table
 from vermilion.tuning import Seeds
-from vermilion.tuning.engine import DEFAULT_SEARCH
 
 QUEUE = "links.bottleneck.queue"
 
@@ -153,7 +152,7 @@ def test_the_json_is_strict_and_has_the_pieces(recommendation):
         "re_evaluation": [*range(4, 19)],
         "comparison": [*range(19, 29)],
     }
-    assert record["search"]["state"]["search"] == DEFAULT_SEARCH
+    assert record["search"]["state"]["search"] == "localised-recursive-random-search"
 
 
 def test_the_text_says_what_to_do_why_and_how_to_repeat_it(recommendation):

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 
+from simulated_clock import SimulatedClock
 from vermilion.objectives import Constraint
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.scenario import ScenarioError
@@ -71,7 +72,8 @@ def exact(setting, _):
 def tune(monkeypatch, metrics=exact, **options):
     core = metrics if isinstance(metrics, Core) else Core(metrics)
     monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
-    options = {"incumbent": STANDARD, "seeds": SEEDS, "budget": 150, **options}
+    defaults = {"incumbent": STANDARD, "seeds": SEEDS, "budget": 150}
+    options = defaults | {"search": "recursive-random-search"} | options
     constraints = [Constraint.parse(text) for text in options.pop("constraints", ())]
     return search_best(MODEL, SPACE, OBJECTIVE, constraints, **options), core
 
@@ -297,37 +299,30 @@ def test_ctrl_c_returns_the_best_so_far_unaccepted(monkeypatch):
     assert outcome.best[LEVEL] == min(levels, key=lambda level: abs(level - 30.0))
 
 
-class Clocked(Core):
-    """A simulator on whose clock nothing but simulations takes time.
+class Slow(Core):
+    """A simulator that takes its time on a clock of its own: half a millisecond for each run.
 
     Args:
-        first: seconds that each simulation of the first batch takes.
-        each: seconds that each later one takes.
+        clock: that only simulations move.
+        first_s: how long each run of the first batch takes.
     """
 
-    def __init__(self, monkeypatch, *, first, each):
+    def __init__(self, clock, first_s=0.0005):
         super().__init__(exact)
-        self.now, self.first, self.each = 0.0, first, each
-        for module in ("engine", "horizon", "simulations"):
-            monkeypatch.setattr(f"vermilion.tuning.{module}.time", self)
+        self.clock = clock
+        self.first_s = first_s
 
-    def monotonic(self):
-        return self.now
-
-    def __call__(self, texts, seeds, *, deadline_s=None, **options):
-        each = self.each if self.calls else self.first
-        seconds = each * len(texts) * len(seeds)
-        late = deadline_s is not None and seconds > deadline_s
-        self.now += min(seconds, deadline_s) if late else seconds
-        rows = super().__call__(texts, seeds, **options)
-        return [[None] * len(seeds) for _ in texts] if late else rows
+    def __call__(self, texts, seeds, **options):
+        each_s = 0.0005 if self.calls else self.first_s
+        return self.clock.slowed(super().__call__, each_s)(texts, seeds, **options)
 
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_a_deadline_leaves_time_for_the_comparison(monkeypatch, threads):
-    core = Clocked(monkeypatch, first=0.0005, each=0.0005)
-    outcome, _ = tune(monkeypatch, core, budget=10_000, deadline_s=0.4, threads=threads)
-    assert 0.2 < core.now <= 0.4
+    clock = SimulatedClock(monkeypatch)
+    begin = clock.now
+    outcome, _ = tune(monkeypatch, Slow(clock), budget=10_000, deadline_s=0.4, threads=threads)
+    assert 0.2 < clock.now - begin <= 0.4
     assert outcome.end == "deadline"
     assert outcome.evaluations > 20
     assert outcome.comparison.difference.count == len(SEEDS.comparison)
@@ -335,9 +330,8 @@ def test_a_deadline_leaves_time_for_the_comparison(monkeypatch, threads):
 
 def test_a_slow_beginning_does_not_end_the_search(monkeypatch):
     # The machine was busy elsewhere: two simulations took more than half of the time.
-    core = Clocked(monkeypatch, first=0.12, each=0.0005)
-    outcome, _ = tune(monkeypatch, core, budget=10_000, deadline_s=0.4)
-    assert core.now <= 0.4
+    clock = SimulatedClock(monkeypatch)
+    outcome, _ = tune(monkeypatch, Slow(clock, 0.12), budget=10_000, deadline_s=0.4, threads=1)
     assert outcome.evaluations > 5
     assert outcome.best is not None
     assert outcome.comparison.difference.count >= 2

@@ -47,8 +47,13 @@ def tune(
         typer.Option(metavar="TIME", help='Stop in time, like "30 s".', show_default=False),
     ] = None,
     search: Annotated[
-        str, typer.Option(metavar="NAME", help="How to search.")
-    ] = "recursive-random-search",
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How to search; automatic: localised-recursive-random-search, with more than six "
+            "parameters cma-es.",
+        ),
+    ] = "automatic",
     parameters: Annotated[
         list[str] | None,
         typer.Option(

@@ -6,17 +6,20 @@ search by name; :class:`Space` turns the unit cube that they work in into parame
 
 from __future__ import annotations
 
+from vermilion.search.choice import AUTOMATIC, chosen_search
 from vermilion.search.interface import Search
 from vermilion.search.registry import SEARCHES, search_from_state, search_named
 from vermilion.search.space import Dimension, Space
 from vermilion.search.uniform_points import Point
 
 __all__ = [
+    "AUTOMATIC",
     "SEARCHES",
     "Dimension",
     "Point",
     "Search",
     "Space",
+    "chosen_search",
     "search_from_state",
     "search_named",
 ]

@@ -30,7 +30,7 @@ _SEARCHES: Final[tuple[type[Search], ...]] = (
 )
 
 SEARCHES: Final[Mapping[str, type[Search]]] = {search.name: search for search in _SEARCHES}
-"""The searches by name, the recommended one first."""
+"""The searches by name."""
 
 
 def search_named(name: str) -> type[Search]:

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from heapq import heappush
 from typing import TYPE_CHECKING, Any, Literal
 
-from vermilion.search import search_from_state, search_named
+from vermilion.search import AUTOMATIC, chosen_search, search_from_state, search_named
 from vermilion.simulate.runs import check_seed
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.candidates import Candidates, Setting
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
 End = Literal["budget", "deadline", "interrupted"]
 """What ended a tuning."""
-
-DEFAULT_SEARCH = "recursive-random-search"
 
 RESERVE = 1.2
 """Seconds set aside for the later stages per second that they are expected to take: they
@@ -125,7 +123,7 @@ def search_best(
     budget: int,
     deadline_s: float | None = None,
     warm_starts: Iterable[Mapping[str, float]] = (),
-    search: str = DEFAULT_SEARCH,
+    search: str = AUTOMATIC,
     search_seed: int = 1,
     search_settings: Mapping[str, Any] | None = None,
     search_state: Mapping[str, Any] | None = None,
@@ -186,7 +184,7 @@ def search_best(
         searcher = search_from_state(search_state)
     else:
         starts = [*complete(incumbent), *warm_starts]
-        searcher = search_named(search)(
+        searcher = search_named(chosen_search(search, len(space)))(
             len(space),
             seed=search_seed,
             start_points=[space.point(setting) for setting in starts],

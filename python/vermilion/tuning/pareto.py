@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.objectives import Constraint, NotMeasuredError
 from vermilion.objectives.registry import objective_from_text
 from vermilion.scenario.errors import ScenarioError
+from vermilion.search import AUTOMATIC, chosen_search
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.domination import non_dominated, thinned
-from vermilion.tuning.engine import DEFAULT_SEARCH, complete
+from vermilion.tuning.engine import complete
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.front import Front, FrontPoint
 from vermilion.tuning.front_search import Archive, Entry, Hunt, Second, keeps
@@ -70,7 +71,7 @@ def tune_front(
     boxes: Mapping[str, tuple[float, float]] | None = None,
     profile: str | None = None,
     place: Place | None = None,
-    search: str = DEFAULT_SEARCH,
+    search: str = AUTOMATIC,
     budget: int = 400,
     seeds: Seeds | None = None,
     seed: int = 1,
@@ -95,7 +96,7 @@ def tune_front(
         boxes: lower and upper ends of some parameters.
         profile: the name of a device profile: only what the device has is proposed.
         place: what the device's commands are to name.
-        search: the name of the search.
+        search: the name of the search; by default one is chosen by the number of parameters.
         budget: settings to simulate, in all searches together.
         seeds: of the simulations: those of the search and those of the comparison are used.
         seed: of the searches' random points, and the first one of the simulations.
@@ -123,12 +124,12 @@ def tune_front(
         "boxes": boxes and dict(boxes),
         "profile": profile,
         "place": place and asdict(place),
-        "search": search,
         "seed": seed,
         "seeds": asdict(numbers),
         "points": points,
     }
     space, device = searched_space(scenario, parameters, boxes, profile)
+    search = given["search"] = chosen_search(search, len(space))
     chosen, stated = _objectives(scenario, space, objectives)
     held = tuple(
         Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)

@@ -31,12 +31,12 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.objectives import NotMeasuredError, constraints_of, objective_of
 from vermilion.objectives.registry import objective_from_text
 from vermilion.scenario.errors import ScenarioError
-from vermilion.search import search_named
+from vermilion.search import AUTOMATIC, chosen_search, search_named
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.comparison import Comparison, compare
-from vermilion.tuning.engine import DEFAULT_SEARCH, Tuning, complete, race_budget_of
+from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.horizon import Horizon
 from vermilion.tuning.joint import Joining, JointEvaluation, Over
 from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
@@ -76,7 +76,7 @@ def tune_robust(
     boxes: Mapping[str, tuple[float, float]] | None = None,
     profile: str | None = None,
     place: Place | None = None,
-    search: str = DEFAULT_SEARCH,
+    search: str = AUTOMATIC,
     budget: int = 400,
     seeds: Seeds | None = None,
     seed: int = 1,
@@ -103,7 +103,7 @@ def tune_robust(
         boxes: lower and upper ends of some parameters.
         profile: the name of a device profile; packet sizes are those of the first scenario.
         place: what the device's command is to name.
-        search: the name of the search.
+        search: the name of the search; by default one is chosen by the number of parameters.
         budget: settings that the search may use; each is simulated in every scenario.
         seeds: of the simulations.
         seed: of the search's random points, and the first one of the simulations.
@@ -142,13 +142,13 @@ def tune_robust(
         "boxes": boxes and dict(boxes),
         "profile": profile,
         "place": place and asdict(place),
-        "search": search,
         "seed": seed,
         "seeds": asdict(numbers),
         "shortlist": shortlist,
         "race_budget": race_budget,
     }
     space, device = searched_space(first, parameters, boxes, profile)
+    search = given["search"] = chosen_search(search, len(space))
     _check_units(scenarios, space)
     cases = [
         _case(scenario, label, space, objective, constraints)

@@ -72,8 +72,8 @@ class Simulations:
 
     Attributes:
         count: simulations so far, those that were remembered included.
-        least_seconds_each: wall seconds per simulation of the fastest batch, all cores working; 0
-            before the first.
+        least_seconds_each: wall seconds per setting and seed of the fastest batch, all cores
+            working; 0 before the first.
         threads: as given or found; with workers, as many as they have cores.
     """
 
@@ -235,7 +235,7 @@ class Simulations:
         seconds = busy * (time.monotonic() - start)
         self._seconds += seconds
         if self._timed > before:
-            each = seconds / (self._timed - before)
+            each = len(self._measured) * seconds / (self._timed - before)
             self.least_seconds_each = min(self.least_seconds_each or each, each)
         return results
 

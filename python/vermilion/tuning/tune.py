@@ -19,12 +19,12 @@ from vermilion.objectives import (
 )
 from vermilion.profiles import Device, SettableSpace
 from vermilion.scenario.errors import ScenarioError
-from vermilion.search import SEARCHES, Space
+from vermilion.search import AUTOMATIC, SEARCHES, Space, chosen_search
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.answers import Answer
 from vermilion.tuning.conditions import conditions_of
-from vermilion.tuning.engine import DEFAULT_SEARCH, search_best
+from vermilion.tuning.engine import search_best
 from vermilion.tuning.recommendation import OnDevice, Recommendation
 from vermilion.tuning.seeds import Seeds
 from vermilion.tuning.study_plan import plan_of
@@ -66,7 +66,7 @@ def tune(
     boxes: Mapping[str, tuple[float, float]] | None = None,
     profile: str | None = None,
     place: Place | None = None,
-    search: str = DEFAULT_SEARCH,
+    search: str = AUTOMATIC,
     search_settings: Mapping[str, Any] | None = None,
     budget: int = DEFAULT_BUDGET,
     seeds: Seeds | None = None,
@@ -99,7 +99,7 @@ def tune(
         profile: the name of a device profile; then only what the device can be set to is
             proposed, and the recommendation has the device's own command.
         place: what that command is to name, such as the network interface.
-        search: the name of the search.
+        search: the name of the search; by default one is chosen by the number of parameters.
         search_settings: further arguments of the search, such as ``stop_side``.
         budget: settings that the search may simulate.
         seeds: of the simulations; by default 3, 15 and 10 seeds, counted from ``seed`` on.
@@ -146,7 +146,6 @@ def tune(
         "boxes": boxes and dict(boxes),
         "profile": profile,
         "place": place and asdict(place),
-        "search": search,
         "search_settings": search_settings and dict(search_settings),
         "seed": seed,
         "seeds": asdict(seeds or Seeds.counted(seed)),
@@ -160,6 +159,9 @@ def tune(
     if stated:
         constraints = (*(constraints or ()), *stated)
     space, device = searched_space(scenario, parameters, boxes, profile)
+    search = given["search"] = chosen_search(search, len(space))
+    if resume is not None:
+        search = str(resume.get("search", search))
     links = tuned_links(scenario, space.names)
     held = constraints_of(scenario, objective, constraints, links=links)
     seeds = seeds or Seeds.counted(seed)
@@ -249,8 +251,9 @@ def check_search(search: str, budget: int, scenario: Scenario | None = None) -> 
         ScenarioError: naming the scenario, if one is given.
     """
     origin = "" if scenario is None else scenario.origin
-    if search not in SEARCHES:
-        raise ScenarioError("search", search, f"one of: {', '.join(SEARCHES)}", origin)
+    if search not in (AUTOMATIC, *SEARCHES):
+        accepted = f"{AUTOMATIC}, or one of: {', '.join(SEARCHES)}"
+        raise ScenarioError("search", search, accepted, origin)
     if budget < 1:
         raise ScenarioError("budget", budget, "at least 1 setting", origin)
 

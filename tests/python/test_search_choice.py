@@ -1,0 +1,20 @@
+"""Which search is used when nobody says which."""
+
+import pytest
+
+from vermilion.search import AUTOMATIC, SEARCHES, chosen_search
+
+
+@pytest.mark.parametrize(
+    ("parameters", "search"),
+    [(1, "localised-recursive-random-search"), (4, "localised-recursive-random-search"),
+     (7, "cma-es"), (16, "cma-es")],
+)  # fmt: skip
+def test_the_number_of_parameters_chooses(parameters, search):
+    assert chosen_search(AUTOMATIC, parameters) == search
+    assert search in SEARCHES
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_whoever_names_one_gets_it(search):
+    assert chosen_search(search, 4) == chosen_search(search, 16) == search
