@@ -281,6 +281,56 @@ class TestCisco:
             {"target": 0.015, "alpha": 0.125, "beta": 1.25},
             "pie limit 1000 target 15000us tupdate 15000us alpha 2 beta 20 ecn",
         ),
+        (
+            "pie",
+            "linux-pie",
+            # tc does not send a zero, so the least gain is a sixteenth.
+            {"target": 0.0, "alpha": 0.0, "beta": 32.0},
+            {"target": 1e-6, "alpha": 0.0625, "beta": 2.0},
+            "pie limit 1000 target 1us tupdate 15000us alpha 1 beta 32 ecn",
+        ),
+        (
+            "fq-codel",
+            "linux-fq-codel",
+            {"target": 0.0051234567, "interval": 0.1, "quantum": 300.4},
+            {"target": 0.005123, "interval": 0.1, "quantum": 300.0},
+            (
+                "fq_codel limit 10240 quantum 300 memory_limit 33554432 drop_batch 64 "
+                "target 5123us interval 100000us ecn"
+            ),
+        ),
+        (
+            "fq-codel",
+            "linux-fq-codel",
+            # The ends of what sch_fq_codel.c accepts: 256 to 2^20, up to 2^31, from 1.
+            {"quantum": 1.0, "memory_limit": 2.0**40, "drop_batch": 0.2, "ce_threshold": 0.001},
+            {"quantum": 256.0, "memory_limit": 2.0**31, "drop_batch": 1.0, "ce_threshold": 0.001},
+            (
+                "fq_codel limit 10240 quantum 256 memory_limit 2147483648 drop_batch 1 "
+                "target 5000us interval 100000us ce_threshold 1000us ecn"
+            ),
+        ),
+        (
+            "fq-pie",
+            "linux-fq-pie",
+            {"target": 0.0201, "alpha": 0.13, "beta": 1.27, "mark_probability": 0.123},
+            {"target": 0.0201, "alpha": 0.125, "beta": 1.25, "mark_probability": 0.12},
+            (
+                "fq_pie limit 10240 quantum 1514 target 20100us tupdate 15000us alpha 2 beta 20 "
+                "ecn_prob 12 nobytemode no_dq_rate_estimator ecn"
+            ),
+        ),
+        (
+            "fq-pie",
+            "linux-fq-pie",
+            # tc refuses 100 %, and a quantum may not exceed 2^20.
+            {"mark_probability": 1.0, "quantum": 1e9, "limit": 0.0},
+            {"mark_probability": 0.99, "quantum": 2.0**20, "limit": 1.0},
+            (
+                "fq_pie limit 1 quantum 1048576 target 15000us tupdate 15000us alpha 2 beta 20 "
+                "ecn_prob 99 nobytemode no_dq_rate_estimator ecn"
+            ),
+        ),
     ],
 )
 def test_queues_by_delay_are_written_in_microseconds(discipline, profile, values, near, command):
@@ -290,6 +340,45 @@ def test_queues_by_delay_are_written_in_microseconds(discipline, profile, values
     paths = {QUEUE + name: value for name, value in values.items()}
     assert queue.nearest(paths) == pytest.approx({QUEUE + name: near[name] for name in near})
     assert queue.command(paths, Place("eth0")) == f"tc qdisc change dev eth0 root {command}"
+
+
+def by_flows(more):
+    """A scenario with a queue by flows."""
+    text = LINUX[: LINUX.index("[tuning]")]
+    return parse_scenario(re.sub(r"(?s)discipline = .*?\[flows", f"{more}\n[flows", text))
+
+
+def test_a_queue_by_flows_keeps_their_number_while_it_is_in_use():
+    usual = by_flows('discipline = "fq-codel"')
+    with pytest.raises(ScenarioError, match="which the profile linux-fq-codel can set"):
+        device("linux-fq-codel", usual, "flows")
+    values = {QUEUE + "target": 0.005}
+    assert device("linux-fq-codel", usual, "target").notes(values) == []
+    fewer = device("linux-fq-codel", by_flows('discipline = "fq-codel"\nflows = 64'), "target")
+    assert "flows" not in fewer.command(values)
+    [note] = fewer.notes(values)
+    assert note.endswith("it has to be made with: fq_codel flows 64")
+
+
+def test_the_switches_of_fq_pie_are_said_either_way():
+    on = 'discipline = "fq-pie"\nbyte_mode = true\nestimate_rate = true\necn = false'
+    command = device("linux-fq-pie", by_flows(on), "target").command({QUEUE + "target": 0.01})
+    assert command.endswith("ecn_prob 10 bytemode dq_rate_estimator noecn")
+
+
+@pytest.mark.parametrize("discipline", ["fq-codel", "fq-pie"])
+def test_a_queue_by_flows_is_tuned_to_what_the_device_has(discipline):
+    scenario = by_flows(f'discipline = "{discipline}"')
+    found = vermilion.tune(
+        scenario, parameters=[QUEUE + "target", QUEUE + "quantum"],
+        boxes={QUEUE + "quantum": (256.0, 9000.0)}, profile=f"linux-{discipline}",
+        objective="links.bottleneck.sojourn_ms.mean", constraints=[], seeds=SEEDS, budget=20,
+        fidelity="full",
+    )  # fmt: skip
+    queue = device(f"linux-{discipline}", scenario, "target", "quantum")
+    assert queue.nearest(found.parameters) == found.parameters
+    assert found.parameters[QUEUE + "quantum"].is_integer()
+    assert discipline.replace("-", "_") in found.device.command
 
 
 def test_a_search_only_proposes_what_the_device_has():

@@ -122,7 +122,7 @@ def tune(
         typer.Option(
             metavar="NAME",
             help="Propose only what such a device can be set to, and print the command for it: "
-            "linux-red, sonic, cisco, linux-codel or linux-pie.",
+            "linux-red, sonic, cisco, linux-codel, linux-pie, linux-fq-codel or linux-fq-pie.",
             show_default=False,
         ),
     ] = None,

@@ -1,9 +1,11 @@
 """What CoDel and PIE of the Linux kernel can be set to, as tc says it.
 
 Sources: tc-codel(8), tc-pie(8), tc/q_codel.c and tc/q_pie.c (iproute2 6.1), net/sched/sch_pie.c
-(Linux 6.12). Times are whole microseconds; alpha and beta of PIE are whole sixteenths from 0 to 32
-(2 and 20 are RFC 8033's 0.125 and 1.25); limits are packets. The kernel counts CoDel's times in
-units of 1.024 us and PIE's update interval in its clock's ticks, which is not modelled here.
+(Linux 6.12). Times are whole microseconds; alpha and beta of PIE are whole sixteenths from 1 to 32
+(2 and 20 are RFC 8033's 0.125 and 1.25); limits are packets. tc takes a zero for "not given", so
+that none of them can be zero. The kernel counts CoDel's times in units of 1.024 us and PIE's update
+interval in its clock's ticks, which is not modelled here. The queues by flow, fq_codel and fq_pie,
+have these values and more (:mod:`vermilion.profiles.linux_flow_queues`).
 """
 
 from __future__ import annotations
@@ -18,13 +20,23 @@ if TYPE_CHECKING:
 
 _MICROSECONDS: Final = 1_000_000
 _LARGEST_GAIN: Final = 32
+_LARGEST_NUMBER: Final = 2**32 - 1
 _GAIN_UNIT: Final = 16
 
 
-class _LinuxDelay(DeviceProfile):
-    """What both have in common: a buffer in packets, and times."""
+class LinuxDelay(DeviceProfile):
+    """What all have in common: a buffer in packets, and times.
+
+    Attributes:
+        kind: of queue, as tc names it.
+        counts: whole numbers with the least and the largest that the device has; the parameters
+            and tc have the same names for them.
+        times: tc's words for times, by parameter.
+        gains: of PIE, in the same words.
+    """
 
     kind: ClassVar[str]
+    counts: ClassVar[Mapping[str, tuple[int, int]]] = {"limit": (1, _LARGEST_NUMBER)}
     times: ClassVar[Mapping[str, str]]
     gains: ClassVar[Sequence[str]] = ()
 
@@ -38,22 +50,30 @@ class _LinuxDelay(DeviceProfile):
         setting = self.nearest(
             {name: value for name, value in {**known, **values}.items() if value is not None}
         )
-        words = [*tc_change(place), f"{self.kind} limit {setting['limit']:.0f}"]
+        words = [*tc_change(place), self.kind]
+        words += [f"{name} {setting[name]:.0f}" for name in self.counts]
         words += [
-            f"{word} {_MICROSECONDS * setting[name]:.0f}us" for name, word in self.times.items()
+            f"{word} {_MICROSECONDS * setting[name]:.0f}us"
+            for name, word in self.times.items()
+            if name in setting  # a threshold that is automatic is none
         ]
         words += [f"{name} {_GAIN_UNIT * setting[name]:.0f}" for name in self.gains]
-        return " ".join([*words, "ecn" if self.is_set("ecn") else "noecn"])
+        return " ".join([*words, *self.further(setting), "ecn" if self.is_set("ecn") else "noecn"])
+
+    def further(self, setting: Mapping[str, float]) -> list[str]:  # noqa: ARG002 - for those below
+        """What else a kind of queue is told."""
+        return []
 
     def _nearest(self, name: str, value: float) -> float:
         if name in self.times:
             return max(round(_MICROSECONDS * value), 1) / _MICROSECONDS
         if name in self.gains:
-            return min(max(round(_GAIN_UNIT * value), 0), _LARGEST_GAIN) / _GAIN_UNIT
-        return float(max(round(value), 1))
+            return min(max(round(_GAIN_UNIT * value), 1), _LARGEST_GAIN) / _GAIN_UNIT
+        least, largest = self.counts[name]
+        return float(min(max(round(value), least), largest))
 
 
-class LinuxCodel(_LinuxDelay):
+class LinuxCodel(LinuxDelay):
     """CoDel of Linux: ``tc qdisc change ... codel``."""
 
     name: ClassVar[str] = "linux-codel"
@@ -63,7 +83,7 @@ class LinuxCodel(_LinuxDelay):
     times: ClassVar[Mapping[str, str]] = {"target": "target", "interval": "interval"}
 
 
-class LinuxPie(_LinuxDelay):
+class LinuxPie(LinuxDelay):
     """PIE of Linux: ``tc qdisc change ... pie``."""
 
     name: ClassVar[str] = "linux-pie"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.profiles.cisco import Cisco
 from vermilion.profiles.linux_delays import LinuxCodel, LinuxPie
+from vermilion.profiles.linux_flow_queues import LinuxFqCodel, LinuxFqPie
 from vermilion.profiles.linux_red import LinuxRed
 from vermilion.profiles.sonic import Sonic
 
@@ -20,6 +21,8 @@ _PROFILES: Final[tuple[type[DeviceProfile], ...]] = (
     Cisco,
     LinuxCodel,
     LinuxPie,
+    LinuxFqCodel,
+    LinuxFqPie,
 )
 
 PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {
