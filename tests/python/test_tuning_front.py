@@ -282,3 +282,11 @@ def test_the_page_has_every_number(monkeypatch):
     page = Page(rendered(found, "html").decode())
     for number, point in enumerate(found.points, 1):
         assert page.row(str(number))[0].startswith(f"{point.values[0].mean:.4g}")
+
+
+def test_without_a_gap_the_budget_goes_on_to_the_ends(monkeypatch):
+    """One setting is best in both: the largest weight. Two of eight searches alone would try 16."""
+    found, _ = front(monkeypatch, lambda weight, *_: (1.0 / weight, weight), budget=64)
+    assert found.evaluations > 40  # and not all: what is in the archive is asked for again
+    [only] = found.points
+    assert only.parameters[WEIGHT] > 0.5

@@ -69,6 +69,7 @@ def front_figure(front: Front) -> Figure:
         ]
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
+        axes.ticklabel_format(useOffset=False)  # "0.9998", and not "-0.0002" beside "+1"
         axes.set_title(front.scenario)
         if front.incumbent is not None:
             axes.legend(loc="best")
@@ -108,7 +109,7 @@ def _page(front: Front) -> str:
         description=f"The front of {front.objectives[0]} against {front.objectives[1]}",
     )
     parameters = ""
-    if front.points:
+    if len(front.points) > 1:
         parameters = drawing.svg(
             front_parameters_figure(front),
             name="parameters",

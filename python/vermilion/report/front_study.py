@@ -39,8 +39,9 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
     queues = []
     if front is not None and front.incumbent is not None:
         draw("front", front_figure(front), f"The front of {plan.objective} of {plan.scenario}.")
-        if front.points:
+        if len(front.points) > 1:
             draw("parameters", front_parameters_figure(front), "The parameters along the front.")
+        if front.points:
             queues = _queues(record, scenario, front)
     for index, (link, figure) in enumerate(queues):
         draw(f"queue-{index}", figure, f"The queue of {link} at the ends of the front.")
@@ -74,12 +75,16 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
 
 
 def _queues(record: StudyRecord, scenario: Scenario, front: Front) -> list[tuple[str, Figure]]:
-    """The tuned queues with the first and with the last setting of the front."""
+    """The tuned queues at both ends of the front; of a single setting, before and after."""
     seed = int(record.plan.arguments["seeds"]["comparison"][0])
-    settings = (front.points[0].parameters, front.points[-1].parameters)
-    last = len(front.points)
+    first, last = front.points[0].parameters, front.points[-1].parameters
+    settings = (first, last) if len(front.points) > 1 else ({}, last)
     names = (
-        f"with setting 1: the best in {front.objectives[0]}",
-        f"with setting {last}: the best in {front.objectives[1]}",
+        (
+            f"with setting 1: the best in {front.objectives[0]}",
+            f"with setting {len(front.points)}: the best in {front.objectives[1]}",
+        )
+        if len(front.points) > 1
+        else ("now", "with setting 1")
     )
     return queue_figures(record, scenario, seed, settings, names)

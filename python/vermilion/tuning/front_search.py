@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.progress import ProgressReport, Stage
     from vermilion.tuning.simulations import Simulations
 
+_ENDS: Final = 2
 _QUESTIONS: Final = 8
 """Searches that share the budget: two for the ends and six for gaps."""
 
@@ -259,13 +260,13 @@ class Hunt:
                 earliest = begun + LEAST_SEARCH * (self.until - begun)
                 self._search_until = max(earliest, self.until - self._comparison_seconds())
             share = -(-(self.budget - self._spent) // (_QUESTIONS - question))
-            bound = None
-            if question > 1:
-                bound = self._widest_gap()
-                if bound is None:
-                    break
+            bound = None if question < _ENDS else self._widest_gap()
+            if bound is None:
+                which = question % _ENDS  # without a gap, the ends deserve another look
+            else:
+                which = 0
                 self._asked.add(bound)
-            if not self._ask(1 if question == 1 else 0, bound, share):
+            if not self._ask(which, bound, share):
                 return False
         return True
 

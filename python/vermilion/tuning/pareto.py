@@ -8,9 +8,11 @@ the front is not convex, which no weighted sum does.
 
 1. *Ends.* Each objective is minimised alone.
 2. *Gaps.* Again and again, a bound halves the widest gap between neighbours on the front so far,
-   both objectives being measured by their ranges on it. Every setting that was ever simulated is
-   in one archive, and each search begins with the archive's best for its question. All searches
-   have the same seed, so what they explore at random is the same and is simulated once.
+   both objectives being measured by their ranges on it. While there is no gap, because one setting
+   is better in both than all others, the ends are searched further. Every setting that was ever
+   simulated is in one archive, and each search begins with the archive's best for its question.
+   All searches have the same seed, so what they explore at random is the same and is simulated
+   once.
 3. *Fresh seeds.* The settings of the archive that none other dominates, thinned to as many as are
    asked for, meet seeds that nothing was chosen by, together with the setting in force. What is
    reported are these means with their intervals, and those settings that are still not
