@@ -52,7 +52,8 @@ def formulas(monkeypatch, measure):
         delay = round(link["delay_ns"] / 1e6)
         met.append((delay, weight, seed))
         window = {"start_s": 0.0, "end_s": 1.0, "utilization": 1.0}
-        window["sojourn_ms"] = {"mean": measure(delay, weight, seed)}
+        if (value := measure(delay, weight, seed)) is not None:
+            window["sojourn_ms"] = {"mean": value}
         links = {"bottleneck": {"total": window, "phases": [], "ledger": {}}}
         return Result({"seed": seed, "links": links, "flows": {}})
 
@@ -281,9 +282,42 @@ def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
         load_scenario("varying-load", ["duration=15 s", "flows.late.start=8 s .. 9 s",
                                        "links.bottleneck.rate=20 Mbit/s"]),
     ]  # fmt: skip
-    outcome = tune_robust(pair, seeds=SEEDS, budget=30, profile="linux-red")
+    moments = []
+    outcome = tune_robust(
+        pair, seeds=SEEDS, budget=30, profile="linux-red", progress=moments.append
+    )
     assert outcome.accepted
+    assert {moment.stage for moment in moments} == {"search", "re-evaluation", "comparison"}
+    assert all(0 <= moment.done <= moment.total for moment in moments)
+    assert moments[-1].incumbent == pytest.approx(1.0, abs=0.2)  # the scale is of other seeds
+    assert moments[-1].best < 1.0
     assert "burst" in outcome.device.command
     assert outcome.device.command in str(outcome)
     for case in outcome.cases:
         assert case.comparison.best.mean < case.comparison.incumbent.mean
+
+
+def test_what_one_scenario_refuses_is_not_recommended_for_any(monkeypatch):
+    formulas(monkeypatch, noisy_bowls)
+    core = simulations.run_many
+
+    def picky(texts, seeds, **options):
+        for text in texts:
+            [link] = (text if isinstance(text, dict) else json.loads(text))["links"]
+            weight = link["queue"]["parameters"]["weight"]
+            if link["delay_ns"] == 2e6 and weight > 0.02:
+                raise ScenarioError("weight", weight, "at most 0.02")
+        return core(texts, seeds, **options)
+
+    monkeypatch.setattr(simulations, "run_many", picky)
+    outcome = tune_robust([scenario(1), scenario(2)], **SEARCH, threads=3)
+    assert outcome.accepted
+    # Without the refusal it would be 0.034, where both scenarios gain alike.
+    assert 0.01 < outcome.parameters[WEIGHT] <= 0.02
+    assert outcome.evaluations == SEARCH["budget"]
+
+
+def test_an_incumbent_that_cannot_be_measured_is_refused(monkeypatch):
+    formulas(monkeypatch, lambda delay, *_: None if delay == 2 else 1.0)
+    with pytest.raises(ScenarioError, match="another objective"):
+        tune_robust([scenario(1), scenario(2)], **SEARCH)
