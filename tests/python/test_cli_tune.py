@@ -220,7 +220,7 @@ def test_several_scenarios_are_tuned_together(vermilion):
         (["varying-load", "--robust=worst", "--deadline=soon"], "--deadline"),
         (["varying-load", "--robust=worst", "--resume=x.json"], "without --pareto and --robust"),
         (["varying-load", "--robust=worst", "--warm-start=x.json"], "--warm-start is of a tuning"),
-        (["varying-load", "--robust=worst", "--fidelity=auto"], "--fidelity auto is of a tuning"),
+        (["varying-load", "--robust=worst", "--fidelity=some"], "auto, full"),
     ],
 )
 def test_options_of_several_scenarios_that_do_not_fit_are_one_line(vermilion, options, expected):

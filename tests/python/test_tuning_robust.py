@@ -12,7 +12,7 @@ from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result
-from vermilion.tuning import Seeds, simulations, tune_robust
+from vermilion.tuning import Seeds, Study, read_studies, simulations, tune_robust
 from vermilion.tuning.joint import Joining
 
 WEIGHT = "links.bottleneck.queue.weight"
@@ -295,6 +295,37 @@ def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
     assert outcome.device.command in str(outcome)
     for case in outcome.cases:
         assert case.comparison.best.mean < case.comparison.incumbent.mean
+
+
+def test_short_runs_of_all_scenarios_are_used_where_they_rank_settings_alike(tmp_path):
+    pair = [load_scenario("varying-load", [f"links.bottleneck.rate={rate} Mbit/s"])
+            for rate in (10, 12)]  # fmt: skip
+    with Study(tmp_path / "x.study") as study:
+        outcome = tune_robust(pair, seeds=SEEDS, budget=30, study=study)
+    assert outcome.fidelity.used
+    assert outcome.fidelity.agreement.count == 20
+    assert "searched with 25% of each phase" in str(outcome)
+    [record] = read_studies(tmp_path / "x.study")
+    searched = {(each.scenario, each.length) for each in record.simulations
+                if each.made_for == "search"}  # fmt: skip
+    assert searched == {(0, 0.25), (1, 0.25)}
+    later = {(each.scenario, each.length) for each in record.simulations
+             if each.made_for in {"re-evaluation", "comparison"}}  # fmt: skip
+    assert later == {(0, 1.0), (1, 1.0)}
+    assert len(record.simulations) == outcome.simulations
+    whole = tune_robust(pair, seeds=SEEDS, budget=30, fidelity="full")
+    assert whole.fidelity is None
+    assert outcome.accepted
+    assert whole.accepted
+
+
+def test_scenarios_of_which_one_cannot_be_shortened_are_simulated_whole():
+    """Of the second phase 0.125 s would be left, and ten round trips take 0.28 s."""
+    shortened = ["duration=8 s", "warm_up=2 s", "settle=3 s", "flows.late.start=4 s .. 4.5 s"]
+    pair = [load_scenario("varying-load"), load_scenario("varying-load", shortened)]
+    outcome = tune_robust(pair, seeds=SEEDS, budget=3)
+    assert not outcome.fidelity.used
+    assert "cannot be shortened" in outcome.fidelity.reason
 
 
 def test_what_one_scenario_refuses_is_not_recommended_for_any(monkeypatch):

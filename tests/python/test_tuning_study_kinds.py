@@ -111,12 +111,12 @@ def test_a_killed_study_goes_on_exactly(vermilion, tmp_path, kind):
     [record] = read_studies(path)
     assert record.state == "unfinished"
     assert record.recommendation is None
-    known = [(each.setting, each.scenario, each.seed) for each in record.simulations]
+    known = [(each.setting, each.scenario, each.length, each.seed) for each in record.simulations]
     code, out, err = vermilion("tune", f"--study={path}", "--json=-")
     assert (code, err) == (0, "")
     assert strict(out) == strict(vermilion(*tuning, "--json=-")[1])
     [record] = read_studies(path)
-    now = [(each.setting, each.scenario, each.seed) for each in record.simulations]
+    now = [(each.setting, each.scenario, each.length, each.seed) for each in record.simulations]
     assert now[: len(known)] == known
     assert len(set(now)) == len(now)
 

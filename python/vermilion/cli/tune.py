@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
     from vermilion.tuning import AnswerFile, Recommendation
+    from vermilion.tuning.fidelity import Fidelity
 
 
 def tune(
@@ -206,12 +207,11 @@ def tune(
     _check_engine_options(
         fidelity,
         plain=not pareto and robust is None,
-        given={
-            "--resume": resume is not None,
-            "--warm-start": warm_start is not None,
-            "--fidelity auto": fidelity == "auto" and is_said(context, "fidelity"),
-        },
+        given={"--resume": resume is not None, "--warm-start": warm_start is not None},
     )
+    if pareto and fidelity == "auto" and is_said(context, "fidelity"):
+        message = "--fidelity auto is of a tuning without --pareto, which simulates all of it"
+        raise UserError(message)
     if profile is None and (device is not None or parent is not None):
         message = "--device and --parent are of a device's command; expected --profile with them"
         raise UserError(message)
@@ -237,6 +237,7 @@ def tune(
         "seed": seed,
     }
     objective = objectives[0] if objectives else None
+    length: Fidelity = "full" if fidelity == "full" else "auto"
     if robust is not None:
         return tune_robust(
             read,
@@ -246,6 +247,7 @@ def tune(
             weights=weights,
             objective=objective,
             constraints=constraints,
+            fidelity=length,
         )
     if pareto:
         return tune_front(
@@ -267,7 +269,7 @@ def tune(
                 constraints=constraints,
                 resume=state,
                 answers=answers,
-                fidelity="full" if fidelity == "full" else "auto",
+                fidelity=length,
                 **searched,
                 **of_the_session,
             )

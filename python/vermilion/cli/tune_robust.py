@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from vermilion.cli.tune_session import Session
     from vermilion.scenario import Scenario
+    from vermilion.tuning.fidelity import Fidelity
     from vermilion.tuning.joint import Over
 
 
@@ -26,6 +27,7 @@ def tune_robust(
     weights: str | None,
     objective: str | None,
     constraints: Sequence[str] | None,
+    fidelity: Fidelity,
 ) -> int:
     """Searches the setting, shows it, and writes what was asked for.
 
@@ -37,6 +39,7 @@ def tune_robust(
         weights: in the mean.
         objective: the same for all, instead of their own.
         constraints: the same for all, instead of their own.
+        fidelity: whether the search may simulate less than all.
 
     Raises:
         UserError: a file that cannot be written, or an option that is not accepted.
@@ -52,6 +55,7 @@ def tune_robust(
             weights=None if weights is None else _weights(weights),
             objective=objective,
             constraints=constraints,
+            fidelity=fidelity,
             **searched,
         )
     )

@@ -30,7 +30,7 @@ def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, li
     met: dict[tuple[float | None, ...], list[dict[int, float]]] = {}
     wanted = set(seeds)
     for each in record.simulations:
-        if each.seed in wanted:
+        if each.seed in wanted and each.length == 1.0:
             by_scenario = met.setdefault(each.setting, [{} for _ in own])
             by_scenario[each.scenario][each.seed] = each.objective
     incumbents: list[dict[int, float]] = [
@@ -90,4 +90,9 @@ def _joining(record: StudyRecord) -> Joining | None:
 def _is_of(
     each: Simulated, scenario: int, setting: tuple[float | None, ...], seeds: set[int]
 ) -> bool:
-    return each.scenario == scenario and each.setting == setting and each.seed in seeds
+    return (
+        each.scenario == scenario
+        and each.setting == setting
+        and each.seed in seeds
+        and each.length == 1.0
+    )

@@ -107,11 +107,11 @@ def _anew(record: StudyRecord, files: Sequence[str]) -> list[str]:
     arguments = record.plan.arguments
     words = ["vermilion", "tune", *files, "--budget", str(record.budget)]
     words += ["--search", arguments["search"], "--seed", str(arguments["seed"])]
-    if record.plan.kind == "setting":
-        words += ["--fidelity", arguments["fidelity"]]
-    elif record.plan.kind == "front":
+    if record.plan.kind == "front":
         words += ["--pareto"]
     else:
+        words += ["--fidelity", arguments["fidelity"]]
+    if record.plan.kind == "robust":
         words += ["--robust", arguments["over"]]
         weights = arguments["weights"]
         words += ["--weights", ",".join(map(str, weights))] if weights else []

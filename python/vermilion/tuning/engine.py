@@ -179,7 +179,7 @@ def search_best(
     simulations = Simulations(
         Candidates(text, space.names), objective, constraints, threads, workers, memory=memory
     )
-    full = Horizon(text, 1.0, simulations, constraints, Evaluation(incumbent))
+    full = Horizon([text], 1.0, simulations, constraints, Evaluation(incumbent))
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
@@ -201,7 +201,7 @@ def search_best(
         progress=progress,
         start=start,
         until=None if deadline_s is None else start + deadline_s,
-        shorter=Shorter(full, objective, space, threads, workers, memory),
+        shorter=Shorter(full, space, threads, workers),
         memory=memory,
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
@@ -269,7 +269,7 @@ class Tuning:
         until: the moment when all must be over, on the same clock.
         search_start: the moment when the search began.
         horizon: what the search simulates.
-        shorter: the shorter horizons; ``None`` where there are none.
+        shorter: the shorter horizons, if there are any.
         memory: of what has been simulated; ``None`` for none.
         end: what has ended it.
         evaluations: settings that the search has used.
@@ -291,7 +291,7 @@ class Tuning:
     progress: ProgressReport | None
     start: float
     until: float | None
-    shorter: Shorter | None
+    shorter: Shorter
     memory: Memory | None
     horizon: Horizon = field(init=False)
     search_start: float = 0.0
@@ -313,7 +313,7 @@ class Tuning:
     @property
     def simulations(self) -> int:
         """Runs of the simulator so far."""
-        return self.full.simulations.count + (0 if self.shorter is None else self.shorter.count)
+        return self.full.simulations.count + self.shorter.count
 
     @property
     def why_not_compared(self) -> str:
@@ -347,16 +347,17 @@ class Tuning:
     def _run(self, budget: int, pilot_seed: int | None) -> None:
         seeds = self.seeds
         incumbent = self.full.incumbent
-        [first, *_] = self.full.meet(seeds.search, self.until)
+        met = self.full.meet(seeds.search, self.until)
         if incumbent.refusal is not None:
             raise incumbent.refusal
         if incumbent.not_measured is not None:
             raise incumbent.not_measured
-        if first is None or len(incumbent.seeds) < len(seeds.search):
+        first = [row[0] for row in met if row[0] is not None]
+        if len(first) < len(met) or len(incumbent.seeds) < len(seeds.search):
             self.end = "deadline"
             return
-        if pilot_seed is not None and self.shorter is not None:
-            self.fidelity = self._fidelity(self.shorter, first, pilot_seed)
+        if pilot_seed is not None:
+            self.fidelity = self._fidelity(first, pilot_seed)
             if self.fidelity.used:
                 self.horizon = self.shorter.rungs[0]
         self.search_start = time.monotonic()
@@ -375,9 +376,9 @@ class Tuning:
         if len(self.compared[0].seeds) < len(seeds.comparison):
             self.end = "deadline"
 
-    def _fidelity(self, shorter: Shorter, first: Result, pilot_seed: int) -> FidelityReport:
+    def _fidelity(self, first: Sequence[Result], pilot_seed: int) -> FidelityReport:
         """Whether the search may use short simulations, as it was decided at first."""
-        report = shorter.measure(first, self.seeds.search, pilot_seed, self.until)
+        report = self.shorter.measure(first, self.seeds.search, pilot_seed, self.until)
         known = None if self.memory is None else self.memory.fidelity()
         if known is not None and not known.used:
             return known  # there may have been no time to measure it, and there is now
@@ -417,7 +418,7 @@ class Tuning:
                     self.horizon.incumbent
                     if setting == own
                     else known.setdefault(
-                        tuple(setting.values()), self.full.incumbent.another(setting)
+                        tuple(setting.values()), self.horizon.incumbent.another(setting)
                     )
                 )
             asked = list({id(each): each for each in batch.values()}.values())
@@ -481,7 +482,7 @@ class Tuning:
 
     def _climb_seconds(self) -> float:
         """Wall seconds set aside for the climb from short simulations to full ones."""
-        if self.shorter is None or self.horizon is self.full:
+        if self.horizon is self.full:
             return 0.0
         rungs = self.shorter.rungs[1:]
         runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
@@ -491,7 +492,7 @@ class Tuning:
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""
         ranked = [evaluation for _, _, evaluation in sorted(self.ranking)]
-        if self.shorter is None or self.horizon is self.full:
+        if self.horizon is self.full:
             return ranked[: self.shortlist]
         until = None if self.until is None else self.until - self._race_seconds()
         settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)

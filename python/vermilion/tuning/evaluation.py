@@ -72,6 +72,10 @@ class Evaluation:
         """One of the same setting, on no seeds yet."""
         return Evaluation(self.setting)
 
+    def apart(self) -> Evaluation:
+        """The same, to be the measure of others than this one is."""
+        return self.fresh()
+
     def gather(self) -> None:
         """Takes in what its pieces have met; nothing where it is its own."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import WindowObjective, feasible_first
 from vermilion.tuning.candidates import Candidates
-from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.fidelity import PILOT, RUNGS, full_length, judged, rank_agreement
 from vermilion.tuning.shortening import CannotShortenError, shortened
 from vermilion.tuning.simulations import Simulations
@@ -18,13 +17,13 @@ from vermilion.tuning.verdict import mean_violation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.objectives import Constraint, Objective
+    from vermilion.objectives import Constraint
     from vermilion.search import Point, Space
     from vermilion.simulate import Result
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.fidelity import FidelityReport
-    from vermilion.tuning.memory import Memory
 
 PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
 """Name and version of the random stream of the pilot set."""
@@ -38,7 +37,7 @@ class Horizon:
     """One length of simulation, and what the incumbent reaches in it.
 
     Attributes:
-        text: the scenario of this length, as the core reads it.
+        texts: the scenarios of this length, as the core reads them; usually one.
         fraction: of the scenario's measured time.
         simulations: runs settings with it.
         constraints: that its evaluations are made with.
@@ -46,16 +45,22 @@ class Horizon:
         scale: a typical size of the objective, the incumbent's.
     """
 
-    text: str
+    texts: Sequence[str]
     fraction: float
     simulations: Simulations
     constraints: Sequence[Constraint]
     incumbent: Evaluation
     scale: float = field(init=False, default=1.0)
 
-    def meet(self, seeds: Sequence[int], until: float | None) -> list[Result | None]:
-        """Lets the incumbent meet the seeds of the search, which every setting will meet."""
-        [results] = self.simulations.run([self.incumbent], seeds, until=until, made_for="incumbent")
+    def meet(self, seeds: Sequence[int], until: float | None) -> list[list[Result | None]]:
+        """Lets the incumbent meet the seeds of the search, which every setting will meet.
+
+        Returns:
+            Its results, a list for each scenario.
+        """
+        results = self.simulations.run_each(
+            [self.incumbent], seeds, until=until, made_for="incumbent"
+        )
         self.incumbent.become_reference()
         self.scale = abs(self.incumbent.objective) or 1.0
         return results
@@ -79,28 +84,22 @@ class Shorter:
 
     Args:
         full: the whole scenario; its incumbent has met the seeds of the search.
-        objective: what is minimised.
         space: that is searched.
         threads: simulations at a time.
         workers: that simulate; ``None`` for this machine alone.
-        memory: of the tuning; ``None`` for none.
     """
 
     def __init__(
         self,
         full: Horizon,
-        objective: Objective,
         space: Space,
         threads: int | None,
         workers: BatchRunner | None = None,
-        memory: Memory | None = None,
     ) -> None:
         self._full = full
-        self._objective = objective
         self._space = space
         self._threads = threads
         self._workers = workers
-        self._memory = memory
         self.rungs: list[Horizon] = []
 
     @property
@@ -109,12 +108,12 @@ class Shorter:
         return sum(rung.simulations.count for rung in self.rungs)
 
     def measure(
-        self, result: Result, seeds: Sequence[int], search_seed: int, until: float | None
+        self, results: Sequence[Result], seeds: Sequence[int], search_seed: int, until: float | None
     ) -> FidelityReport:
         """Whether the search may use the shortest horizon, by a pilot set of settings.
 
         Args:
-            result: of the incumbent in the whole scenario.
+            results: of the incumbent in the whole of each scenario.
             seeds: of the search.
             search_seed: of the pilot set.
             until: the moment when the tuning must be over.
@@ -123,14 +122,14 @@ class Shorter:
         if until is not None and seconds > _PILOT_SHARE * (until - time.monotonic()):
             return full_length("there is no time to measure whether short runs would do")
         try:
-            self.rungs = [self._rung(result, fraction) for fraction in RUNGS]
-            self._run_incumbent(result, seeds, until)
+            self.rungs = [self._rung(results, fraction) for fraction in RUNGS]
+            self._run_incumbent(results, seeds, until)
         except CannotShortenError as reason:
             return full_length(f"the scenario cannot be shortened: {reason}")
         settings = [self._space.values(point) for point in _pilot(len(self._space), search_seed)]
         values = []
         for horizon in (self.rungs[0], self._full):
-            evaluations = [Evaluation(setting) for setting in settings]
+            evaluations = [horizon.incumbent.another(setting) for setting in settings]
             horizon.simulations.run(evaluations, seeds[:1], until=until, made_for="pilot")
             if not all(each.is_complete(seeds[:1]) for each in evaluations):
                 return full_length("time was up before it was measured whether short runs would do")
@@ -159,7 +158,7 @@ class Shorter:
             left = left[:wanted]
             if len(left) <= keep:
                 break
-            evaluations = [Evaluation(setting) for setting in left]
+            evaluations = [rung.incumbent.another(setting) for setting in left]
             rung.simulations.run(evaluations, seeds, until=until, made_for="climb")
             if not all(each.is_complete(seeds) for each in evaluations):
                 break
@@ -167,49 +166,54 @@ class Shorter:
             left = [left[index] for index in order]
         return left[:keep]
 
-    def _rung(self, result: Result, fraction: float) -> Horizon:
-        """A shorter version of the scenario.
+    def _rung(self, results: Sequence[Result], fraction: float) -> Horizon:
+        """A shorter version of the scenario, or of all of them.
 
         Raises:
-            CannotShortenError: it cannot be shortened.
+            CannotShortenError: one cannot be shortened.
         """
         full = self._full
-        windows = _windows(result)
-        objective = self._objective
-        total = isinstance(objective, WindowObjective) and objective.over == "total"
-        if total and len(windows) > 1:
-            message = "the objective is over all phases and what lies between them"
-            raise CannotShortenError(message)
-        text = shortened(full.text, windows, fraction)
-        candidates = Candidates(text, self._space.names)
+        texts, measured = [], []
+        for text, each, result in zip(full.texts, full.simulations.measured, results, strict=True):
+            windows = _windows(result)
+            objective = each.objective
+            total = isinstance(objective, WindowObjective) and objective.over == "total"
+            if total and len(windows) > 1:
+                message = "the objective is over all phases and what lies between them"
+                raise CannotShortenError(message)
+            texts.append(shortened(text, windows, fraction))
+            measured.append(replace(each, candidates=Candidates(texts[-1], self._space.names)))
+        first, *further = measured
         simulations = Simulations(
-            candidates,
-            self._objective,
-            full.constraints,
+            first.candidates,
+            first.objective,
+            first.constraints,
             self._threads,
             self._workers,
-            memory=self._memory,
+            memory=first.memory,
             length=fraction,
+            further=further,
         )
-        incumbent = Evaluation(full.incumbent.setting)
-        return Horizon(text, fraction, simulations, full.constraints, incumbent)
+        return Horizon(texts, fraction, simulations, full.constraints, full.incumbent.apart())
 
-    def _run_incumbent(self, result: Result, seeds: Sequence[int], until: float | None) -> None:
+    def _run_incumbent(
+        self, results: Sequence[Result], seeds: Sequence[int], until: float | None
+    ) -> None:
         """Lets the incumbent meet the seeds on every rung, and looks whether no phase was lost.
 
         Raises:
             CannotShortenError: one was, or what is minimised cannot be measured any more.
         """
         for rung in self.rungs:
-            results = rung.meet(seeds, until)
-            if rung.incumbent.refusal is not None or None in results:
+            rows = rung.meet(seeds, until)
+            if rung.incumbent.refusal is not None or any(None in row for row in rows):
                 message = "the incumbent could not be simulated with less time"
                 raise CannotShortenError(message)
-            if any(
-                each is None or len(_windows(each)) != len(_windows(result)) for each in results
-            ):
-                message = "a phase would be lost"
-                raise CannotShortenError(message)
+            for row, result in zip(rows, results, strict=True):
+                phases = len(_windows(result))
+                if any(each is None or len(_windows(each)) != phases for each in row):
+                    message = "a phase would be lost"
+                    raise CannotShortenError(message)
             if rung.incumbent.not_measured is not None:
                 raise CannotShortenError(str(rung.incumbent.not_measured))
 

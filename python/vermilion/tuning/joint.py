@@ -13,7 +13,7 @@ ratios one number is made for each seed:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from vermilion.tuning.evaluation import Evaluation
@@ -101,6 +101,10 @@ class JointEvaluation(Evaluation):
         """The same setting, or settings, on no seeds yet."""
         parts = [part.fresh() for part in self.parts]
         return JointEvaluation(self.setting, parts=parts, joining=self.joining)
+
+    def apart(self) -> JointEvaluation:
+        """The same settings, to be the measure of others: of shorter simulations, say."""
+        return replace(self.fresh(), joining=replace(self.joining))
 
     def gather(self) -> None:
         """Takes in what the parts have met: the seeds that all of them have."""

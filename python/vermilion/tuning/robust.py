@@ -10,8 +10,8 @@ all scenarios together (:mod:`vermilion.tuning.joint`).
 
 1. *Search.* Every candidate meets the same few seeds in every scenario. Its value is the largest
    of the scenarios' means ("worst"), or their weighted mean ("mean"). Constraints count in every
-   scenario, each with its own. One seed in all scenarios may show a candidate to be hopeless. All
-   of each scenario is simulated, never less of it.
+   scenario, each with its own. One seed in all scenarios may show a candidate to be hopeless.
+   Where less of all scenarios ranks settings alike, less of them is simulated.
 2. *Re-evaluation.* The few best settings race on more seeds in every scenario.
 3. *Comparison* with the incumbents on fresh seeds. "worst": the setting is accepted if it is
    significantly better in every scenario, for then and only then it surely is in the worst; no
@@ -37,7 +37,7 @@ from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
-from vermilion.tuning.horizon import Horizon
+from vermilion.tuning.horizon import Horizon, Shorter
 from vermilion.tuning.joint import Joining, JointEvaluation, Over
 from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
 from vermilion.tuning.seeds import Seeds
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from vermilion.search import Space
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.fidelity import Fidelity
     from vermilion.tuning.progress import ProgressReport
     from vermilion.tuning.study import Study
 
@@ -83,6 +84,7 @@ def tune_robust(
     deadline_s: float | None = None,
     shortlist: int = 5,
     race_budget: int | None = None,
+    fidelity: Fidelity = "auto",
     threads: int | None = None,
     workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
@@ -111,6 +113,8 @@ def tune_robust(
         shortlist: how many of the best settings race on further seeds.
         race_budget: of that race, settings times seeds, each of which is simulated in every
             scenario; by default so many that each of them and the incumbents could meet six seeds.
+        fidelity: "auto" lets the search simulate less of all scenarios if that ranks settings
+            alike; "full" does not.
         threads: simulations at a time; ``None`` for one on each core.
         workers: of a cluster, which simulate what is worth the way; the outcome is the same.
         progress: called now and then.
@@ -146,6 +150,7 @@ def tune_robust(
         "seeds": asdict(numbers),
         "shortlist": shortlist,
         "race_budget": race_budget,
+        "fidelity": fidelity,
     }
     space, device = searched_space(first, parameters, boxes, profile)
     search = given["search"] = chosen_search(search, len(space))
@@ -166,8 +171,9 @@ def tune_robust(
             _relative(case, scenario, numbers.search, threads)
             for scenario, case in zip(scenarios, cases, strict=True)
         ]
+        full = _horizon(cases, joining, threads, workers, study)
         tuning = Tuning(
-            full=_horizon(cases, joining, threads, workers, study),
+            full=full,
             space=space,
             maximised=False,
             seeds=numbers,
@@ -179,10 +185,10 @@ def tune_robust(
             progress=progress,
             start=start,
             until=None if deadline_s is None else start + deadline_s,
-            shorter=None,
+            shorter=Shorter(full, space, threads, workers),
             memory=study,
         )
-        tuning.run(budget)
+        tuning.run(budget, seed if fidelity == "auto" else None)
     except NotMeasuredError as error:
         raise ScenarioError("tuning.objective", "it", f"another objective: {error}") from None
     accepted, reason, compared, change = _decision(tuning, cases, over, shares)
@@ -207,6 +213,7 @@ def tune_robust(
         readable={
             path: first.parameter(path).readable(value) for path, value in (best or {}).items()
         },
+        fidelity=tuning.fidelity,
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
         device=on_device(device, best, place)
         if device is not None and best is not None and accepted
@@ -223,6 +230,7 @@ class _Case:
 
     Attributes:
         label: its name, made unique.
+        text: the scenario as the core reads it.
         candidates: writes it with a setting.
         objective: its own.
         constraints: its own.
@@ -230,6 +238,7 @@ class _Case:
     """
 
     label: str
+    text: str
     candidates: Candidates
     objective: Objective
     constraints: tuple[Constraint, ...]
@@ -240,18 +249,19 @@ def _case(
     scenario: Scenario,
     label: str,
     space: Space,
-    text: str | None,
+    given: str | None,
     constraints: Sequence[str] | None,
 ) -> _Case:
     stated: tuple[str, ...] = ()
-    if text is None:
+    if given is None:
         objective = objective_of(scenario)
     else:
-        objective, stated = objective_from_text(text, scenario)
+        objective, stated = objective_from_text(given, scenario)
     texts = constraints if not stated else (*(constraints or ()), *stated)
     held = constraints_of(scenario, objective, texts, links=tuned_links(scenario, space.names))
     incumbent: Setting = {name: scenario.get(name) for name in space.names}
-    return _Case(label, Candidates(scenario, space.names), objective, held, incumbent)
+    text = scenario.core_json()
+    return _Case(label, text, Candidates(text, space.names), objective, held, incumbent)
 
 
 def _relative(case: _Case, scenario: Scenario, seeds: Sequence[int], threads: int | None) -> _Case:
@@ -291,7 +301,8 @@ def _horizon(
     )
     incumbents = JointEvaluation.of_incumbents([case.incumbent for case in cases], joining)
     constraints = [constraint for case in cases for constraint in case.constraints]
-    return Horizon("", 1.0, simulations, constraints, incumbents)
+    texts = [case.text for case in cases]
+    return Horizon(texts, 1.0, simulations, constraints, incumbents)
 
 
 def _starts(cases: Sequence[_Case], space: Space) -> list[tuple[float, ...]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.engine import End
+    from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.recommendation import OnDevice
     from vermilion.tuning.seeds import Seeds
@@ -62,6 +63,7 @@ class RobustRecommendation:
         seeds: of the simulations.
         search: the name of the search.
         version: of Vermilion.
+        fidelity: whether the search simulated less than the scenarios' durations, and why.
         race: how the leaders of the search were told apart; ``None`` if it did not come to that.
         readable: the best setting as one would write it in a scenario, by path.
         device: it in a device's own words, if it is accepted and a profile was asked for.
@@ -81,6 +83,7 @@ class RobustRecommendation:
     search: str
     version: str
     readable: Mapping[str, str]
+    fidelity: FidelityReport | None = None
     race: RaceReport | None = None
     device: OnDevice | None = None
 
@@ -102,6 +105,8 @@ class RobustRecommendation:
         if self.together is not None:
             best, incumbent = self.together
             data["objective"] = {"best": _interval(best), "incumbent": _interval(incumbent)}
+        if self.fidelity is not None:
+            data["fidelity"] = asdict(self.fidelity)
         if self.race is not None:
             data["race"] = asdict(self.race)
         if self.change is not None:
@@ -128,7 +133,8 @@ class RobustRecommendation:
                 lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
                 lines += [f"  {verdict}" for verdict in each.best_verdicts]
         last = self.seeds.comparison
-        lines += ["", *([str(self.race)] if self.race is not None else [])]
+        reports = (self.fidelity, self.race)
+        lines += ["", *(str(report) for report in reports if report is not None)]
         lines += [
             f"{self.evaluations} settings tried by {self.search}; seeds {last[0]} .. {last[-1]} "
             f"for the figures above; {self.simulations} simulations" + ended_by(self.end),

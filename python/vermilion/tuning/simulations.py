@@ -71,6 +71,7 @@ class Simulations:
             a piece for each scenario, in this order.
 
     Attributes:
+        measured: all scenarios.
         count: simulations so far, those that were remembered included.
         least_seconds_each: wall seconds per setting and seed of the fastest batch, all cores
             working; 0 before the first.
@@ -89,7 +90,7 @@ class Simulations:
         length: float = 1.0,
         further: Sequence[Measured] = (),
     ) -> None:
-        self._measured = [Measured(candidates, objective, constraints, memory), *further]
+        self.measured = [Measured(candidates, objective, constraints, memory), *further]
         self._length = length
         self._seconds = 0.0
         self._timed = 0
@@ -102,7 +103,7 @@ class Simulations:
     @property
     def seconds_each(self) -> float:
         """Wall seconds per setting and seed so far, all cores working; 0 before the first."""
-        return len(self._measured) * self._seconds / self._timed if self._timed else 0.0
+        return len(self.measured) * self._seconds / self._timed if self._timed else 0.0
 
     def batch_size(self, seeds: int) -> int:
         """The fewest settings that, with so many seeds each, keep the cores busy.
@@ -111,7 +112,7 @@ class Simulations:
         would learn later.
         """
         for size in range(1, self.threads):
-            simulations = size * seeds * len(self._measured)
+            simulations = size * seeds * len(self.measured)
             turns = math.ceil(simulations / self.threads)
             if simulations >= _BUSY * turns * self.threads:
                 return size
@@ -142,13 +143,30 @@ class Simulations:
             The results, one list for each evaluation; ``None`` where time was up. Of several
             scenarios those of the first, ``None`` where one of them is missing.
         """
+        rows = self.run_each(evaluations, seeds, until=until, progress=progress, made_for=made_for)
+        scenarios = len(self.measured)
+        return [
+            _first_if_all(rows[first : first + scenarios])
+            for first in range(0, len(rows), scenarios)
+        ]
+
+    def run_each(
+        self,
+        evaluations: Sequence[Evaluation],
+        seeds: Sequence[int],
+        *,
+        until: float | None = None,
+        progress: Callable[[int], object] | None = None,
+        made_for: SimulatedFor = "search",
+    ) -> list[list[Result | None]]:
+        """What :meth:`run` does, with a list of results for each evaluation in each scenario."""
+        scenarios = len(self.measured)
         if not evaluations or not seeds:
-            return [[] for _ in evaluations]
-        scenarios = len(self._measured)
+            return [[] for _ in range(scenarios * len(evaluations))]
         pieces = [
             (measured, piece)
             for each in evaluations
-            for measured, piece in zip(self._measured, each.pieces, strict=True)
+            for measured, piece in zip(self.measured, each.pieces, strict=True)
         ]
         known = [self._recalled(*each, seeds, made_for) for each in pieces]
         missing = [each for each, row in zip(pieces, known, strict=True) if row is None]
@@ -164,10 +182,7 @@ class Simulations:
         rows = [next(new) if row is None else row for row in known]
         for each in evaluations:
             each.gather()
-        return [
-            _first_if_all(rows[first : first + scenarios])
-            for first in range(0, len(rows), scenarios)
-        ]
+        return rows
 
     def _recalled(
         self,
@@ -218,7 +233,7 @@ class Simulations:
             alone = (self._simulate([each], seeds, until, None, made_for) for each in pieces)
             return [results for [results] in alone]
         before = self._timed
-        for measured in self._measured:
+        for measured in self.measured:
             outcomes = []
             for (own, evaluation), row in zip(pieces, results, strict=True):
                 for seed, result in zip(seeds, row if own is measured else (), strict=False):
@@ -235,7 +250,7 @@ class Simulations:
         seconds = busy * (time.monotonic() - start)
         self._seconds += seconds
         if self._timed > before:
-            each = len(self._measured) * seconds / (self._timed - before)
+            each = len(self.measured) * seconds / (self._timed - before)
             self.least_seconds_each = min(self.least_seconds_each or each, each)
         return results
 

@@ -44,7 +44,17 @@ _SETTINGS: Final[Mapping[Kind, tuple[str, ...]]] = {
         "fidelity",
         "required_improvement",
     ),
-    "robust": ("over", "weights", "search", "seed", "seeds", "profile", "shortlist", "race_budget"),
+    "robust": (
+        "over",
+        "weights",
+        "search",
+        "seed",
+        "seeds",
+        "profile",
+        "shortlist",
+        "race_budget",
+        "fidelity",
+    ),
     "front": ("search", "seed", "seeds", "profile", "points"),
 }
 """Arguments of a tuning that have to be the same, beside what the other fields hold."""
