@@ -319,7 +319,9 @@ class Hunt:
                 new.setdefault(tuple(setting.values()), Entry(Evaluation(setting)))
         if not new:
             return True
-        until, seconds = self._search_until, self.archive.simulations.seconds_each
+        # What the incumbent took says little: it may have met a busy machine.
+        until = self._search_until
+        seconds = self.archive.simulations.least_seconds_each if self._spent else 0.0
         runs = len(new) * len(self.archive.seeds)
         if until is not None and time.monotonic() + seconds * runs > until:
             return False
