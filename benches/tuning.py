@@ -64,14 +64,14 @@ SMALL_BUDGET = 30
 PHASE_BUDGET = 600
 PHASES = ("varying-load", "varying-round-trip-time")
 PHASE_SEEDS = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + 20)
-AUTOMATIC = "min_threshold=automatic,max_threshold=automatic,weight=automatic"
+BY_ITSELF = "min_threshold=automatic,max_threshold=automatic,weight=automatic"
 RIVALS = {
     "RED as published": "red",
-    "ns-2's automatic RED": f"ns2-red:{AUTOMATIC},max_probability=0.1",
-    "the same, told the target": f"ns2-red:{AUTOMATIC},max_probability=0.1,target_delay=24 ms",
-    "adaptive RED": f"adaptive-red:{AUTOMATIC},max_probability=0.1",
+    "ns-2's automatic RED": f"ns2-red:{BY_ITSELF},max_probability=0.1",
+    "the same, told the target": f"ns2-red:{BY_ITSELF},max_probability=0.1,target_delay=24 ms",
+    "adaptive RED": f"adaptive-red:{BY_ITSELF},max_probability=0.1",
     "adaptive RED, told the target": (
-        f"adaptive-red:{AUTOMATIC},max_probability=0.1,target_delay=24 ms"
+        f"adaptive-red:{BY_ITSELF},max_probability=0.1,target_delay=24 ms"
     ),
 }
 """Disciplines as `vermilion compare` takes them. 30 packets of 1000 bytes take 24 ms."""
