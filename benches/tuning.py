@@ -57,7 +57,7 @@ SPEED = {"four": ("varying-load", 2.0, 0.10), "sixteen": ("four-red-queues", 30.
 
 FIRST_FRESH_SEED = 3_000_000
 TRUTH = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + 60)
-COVERAGE = (("varying-load", 60, 100), ("four-red-queues", 50, 60))
+COVERAGE = (("varying-load", 200, 200), ("four-red-queues", 200, 200))
 """Scenario, tunings, and seeds of the truth."""
 
 SMALL_BUDGET = 30
@@ -89,7 +89,7 @@ def speed(part: str, search: str, seeds: int, *, cpu_clock: bool) -> str:
     """What is found before a deadline, beside the best known."""
     name, limit, promised = SPEED[part]
     scenario, known = load_scenario(name), BEST_KNOWN[name]
-    vermilion.tune(scenario, budget=2)  # imports are not the search's business
+    vermilion.tune(scenario, search=search, budget=2)  # imports are not the search's business
     best = statistics.fmean(values(scenario, known["setting"], TRUTH))
     standard = statistics.fmean(values(scenario, {}, TRUTH)) / best
     walls, cpus, settings, ratios, short = [], [], [], [], 0
