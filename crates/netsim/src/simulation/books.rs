@@ -183,6 +183,25 @@ fn an_opportunity_that_delivers_thousands_of_packets_at_once_is_no_standstill() 
     assert_books(&network, 1);
 }
 
+#[test]
+fn what_was_marked_and_is_then_flushed_is_counted_as_both() {
+    // Three hundred packets at once and few after them: the queue of linux-red still holds what it has marked
+    // when the change of its limit flushes it.
+    let flows = json!({"name": "flows", "count": 3, "path": ["link"], "rtt_ns": 1_000_000,
+        "sender": {"congestion_control": "dctcp", "parameters": {"initial_window": 100.0,
+            "initial_slow_start_threshold": 2.0, "handshake": false}},
+        "start_ns": [0, 0], "traffic": {"kind": "bulk"}});
+    let change = json!({"at_ns": 90_000_000, "link": "link", "queue": {"limit": 400_000}});
+    let mut network = small_network(&flows, &json!([change]));
+    network["links"][0]["queue"] = json!({"discipline": "linux-red", "parameters": {
+        "limit": 500_000, "min_threshold": 2000, "max_threshold": 8000, "weight_log": 1}});
+    assert_books(&network, 1);
+    let mut simulation = Simulation::new(common::parse(&network), 1).unwrap();
+    simulation.run(&AtomicBool::new(false)).unwrap();
+    let total = &simulation.conclude(false).links["link"].spans.total;
+    assert!(total.marks + total.drops > total.arrivals, "{} {}", total.marks, total.drops);
+}
+
 /// A few seconds' worth, unless the environment asks for more.
 fn cases() -> u32 {
     let wanted = std::env::var("PROPTEST_CASES").ok();

@@ -84,8 +84,9 @@ pub fn assert_conservation(results: &Results) {
                 span.start_s,
                 span.end_s
             );
-            // What was marked or dropped on leaving may have arrived before the span.
-            assert!(span.marks + span.drops <= span.arrivals + span.queued_at_start);
+            // What was marked on leaving may have arrived before the span. A packet is marked once; it may
+            // yet be dropped, where a change flushes the queue or another packet needs its room.
+            assert!(span.marks <= span.arrivals + span.queued_at_start);
         }
     }
 }
