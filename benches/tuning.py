@@ -10,7 +10,7 @@
   sets it by itself, and adaptive RED, on the objective in that phase, with paired intervals.
 
 One command does it all and writes `docs/figures/tuning_*.txt`, which docs/tuning.md includes; it
-takes about half an hour on two cores that nobody else uses:
+takes about three quarters of an hour on two cores that nobody else uses:
 
     .venv/bin/python benches/tuning.py
 
@@ -167,9 +167,9 @@ def coverage() -> str:
         )
     note = (
         f"Tunings of {SMALL_BUDGET} settings, each with seeds of its own. The truth is the mean "
-        f"over {' and '.join(str(seeds) for _, _, seeds in COVERAGE)} fresh seeds, with an error "
-        "of its own that counts against the intervals. In brackets the 95 % interval of the share "
-        "(Wilson)."
+        f"over {' and '.join(dict.fromkeys(str(seeds) for *_, seeds in COVERAGE))} fresh seeds, "
+        "with an error of its own that counts against the intervals. In brackets the 95 % interval "
+        "of the share (Wilson)."
     )
     return "\n".join([*lines, "", note])
 
