@@ -50,8 +50,11 @@ pub struct Scoreboard {
     first: u32,
     /// One after the last segment that may have a bit set.
     after: u32,
-    /// A ring, its length a power of two.
-    words: Vec<Word>,
+    /// The ring as long as two words are enough, which they are for most flows of a large run: it
+    /// is where everything else is.
+    near: [Word; 2],
+    /// The ring from then on, its length a power of two; empty before.
+    far: Vec<Word>,
     arrived_count: u32,
     lost_count: u32,
     again_count: u32,
@@ -67,14 +70,21 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     #[inline]
+    fn words(&self) -> &[Word] {
+        if self.far.is_empty() { &self.near } else { &self.far }
+    }
+
+    #[inline]
     fn word(&self, sequence: u32) -> &Word {
-        &self.words[(sequence / 64) as usize & (self.words.len() - 1)]
+        let words = self.words();
+        &words[(sequence / 64) as usize & (words.len() - 1)]
     }
 
     #[inline]
     fn word_mut(&mut self, sequence: u32) -> &mut Word {
-        let index = (sequence / 64) as usize & (self.words.len() - 1);
-        &mut self.words[index]
+        let words: &mut [Word] = if self.far.is_empty() { &mut self.near } else { &mut self.far };
+        let index = (sequence / 64) as usize & (words.len() - 1);
+        &mut words[index]
     }
 
     /// Whether nothing is noted: everything outstanding is in the network.
@@ -316,7 +326,8 @@ impl Scoreboard {
 
     /// Forgets everything about what is outstanding.
     pub fn clear(&mut self) {
-        self.words.fill(Word::default());
+        self.near = Default::default();
+        self.far.fill(Word::default());
         (self.arrived_count, self.lost_count) = (0, 0);
         (self.again_count, self.waiting_count) = (0, 0);
         self.after = self.first;
@@ -336,7 +347,7 @@ impl Scoreboard {
         }
         // Words, not segments: the first and the last one may be used in part.
         let span = (after - 1) / 64 - self.first / 64 + 1;
-        if span as usize > self.words.len() {
+        if span as usize > self.words().len() {
             self.grow(span as usize);
         }
         self.after = after;
@@ -346,12 +357,10 @@ impl Scoreboard {
     fn grow(&mut self, span: usize) {
         let length = span.next_power_of_two();
         let mut words = vec![Word::default(); length];
-        if !self.words.is_empty() {
-            for (begin, _) in pieces(self.first, self.after) {
-                words[(begin / 64) as usize & (length - 1)] = *self.word(begin);
-            }
+        for (begin, _) in pieces(self.first, self.after) {
+            words[(begin / 64) as usize & (length - 1)] = *self.word(begin);
         }
-        self.words = words;
+        self.far = words;
     }
 }
 
