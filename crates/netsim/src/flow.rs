@@ -5,27 +5,15 @@ use vermilion_tcp::{Receiver, Sender};
 
 use crate::traffic::{MOST_SEGMENTS, OpenLoop, Transfers};
 
-/// Timers that each flow has. Pacing has one of its own: it is armed for every segment, and the
-/// retransmission timer, which is far later, stays where it is meanwhile.
-pub const TIMERS_OF_A_FLOW: usize = 3;
+// Kinds of timers. Pacing has one of its own: it is armed for every segment, and the
+// retransmission timer, which is far later, stays where it is meanwhile.
+
 /// The sender's: retransmission, or the next packet or transfer of what has no sender.
 pub const SENDER: u32 = 0;
 /// The receiver's: delayed acknowledgements.
 pub const RECEIVER: u32 = 1;
 /// The sender's pacing.
 pub const PACING: u32 = 2;
-
-/// The number of timer `end` of flow `number`.
-#[inline]
-pub fn timer_of(number: u32, end: u32) -> u32 {
-    TIMERS_OF_A_FLOW as u32 * number + end
-}
-
-/// The flow whose timer this is, and which one of its timers.
-#[inline]
-pub fn flow_of(timer: u32) -> (u32, u32) {
-    (timer / TIMERS_OF_A_FLOW as u32, timer % TIMERS_OF_A_FLOW as u32)
-}
 
 /// What drives a flow.
 #[derive(Clone, Debug)]

@@ -36,7 +36,7 @@ use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
-use crate::flow::{Connection, Flow, Source, TIMERS_OF_A_FLOW, Tally};
+use crate::flow::{Connection, Flow, Source, Tally};
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
@@ -206,7 +206,7 @@ impl Simulation {
             events: 0,
             calendar,
             schedule,
-            timers: Timers::new(TIMERS_OF_A_FLOW * flows.len()),
+            timers: Timers::new(flows.len()),
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
             lines: lines.all,
             turns,

@@ -2,6 +2,9 @@
 //!
 //! Each timer has at most one live entry in a heap. Moving a timer later costs nothing: when the
 //! old entry comes up, its owner is asked for the deadline in force and the entry is put back.
+//!
+//! Each flow has [`KINDS`] timers. What is known of those of one kind lies side by side: that of a
+//! sender is looked at for every packet, and the others hardly ever.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,23 +12,51 @@ use std::collections::binary_heap::PeekMut;
 
 use crate::calendar::NEVER;
 
+/// Kinds of timers that each flow has.
+pub const KINDS: usize = 3;
+
+/// Numbers of timers for each flow: a power of two, so that both flow and kind are found by shifting.
+const NUMBERS: usize = 4;
+
+/// The number of flow `flow`'s timer of a kind below [`KINDS`].
+#[inline]
+pub fn timer_of(flow: u32, kind: u32) -> u32 {
+    NUMBERS as u32 * flow + kind
+}
+
+/// The flow whose timer this is, and its kind.
+#[inline]
+pub fn flow_of(timer: u32) -> (u32, u32) {
+    (timer / NUMBERS as u32, timer % NUMBERS as u32)
+}
+
 /// A heap of expiries with one live entry per timer.
 #[derive(Clone, Debug)]
 pub struct Timers {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Time of each timer's live entry, [`NEVER`] if it has none.
-    armed: Vec<u64>,
+    /// Time of each timer's live entry, [`NEVER`] if it has none: by kind, then by flow.
+    armed: [Vec<u64>; NUMBERS],
 }
 
 impl Timers {
-    /// `count` timers, none armed.
-    pub fn new(count: usize) -> Self {
-        Self { heap: BinaryHeap::new(), armed: vec![NEVER; count] }
+    /// The timers of so many flows, none armed.
+    pub fn new(flows: usize) -> Self {
+        let mut timers = Self { heap: BinaryHeap::new(), armed: Default::default() };
+        timers.grow(flows);
+        timers
     }
 
-    /// Makes room for `count` timers in all.
-    pub fn grow(&mut self, count: usize) {
-        self.armed.resize(count.max(self.armed.len()), NEVER);
+    /// Makes room for the timers of so many flows in all.
+    pub fn grow(&mut self, flows: usize) {
+        for armed in &mut self.armed[..KINDS] {
+            armed.resize(flows.max(armed.len()), NEVER);
+        }
+    }
+
+    #[inline]
+    fn armed(&mut self, timer: u32) -> &mut u64 {
+        let (flow, kind) = flow_of(timer);
+        &mut self.armed[kind as usize][flow as usize]
     }
 
     /// When the first entry comes up.
@@ -37,10 +68,11 @@ impl Timers {
     /// Makes sure that `timer` comes up no later than `deadline`. Whether the first entry changed.
     #[inline]
     pub fn arm(&mut self, timer: u32, deadline: u64) -> bool {
-        if deadline >= self.armed[timer as usize] {
+        let armed = self.armed(timer);
+        if deadline >= *armed {
             return false;
         }
-        self.armed[timer as usize] = deadline;
+        *armed = deadline;
         let first = deadline < self.next_time();
         self.heap.push(Reverse((deadline, timer)));
         first
@@ -52,17 +84,19 @@ impl Timers {
     pub fn expire(&mut self, now: u64, deadline_of: impl FnOnce(u32) -> u64) -> Option<u32> {
         let mut first = self.heap.peek_mut()?;
         let Reverse((time, timer)) = *first;
-        if self.armed[timer as usize] != time {
+        let (flow, kind) = flow_of(timer);
+        let armed = &mut self.armed[kind as usize][flow as usize];
+        if *armed != time {
             PeekMut::pop(first);
             return None;
         }
         let deadline = deadline_of(timer);
         if now < deadline && deadline < NEVER {
-            self.armed[timer as usize] = deadline;
+            *armed = deadline;
             *first = Reverse((deadline, timer));
             return None;
         }
-        self.armed[timer as usize] = NEVER;
+        *armed = NEVER;
         PeekMut::pop(first);
         (deadline <= now).then_some(timer)
     }

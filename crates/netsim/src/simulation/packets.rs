@@ -7,8 +7,9 @@ use super::{FIRST_LINE, Simulation};
 use crate::any_link::AnyLink;
 use crate::calendar::NEVER;
 use crate::delay_line::End;
-use crate::flow::{PACING, RECEIVER, SENDER, Source, flow_of, timer_of};
+use crate::flow::{PACING, RECEIVER, SENDER, Source};
 use crate::packet::{Packet, direction, ecn_of};
+use crate::timers::{flow_of, timer_of};
 
 impl Simulation {
     /// The packet at the head of a delay line arrives.

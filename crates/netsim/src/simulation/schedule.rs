@@ -5,8 +5,9 @@ use vermilion_parameters::{ParameterError, Values};
 use super::{CONTROL, FIRST_LINE, Simulation};
 use crate::calendar::NEVER;
 use crate::control::Control;
-use crate::flow::{SENDER, Source, timer_of};
+use crate::flow::{SENDER, Source};
 use crate::phases::Span;
+use crate::timers::timer_of;
 
 impl Simulation {
     pub(super) fn on_control(&mut self) {

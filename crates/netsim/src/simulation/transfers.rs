@@ -17,8 +17,9 @@
 //! sees those of one path.
 
 use super::Simulation;
-use crate::flow::{Connection, Flow, Origin, SENDER, Source, TIMERS_OF_A_FLOW, timer_of};
+use crate::flow::{Connection, Flow, Origin, SENDER, Source};
 use crate::scenario::MOST_AT_ONCE;
+use crate::timers::timer_of;
 use crate::traffic::{Transfer, segments_of};
 use crate::transfer_books::TransferCounts;
 
@@ -57,7 +58,7 @@ impl Simulation {
             return None;
         }
         self.flows.push(flow);
-        self.timers.grow(TIMERS_OF_A_FLOW * self.flows.len());
+        self.timers.grow(self.flows.len());
         self.access.grow(self.flows.len());
         Some(place as u32)
     }
