@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING
@@ -122,7 +123,7 @@ def measure(network: Network, search: str) -> Cell:
             search,
             len(space),
             repetition,
-            lambda point, seeds=seeds: mean(point, seeds),  # type: ignore[misc]
+            partial(mean, seeds=seeds),
             network.budgets,
         )
         for point in seen.points:

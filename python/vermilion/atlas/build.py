@@ -16,7 +16,7 @@ from vermilion.atlas.fitting import PowerLaw, fit_power_law
 from vermilion.atlas.plan import plan_table
 from vermilion.atlas.scenarios import cell_scenario, target_packets, tuned_parameters
 from vermilion.scenario import ScenarioError
-from vermilion.search import SEARCHES
+from vermilion.search import AUTOMATIC, SEARCHES
 from vermilion.simulate.package_digest import package_digest
 from vermilion.simulate.whole_file import whole_file
 
@@ -94,8 +94,9 @@ def build_atlas(
     """
     from vermilion import _core
 
-    if plan.search not in SEARCHES:
-        raise ScenarioError("search", plan.search, f"one of: {', '.join(SEARCHES)}", "atlas")
+    if plan.search not in (AUTOMATIC, *SEARCHES):
+        accepted = f"{AUTOMATIC}, or one of: {', '.join(SEARCHES)}"
+        raise ScenarioError("search", plan.search, accepted, "atlas")
     parameters = tuned_parameters(plan)
     conditions = plan.conditions()
     for condition in conditions:

@@ -70,7 +70,7 @@ class Plan:
         space: boxes to search instead of the usual ones: a parameter, and both ends as a scenario
             has them.
         budget: settings that the search of a cell may simulate.
-        search: its name.
+        search: its name, or "automatic" for the one that a tuning has by default.
         seed: the first.
     """
 

@@ -110,7 +110,12 @@ def atlas(
         ),
     ] = None,
     search: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How to search.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How to search, as tune takes it (default: recursive-random-search).",
+            show_default=False,
+        ),
     ] = None,
     seed: Annotated[
         int | None,
