@@ -224,7 +224,8 @@ def test_the_core_builds_or_refuses_whatever_it_is_given(mistakes):
     document = deepcopy(CORE)
     for place, value in mistakes:
         with contextlib.suppress(KeyError, IndexError, TypeError):
-            holder(document, place)[place[-1]] = value
+            # A copy: a later mistake may be made in this value, and must not be made in itself.
+            holder(document, place)[place[-1]] = deepcopy(value)
     built_or_refused(document)
 
 
