@@ -101,7 +101,7 @@ def test_a_scenario_with_odd_values_or_missing_keys_is_accepted_or_refused(mista
             if missing:
                 del holder(document, place)[place[-1]]
             else:
-                holder(document, place)[place[-1]] = value
+                holder(document, place)[place[-1]] = deepcopy(value)
     accepted_or_refused(lambda: scenario_from_document(document))
 
 
