@@ -118,3 +118,27 @@ def test_every_metric_of_a_run_can_be_constrained():
     for metric in METRICS:
         constraint = Constraint.parse(f"links.bottleneck.{metric} >= 0")
         assert all(value is not None for value in constraint.values(measured)), metric
+
+
+@pytest.mark.parametrize(
+    ("text", "at_least", "bound", "offset"),
+    [
+        ("flows.*.starved <= reference + 1", False, 1.0, 1.0),
+        ("flows.*.jain_index >= reference - 0.05", True, 1.0, -0.05),
+        ("links.bottleneck.drop_rate <= 1.25 of reference + 2 %", False, 1.25, 0.02),
+        ("links.bottleneck.sojourn_ms.p95 <= reference + 3 ms", False, 1.0, 3.0),
+        ("links.bottleneck.utilization >= reference", True, 1.0, 0.0),
+    ],
+)
+def test_a_bound_may_lie_beside_what_the_reference_reaches(text, at_least, bound, offset):
+    constraint = Constraint.parse(text, scenario=load_scenario("varying-load"))
+    assert constraint.of_reference
+    assert (constraint.at_least, constraint.bound) == (at_least, bound)
+    assert constraint.offset == pytest.approx(offset)
+
+
+def test_the_offset_of_a_bound_is_added_to_its_share_of_the_reference():
+    constraint = Constraint.parse("links.bottleneck.drop_rate <= 1.25 of reference + 2 %")
+    # 1.25 * 0.08 + 0.02 = 0.12, of which 0.11 leaves 0.01.
+    assert constraint.bounds([0.11], [0.08]) == [pytest.approx(0.12)]
+    assert constraint.margins([0.11], [0.08]) == [pytest.approx(0.01)]

@@ -14,7 +14,7 @@ from vermilion.objectives import (
     objective_from_text,
     objective_of,
 )
-from vermilion.scenario import ScenarioError, parse_scenario
+from vermilion.scenario import ScenarioError, parse_scenario, scenario_from_document
 from vermilion.simulate import Result
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.verdict import judge, mean_violation
@@ -237,3 +237,53 @@ def test_a_wrong_short_form_is_refused(scenario, text, expected):
         objective_from_text(text, scenario)
     assert refused.value.field == "tuning.objective"
     assert expected in refused.value.accepted
+
+
+def test_a_flow_with_less_than_a_twentieth_of_the_mean_is_starved():
+    # A flow whose window is one segment and whose round trip is forty times as long as the others'
+    # gets about a fortieth of what they get.
+    scenario = scenario_from_document(
+        {
+            "title": "One flow from far away",
+            "duration": "20 s",
+            "warm_up": "5 s",
+            "links": {
+                "bottleneck": {
+                    "rate": "10 Mbit/s",
+                    "delay": "1 ms",
+                    "queue": {"discipline": "drop-tail", "limit": "100 packets"},
+                }
+            },
+            "flows": {
+                "near": {
+                    "count": 3,
+                    "path": ["bottleneck"],
+                    "rtt": "20 ms",
+                    "sender": {"congestion_control": "reno", "window_cap": "4 packets"},
+                    "packet_size": "1000 bytes",
+                },
+                "far": {
+                    "count": 2,
+                    "path": ["bottleneck"],
+                    "rtt": "800 ms",
+                    "sender": {"congestion_control": "reno", "window_cap": "4 packets"},
+                    "packet_size": "1000 bytes",
+                },
+            },
+        },
+        "test",
+    )
+    result = run(scenario, seed=1)
+    [window] = flow_windows(result)
+    each = [f for group in result.groups for f in result.flows(group).total["each"]]
+    goodputs = [flow["goodput_bit_per_s"] for flow in each]
+    assert sum(goodput < sum(goodputs) / 5 / 20 for goodput in goodputs) == 2
+    assert window["starved"] == 2
+    assert [result.flows(group).total["starved"] for group in ("near", "far")] == [0, 2]
+
+
+def test_calls_and_short_transfers_are_never_counted_as_starved():
+    result = run(load_scenario("rfc7928-traffic-mix"), seed=1)
+    kinds = {group: "starved" in result.flows(group).total for group in result.groups}
+    assert any(kinds.values())
+    assert not all(kinds.values())

@@ -240,6 +240,10 @@ pub struct GroupMetrics {
     /// Coefficient of variation of their goodputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_cov: Option<f64>,
+    /// Flows that got less than [`STARVED_SHARE`] of what endless flows got on average, in all groups
+    /// together; only of endless flows with a sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starved: Option<u64>,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
     /// Segments sent again.
@@ -250,7 +254,13 @@ pub struct GroupMetrics {
     /// Each of those flows; left out of batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<FlowMetrics>,
+    /// What each of those flows got in bits per second, to be compared with other groups' flows.
+    #[serde(skip)]
+    pub(crate) goodputs: Vec<f64>,
 }
+
+/// The share of the mean goodput below which a flow counts as starved.
+pub const STARVED_SHARE: f64 = 0.05;
 
 /// Goodput of a group's flows in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -336,10 +346,24 @@ impl GroupMetrics {
             }),
             jain_index: (squares > 0.0).then(|| total * total / (count * squares)),
             goodput_cov: (total > 0.0).then(|| sd / mean),
+            starved: None,
             timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
             transfers: None,
+            goodputs: goodputs().collect(),
             each: if each { flows } else { Vec::new() },
+        }
+    }
+
+    /// Counts the starved flows of several groups over the same span, of which none is a better
+    /// measure of what a flow should get than all together.
+    pub(crate) fn count_starved(groups: &mut [&mut Self]) {
+        let flows: usize = groups.iter().map(|group| group.goodputs.len()).sum();
+        let total: f64 = groups.iter().flat_map(|group| &group.goodputs).sum();
+        let least = STARVED_SHARE * total / flows as f64;
+        for group in groups.iter_mut().filter(|group| !group.goodputs.is_empty()) {
+            let starved = group.goodputs.iter().filter(|goodput| **goodput < least).count();
+            group.starved = Some(starved as u64);
         }
     }
 
@@ -358,10 +382,12 @@ impl GroupMetrics {
                 .then_some(Goodput { total: bits / seconds, of_flows: None }),
             jain_index: None,
             goodput_cov: None,
+            starved: None,
             timeouts: tally.timeouts,
             retransmissions: tally.retransmissions,
             transfers,
             each: Vec::new(),
+            goodputs: Vec::new(),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 ``links.bottleneck.utilization >= 0.95`` is absolute;
 ``links.bottleneck.utilization >= 0.95 of reference`` is relative to what another setting, the
-one in force, reaches with the same seeds; ``flows.*.jain_index >= 0.8`` is of all flows
-together. A constraint must hold in every measured phase: an average would let one phase pay
-for another.
+one in force, reaches with the same seeds, ``flows.*.starved <= reference + 1`` and
+``links.bottleneck.drop_rate <= 1.25 of reference + 2 %`` likewise; ``flows.*.jain_index >= 0.8`` is
+of all flows together. A constraint must hold in every measured phase: an average would let one
+phase pay for another.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
 
 _FORM: Final = re.compile(
     r"\s*(?P<path>(?:links|flows)\.[^.\s<>=]+\.[^\s<>=]+)\s*(?P<relation>>=|<=)"
-    r"\s*(?P<bound>.*?)(?P<relative>\s+of\s+reference)?\s*"
+    r"\s*(?:(?:(?P<factor>\S.*?)\s+of\s+)?reference(?:\s*(?P<sign>[-+])\s*(?P<offset>.*?))?"
+    r"|(?P<bound>.*?))\s*"
 )
 _NUMBER: Final = re.compile(r"[-+0-9.eE]+")
 _ACCEPTED: Final = (
-    '"links.NAME.METRIC >= NUMBER" (or <=, or flows.GROUP.METRIC), optionally "of reference", '
-    'like "links.bottleneck.utilization >= 0.95" or "flows.*.jain_index >= 0.8"'
+    '"links.NAME.METRIC >= NUMBER" (or <=, or flows.GROUP.METRIC), or with "NUMBER of reference" '
+    'or "reference - NUMBER", like "links.bottleneck.utilization >= 0.95" or '
+    '"flows.*.jain_index >= reference - 0.05"'
 )
 
 
@@ -48,6 +51,7 @@ class Constraint:
         at_least: whether the bound is a lower one.
         bound: in the metric's own unit; a factor where ``of_reference``.
         of_reference: whether the bound is relative to the reference setting's value.
+        offset: what is added to that, in the metric's own unit; 0 for an absolute bound.
     """
 
     text: str
@@ -55,6 +59,7 @@ class Constraint:
     at_least: bool
     bound: float
     of_reference: bool = False
+    offset: float = 0.0
 
     @classmethod
     def parse(
@@ -78,13 +83,18 @@ class Constraint:
             path = MetricPath.parse(form["path"], scenario)
         except FieldError as error:
             raise ScenarioError(field, text, error.accepted, origin) from None
-        relative = form["relative"] is not None
+        relative = form["bound"] is None
+        offset = 0.0
         try:
-            bound = _bound(form["bound"], None if relative else path)
+            bound = 1.0 if relative else _bound(form["bound"], path)
+            if form["factor"] is not None:
+                bound = _bound(form["factor"], None)
+            if form["offset"] is not None:
+                offset = float(f"{form['sign']}1") * _bound(form["offset"], path)
         except QuantityError as error:
             accepted = f"{error.accepted} as the bound"
             raise ScenarioError(field, text, accepted, origin) from None
-        return cls(text.strip(), path, form["relation"] == ">=", bound, relative)
+        return cls(text.strip(), path, form["relation"] == ">=", bound, relative, offset)
 
     def values(self, result: Result) -> list[float | None]:
         """The metric in each measured phase.
@@ -133,7 +143,7 @@ class Constraint:
         if reference is None:
             message = f"{self.text}: the reference's values are needed"
             raise ValueError(message)
-        return [None if value is None else self.bound * value for value in reference]
+        return [None if value is None else self.bound * value + self.offset for value in reference]
 
     def margin(self, result: Result, reference: Result | None = None) -> float | None:
         """The smallest margin of all phases; ``None`` where a value that is needed is absent."""

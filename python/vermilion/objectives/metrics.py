@@ -60,6 +60,7 @@ FLOW_METRICS: Final[Mapping[str, Dimension]] = {
     "jain_index": RATIO,
     "goodput_cov": RATIO,
     "slowest_share": RATIO,
+    "starved": RATIO,
     "timeouts": RATIO,
     "retransmissions": RATIO,
     "transfers_begun": RATIO,

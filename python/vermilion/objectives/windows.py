@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +23,8 @@ Over = Literal["phases", "total"]
 """Which windows are meant: the measured phases, or the whole run after the warm-up."""
 
 ALL_FLOWS = "*"
+
+_OF_TRANSFERS: Final = ("transfers_begun", "completed")
 
 
 def link_windows(result: Result, link: str, over: Over = "phases") -> list[Window]:
@@ -72,7 +74,7 @@ def _pooled(windows: Sequence[Window]) -> Window:
         pooled = dict(active[0])
     else:
         pooled = {key: windows[0][key] for key in ("start_s", "end_s")}
-        for key in ("flows", "timeouts", "retransmissions", "transfers_begun", "completed"):
+        for key in ("flows", "starved", "timeouts", "retransmissions", *_OF_TRANSFERS):
             known = [window[key] for window in windows if key in window]
             if known:
                 pooled[key] = sum(known)

@@ -8,7 +8,7 @@ use crate::phases::Span;
 use crate::results::{
     GroupMetrics, LedgerResults, LinkMetrics, LinkResults, Quantiles, Results, Spans,
 };
-use crate::scenario::FlowGroup;
+use crate::scenario::{FlowGroup, Traffic};
 use crate::transfer_books::TransferMetrics;
 
 impl Simulation {
@@ -78,19 +78,40 @@ impl Simulation {
             let ledger = self.ledger(index);
             links.insert(self.scenario.links[index].name.clone(), LinkResults { spans, ledger });
         }
-        let mut flows = BTreeMap::new();
-        for (group, description) in self.scenario.flows.iter().enumerate() {
-            let spans = Spans {
+        let mut groups: Vec<Spans<GroupMetrics>> = (0..self.scenario.flows.len())
+            .map(|group| Spans {
                 total: self.group_metrics(group, None, total, each),
                 phases: phases
                     .iter()
                     .map(|&(phase, span)| self.group_metrics(group, Some(phase), span, each))
                     .collect(),
-            };
-            flows.insert(description.name.clone(), spans);
-        }
+            })
+            .collect();
+        self.count_starved(&mut groups, phases.len());
+        let names = self.scenario.flows.iter().map(|group| group.name.clone());
+        let flows = names.zip(groups).collect();
         let packets_forwarded = links.values().map(|link| link.ledger.forwarded).sum();
         Results { packets_forwarded, events: self.events, links, flows }
+    }
+
+    /// Counts the starved flows of every span, among the endless ones with a sender: what a call, or
+    /// a short transfer, gets says nothing about the queue's fairness.
+    fn count_starved(&self, groups: &mut [Spans<GroupMetrics>], phases: usize) {
+        let mut endless: Vec<&mut Spans<GroupMetrics>> = self
+            .scenario
+            .flows
+            .iter()
+            .zip(groups)
+            .filter(|(group, _)| matches!(group.traffic, Traffic::Bulk))
+            .map(|(_, spans)| spans)
+            .collect();
+        let mut totals: Vec<_> = endless.iter_mut().map(|spans| &mut spans.total).collect();
+        GroupMetrics::count_starved(&mut totals);
+        for phase in 0..phases {
+            let mut windows: Vec<_> =
+                endless.iter_mut().map(|spans| &mut spans.phases[phase]).collect();
+            GroupMetrics::count_starved(&mut windows);
+        }
     }
 
     fn at(&self, time: u64) -> Option<&Snapshot> {
