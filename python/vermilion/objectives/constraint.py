@@ -52,6 +52,8 @@ class Constraint:
         bound: in the metric's own unit; a factor where ``of_reference``.
         of_reference: whether the bound is relative to the reference setting's value.
         offset: what is added to that, in the metric's own unit; 0 for an absolute bound.
+        of_harm: whether it bounds what a change may cost (:mod:`vermilion.objectives.harm`): then
+            its mean decides, and a metric that the reference lacks asks nothing.
     """
 
     text: str
@@ -60,6 +62,7 @@ class Constraint:
     bound: float
     of_reference: bool = False
     offset: float = 0.0
+    of_harm: bool = False
 
     @classmethod
     def parse(
@@ -123,10 +126,12 @@ class Constraint:
         return [self._margin(*pair) for pair in zip(values, bounds, strict=True)]
 
     def _margin(self, value: float | None, bound: float | None) -> float | None:
+        if bound is not None and math.isinf(bound):
+            return math.inf  # no flow is active
         if value is None or bound is None:
             return None
-        if math.isinf(value) or math.isinf(bound):
-            return math.inf  # no flow is active
+        if math.isinf(value):
+            return math.inf
         return value - bound if self.at_least else bound - value
 
     def bounds(

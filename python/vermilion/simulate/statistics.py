@@ -78,7 +78,7 @@ def mean_interval(values: Iterable[float], confidence: float = 0.95) -> Interval
     if count == 1:
         return Interval(mean, None, 1)
     variance = math.fsum((value - mean) ** 2 for value in sample) / (count - 1)
-    return Interval(mean, _t_quantile(confidence, count - 1) * math.sqrt(variance / count), count)
+    return Interval(mean, t_quantile(confidence, count - 1) * math.sqrt(variance / count), count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def ratio_of_means_interval(
         return None
     if count == 1:
         return RatioInterval(first / second, None, None, 1)
-    scale = _t_quantile(confidence, count - 1) ** 2 / (count * (count - 1))
+    scale = t_quantile(confidence, count - 1) ** 2 / (count * (count - 1))
     square_first = scale * math.fsum((pair[0] - first) ** 2 for pair in sample)
     square_second = scale * math.fsum((pair[1] - second) ** 2 for pair in sample)
     product = scale * math.fsum((pair[0] - first) * (pair[1] - second) for pair in sample)
@@ -167,7 +167,7 @@ def ratio_of_means_interval(
     return RatioInterval(first / second, (b - root) / a, (b + root) / a, count)
 
 
-def _t_quantile(confidence: float, degrees_of_freedom: int) -> float:
+def t_quantile(confidence: float, degrees_of_freedom: int) -> float:
     """The two-sided Student t quantile: 4.303 for 95 % and 2 degrees of freedom."""
     from scipy.special import stdtrit
 

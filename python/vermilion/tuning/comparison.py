@@ -1,8 +1,8 @@
 """The best setting found against the one in force, on seeds that neither has seen.
 
 A search returns the luckiest of hundreds of settings; only fresh seeds tell merit from luck.
-Both settings meet the same seeds, so their differences are paired, and the incumbent wins a
-tie: changing a network costs something, and what is in force is known to work.
+Both settings meet the same seeds, so their differences are paired. What decides is in
+:mod:`vermilion.tuning.decision`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from vermilion.simulate.statistics import (
     mean_interval,
     ratio_of_means_interval,
 )
+from vermilion.tuning.decision import Decision, decide
 from vermilion.tuning.verdict import ConstraintVerdict, judge
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Comparison:
         incumbent_verdicts: the same for the setting in force.
         accepted: whether the best setting should replace the one in force.
         reason: why, in one sentence.
+        decision: the rule's own words.
+        least_gain: what had to be gained on average, in the objective's unit.
     """
 
     best: Interval
@@ -53,6 +56,8 @@ class Comparison:
     incumbent_verdicts: tuple[ConstraintVerdict, ...]
     accepted: bool
     reason: str
+    decision: Decision
+    least_gain: float = 0.0
 
 
 def compare(
@@ -61,6 +66,9 @@ def compare(
     best: Evaluation,
     incumbent: Evaluation,
     required_improvement: float = 0.0,
+    *,
+    least_gain: float = 0.0,
+    confidence: float = 0.95,
 ) -> Comparison:
     """Decides between two settings that were simulated with the same fresh seeds.
 
@@ -71,18 +79,25 @@ def compare(
         incumbent: of the setting in force.
         required_improvement: the fraction of the incumbent's objective that must be gained,
             beyond doubt, for a change to be worth its while.
+        least_gain: what must be gained in any case, in the objective's unit, if only on average.
+        confidence: of the intervals that decide; those that are reported are 95 % intervals.
     """
     pairs = list(zip(best.objectives, incumbent.objectives, strict=True))
     difference = mean_interval(new - old for new, old in pairs)
     best_interval = mean_interval(best.objectives)
     incumbent_interval = mean_interval(incumbent.objectives)
-    best_verdicts = judge(constraints, best, incumbent)
-    incumbent_verdicts = judge(constraints, incumbent, incumbent)
     # The required gain is uncertain too, for it is a fraction of what the incumbent reaches.
     wanted = math.copysign(required_improvement, incumbent_interval.mean)
-    short_of = mean_interval(new - old + wanted * old for new, old in pairs)
-    accepted, reason = _by_constraints(best_verdicts, incumbent_verdicts) or _by_objective(
-        difference, short_of, required_improvement
+    decision = decide(
+        mean_interval((new - old for new, old in pairs), confidence),
+        judge(constraints, best, incumbent, confidence),
+        judge(constraints, incumbent, incumbent, confidence),
+        least_gain=least_gain,
+        unit=objective.unit,
+        short_of=mean_interval((new - old + wanted * old for new, old in pairs), confidence)
+        if required_improvement
+        else None,
+        required=required_improvement,
     )
     if objective.maximised:
         difference, best_interval, incumbent_interval = (
@@ -95,16 +110,18 @@ def compare(
             f" (difference {difference.mean:+.3g} +- {difference.half_width:.2g}, "
             f"{difference.count} fresh seeds)"
         )
-    met = ", and every constraint is met" if accepted and constraints else ""
+    met = ", and every constraint is met" if decision.accepted and constraints else ""
     return Comparison(
         best_interval,
         incumbent_interval,
         difference,
         _improvement(pairs, incumbent_interval.mean),
-        best_verdicts,
-        incumbent_verdicts,
-        accepted,
-        f"{reason}{met}: {change}",
+        judge(constraints, best, incumbent),
+        judge(constraints, incumbent, incumbent),
+        decision.accepted,
+        f"{decision.reason}{met}: {change}",
+        decision,
+        least_gain,
     )
 
 
@@ -120,39 +137,3 @@ def _improvement(pairs: Sequence[tuple[float, float]], incumbent: float) -> Rati
         return RatioInterval(1.0 - ratio.mean, low, high, ratio.count)
     low, high = (None if end is None else end - 1.0 for end in ends)
     return RatioInterval(ratio.mean - 1.0, low, high, ratio.count)
-
-
-def _by_constraints(
-    best: Sequence[ConstraintVerdict], incumbent: Sequence[ConstraintVerdict]
-) -> tuple[bool, str] | None:
-    """The decision and why, where the constraints alone decide."""
-    missed = [verdict for verdict in best if verdict.holds != "met"]
-    if missed:
-        return False, f"refused, because {missed[0]}; otherwise"
-    broken = [verdict for verdict in incumbent if verdict.holds == "broken"]
-    if broken:
-        return True, f"the incumbent breaks a constraint ({broken[0]})"
-    return None
-
-
-def _by_objective(difference: Interval, short_of: Interval, required: float) -> tuple[bool, str]:
-    """The decision and why, where the constraints leave it to the objective.
-
-    Args:
-        difference: between the two settings.
-        short_of: what the best lacks of the required gain; negative where it has more.
-        required: the fraction that must be gained.
-    """
-    low, high = difference.low, difference.high
-    if low is None or high is None or short_of.high is None:
-        return False, "kept the incumbent, because a single seed says nothing about chance"
-    if short_of.high < 0.0:
-        return True, "significantly better"
-    if high < 0.0:
-        return False, (
-            "kept the incumbent, because what was found is better, but not surely "
-            f"by the {required:.3g} of it that is required"
-        )
-    if low > 0.0:
-        return False, "kept the incumbent, because nothing better was found"
-    return False, "kept the incumbent, because the difference may be chance"

@@ -13,7 +13,9 @@ given a horizon whose evaluations are of all of them (:mod:`vermilion.tuning.joi
 2. *Re-evaluation.* The few best settings race on more seeds, so that the likely best wins and
    not the luckiest (:mod:`vermilion.tuning.race`).
 3. *Comparison* of the winner with the incumbent on fresh seeds: what is reported, and what
-   decides (:mod:`vermilion.tuning.comparison`).
+   decides (:mod:`vermilion.tuning.comparison`). Doubt buys more seeds, and where the winner cannot
+   be proven to keep the constraints, the best that can is looked for on the way inward
+   (:mod:`vermilion.tuning.proof`).
 
 With a deadline, the search stops early enough for the two later stages, going by how long
 the simulations have taken so far. At Ctrl-C, all stops and the best so far is returned,
@@ -36,7 +38,9 @@ from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.horizon import Horizon, Shorter
 from vermilion.tuning.memory import Used
+from vermilion.tuning.noise import MarginNoise
 from vermilion.tuning.progress import TuningProgress
+from vermilion.tuning.proof import Proof
 from vermilion.tuning.race import Race
 from vermilion.tuning.screening import Screening
 from vermilion.tuning.simulations import Simulations
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.memory import Memory
     from vermilion.tuning.progress import ProgressReport, Stage
+    from vermilion.tuning.proof import Compare
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.seeds import Seeds
 
@@ -131,6 +136,7 @@ def search_best(
     race_budget: int | None = None,
     fidelity: Fidelity = "full",
     required_improvement: float = 0.0,
+    least_gain: Callable[[float], float] | None = None,
     threads: int | None = None,
     workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
@@ -160,7 +166,10 @@ def search_best(
             shortlist and the incumbent could meet :data:`RACE_SEEDS` of its seeds.
         fidelity: "auto" lets the search use short simulations where they rank settings alike;
             then the outcome without a deadline does not depend on more than it does otherwise.
-        required_improvement: fraction of the incumbent's objective that must be gained.
+        required_improvement: fraction of the incumbent's objective that must be gained beyond
+            doubt.
+        least_gain: from what the incumbent reaches to the gain that anyone would notice; ``None``
+            where any gain is welcome.
         threads: simulations at a time; ``None`` for one on each core.
         workers: simulate what is worth the way, with the same outcome; ``None`` for this machine.
         progress: called now and then.
@@ -190,6 +199,19 @@ def search_best(
             start_points=[space.point(setting) for setting in starts],
             **(search_settings or {}),
         )
+
+    def compared(best: Evaluation, other: Evaluation, confidence: float) -> Comparison:
+        least = 0.0 if least_gain is None else least_gain(abs(other.objective))
+        return compare(
+            objective,
+            constraints,
+            best,
+            other,
+            required_improvement,
+            least_gain=least,
+            confidence=confidence,
+        )
+
     tuning = Tuning(
         full=full,
         space=space,
@@ -203,9 +225,10 @@ def search_best(
         until=None if deadline_s is None else start + deadline_s,
         shorter=Shorter(full, space, threads, workers),
         memory=memory,
+        compare=compared,
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
-    accepted, reason, comparison = _decision(tuning, objective, constraints, required_improvement)
+    accepted, reason, comparison = _decision(tuning)
     return SearchOutcome(
         best=None if tuning.best is None else tuning.best.setting,
         incumbent=incumbent,
@@ -235,12 +258,7 @@ def race_budget_of(shortlist: int, seeds: Seeds) -> int:
     return (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
 
 
-def _decision(
-    tuning: Tuning,
-    objective: Objective,
-    constraints: Sequence[Constraint],
-    required_improvement: float,
-) -> tuple[bool, str, Comparison | None]:
+def _decision(tuning: Tuning) -> tuple[bool, str, Comparison | None]:
     """Whether the best replaces the incumbent, why, and the comparison behind it."""
     if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
         return False, tuning.why_not_compared, None
@@ -248,8 +266,9 @@ def _decision(
     absent = best.not_measured or incumbent.not_measured
     if absent is not None:
         return False, f"kept the incumbent, because {absent} (on the fresh seeds)", None
-    comparison = compare(objective, constraints, best, incumbent, required_improvement)
-    return comparison.accepted, comparison.reason, comparison
+    if tuning.comparison is None:
+        return False, tuning.why_not_compared, None
+    return tuning.comparison.accepted, tuning.comparison.reason, tuning.comparison
 
 
 @dataclass(slots=True, kw_only=True)
@@ -278,6 +297,9 @@ class Tuning:
         ranked: the identities of those in it: several points may mean one setting.
         best: the first of them, and later the winner of the race.
         compared: the best and the incumbent on fresh seeds, and their ``results``.
+        compare: decides between two settings at a confidence; without it the fresh seeds are met
+            and nothing is decided.
+        comparison: what it has come to.
         unsaved: settings whose values the search has used since the memory was last told.
     """
 
@@ -293,6 +315,8 @@ class Tuning:
     until: float | None
     shorter: Shorter
     memory: Memory | None
+    compare: Compare | None = None
+    comparison: Comparison | None = None
     horizon: Horizon = field(init=False)
     search_start: float = 0.0
     end: End = "budget"
@@ -360,21 +384,36 @@ class Tuning:
             self.fidelity = self._fidelity(first, pilot_seed)
             if self.fidelity.used:
                 self.horizon = self.shorter.rungs[0]
+        self._listen_to_noise()
         self.search_start = time.monotonic()
         self._search(budget)
         if self.best is None:
             return
         self._re_evaluate(self._leaders())
         self.compared = (self.best.fresh(), incumbent.fresh())
-        self.results = self.full.simulations.run_in_step(
-            self.compared,
-            seeds.comparison,
-            until=self.until,
-            progress=self._report("comparison", 2 * len(seeds.comparison)),
-            made_for="comparison",
-        )
+        self.results = self.meet(seeds.comparison, self.compared)
         if len(self.compared[0].seeds) < len(seeds.comparison):
             self.end = "deadline"
+        if self.compare is not None and len(self.compared[0].seeds) > 1:
+            Proof(self, self.compare).run()
+
+    def meet(self, seeds: Sequence[int], evaluations: Sequence[Evaluation]) -> list[list[Result]]:
+        """Lets settings meet the seeds of the comparison, those that there is time for."""
+        return self.full.simulations.run_in_step(
+            evaluations,
+            seeds,
+            until=self.until,
+            progress=self._report("comparison", len(evaluations) * len(seeds)),
+            made_for="comparison",
+        )
+
+    def _listen_to_noise(self) -> None:
+        """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
+        if len(self.seeds.search) > 1:
+            comparison, length = len(self.seeds.comparison), self.horizon.fraction
+            noise = MarginNoise(self.full.constraints, comparison, length)
+            for horizon in (self.full, *self.shorter.rungs):
+                horizon.noise = noise
 
     def _fidelity(self, first: Sequence[Result], pilot_seed: int) -> FidelityReport:
         """Whether the search may use short simulations, as it was decided at first."""
@@ -491,12 +530,24 @@ class Tuning:
 
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""
-        ranked = [evaluation for _, _, evaluation in sorted(self.ranking)]
+        ranked = self.ranked_by(1.0)
         if self.horizon is self.full:
             return ranked[: self.shortlist]
         until = None if self.until is None else self.until - self._race_seconds()
         settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
         return [self.full.incumbent.another(setting) for setting in settings]
+
+    def ranked_by(self, inside: float) -> list[Evaluation]:
+        """The settings of the search, the best first, as all of it has shown them.
+
+        Args:
+            inside: how many times the usual distance to keep from the constraints' bounds.
+        """
+        order = [
+            (self.horizon.value(evaluation, inside=inside), number, evaluation)
+            for _, number, evaluation in self.ranking
+        ]
+        return [evaluation for _, _, evaluation in sorted(order)]
 
     def _rank(self, evaluation: Evaluation, value: float) -> None:
         """Takes up a setting whose value the search has used.
@@ -510,6 +561,8 @@ class Tuning:
         if evaluation.refusal is not None or self.screening.is_hopeless(evaluation):
             return
         self.screening.learn(value, evaluation)
+        if self.horizon.noise is not None:
+            self.horizon.noise.learn(evaluation, self.horizon.incumbent)
         if evaluation is not self.horizon.incumbent and id(evaluation) not in self.ranked:
             self.ranked.add(id(evaluation))
             heappush(self.ranking, (value, len(self.ranking), evaluation))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.noise import MarginNoise
 
 PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
 """Name and version of the random stream of the pilot set."""
@@ -42,6 +43,7 @@ class Horizon:
         simulations: runs settings with it.
         constraints: that its evaluations are made with.
         incumbent: what constraints refer to.
+        noise: how far inside its bounds a search has to aim; ``None`` for not at all.
         scale: a typical size of the objective, the incumbent's.
     """
 
@@ -50,6 +52,7 @@ class Horizon:
     simulations: Simulations
     constraints: Sequence[Constraint]
     incumbent: Evaluation
+    noise: MarginNoise | None = None
     scale: float = field(init=False, default=1.0)
 
     def meet(self, seeds: Sequence[int], until: float | None) -> list[list[Result | None]]:
@@ -65,16 +68,20 @@ class Horizon:
         self.scale = abs(self.incumbent.objective) or 1.0
         return results
 
-    def value(self, evaluation: Evaluation, objective: float | None = None) -> float:
+    def value(
+        self, evaluation: Evaluation, objective: float | None = None, *, inside: float = 1.0
+    ) -> float:
         """The number that orders settings in a search: see :func:`feasible_first`.
 
         Args:
             evaluation: on seeds that the incumbent has met.
             objective: another one than its mean.
+            inside: how many times the usual distance to keep from the constraints' bounds.
         """
         if evaluation.refusal is not None:
             return math.inf
-        violation = mean_violation(self.constraints, evaluation, self.incumbent)
+        allowances = None if self.noise is None else self.noise.allowances(inside)
+        violation = mean_violation(self.constraints, evaluation, self.incumbent, allowances)
         reached = evaluation.objective if objective is None else objective
         return feasible_first(reached, violation, self.scale)
 

@@ -45,3 +45,8 @@ class Seeds:
             tuple(range(start, end)),
             tuple(range(end, end + comparison)),
         )
+
+    def further(self, count: int) -> tuple[int, ...]:
+        """So many seeds more, that no stage has met."""
+        first = 1 + max((*self.search, *self.re_evaluation, *self.comparison))
+        return tuple(range(first, first + count))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint
     from vermilion.tuning.evaluation import Evaluation
 
+    Allowances = Sequence[Sequence[float] | None]
+
 
 @dataclass(frozen=True, slots=True)
 class ConstraintVerdict:
@@ -25,13 +27,15 @@ class ConstraintVerdict:
         holds: "met" if the 95 % interval of the metric's distance from the bound lies on the
             right side, "broken" if it lies on the wrong side, "unproven" if it straddles the
             bound, "not measured" if the metric or its reference is absent. (From a single
-            seed, whose interval is unknown, the value itself decides.)
+            seed, whose interval is unknown, the value itself decides; and of a bound of harm the
+            mean does.)
         value: the metric's mean over the seeds with its interval; ``None`` if not measured,
             or if it is of flows none of which is active in the phase.
         bound: the bound, in the metric's unit; for the relative form, on average.
         phase: the number of the phase, from 1; 0 if there is only one.
         violation: how badly the mean breaks the bound, relative to it; 0 if it does not.
         cautious_violation: the same of the interval's worse end.
+        of_harm: whether it bounds what a change may cost, and is nothing that a user asked for.
     """
 
     constraint: str
@@ -41,6 +45,7 @@ class ConstraintVerdict:
     phase: int
     violation: float
     cautious_violation: float
+    of_harm: bool = False
 
     def __str__(self) -> str:
         """One line: the constraint, the value reached, and where."""
@@ -55,7 +60,10 @@ class ConstraintVerdict:
 
 
 def judge(
-    constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
+    constraints: Sequence[Constraint],
+    evaluation: Evaluation,
+    reference: Evaluation,
+    confidence: float = 0.95,
 ) -> tuple[ConstraintVerdict, ...]:
     """The verdicts on a setting, one for each constraint.
 
@@ -63,6 +71,7 @@ def judge(
         constraints: those that ``evaluation`` was made with.
         evaluation: of the setting.
         reference: of the incumbent, on at least the same seeds.
+        confidence: of the intervals that decide.
     """
     # The same seeds meet the same traffic, so differences are taken seed by seed.
     pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
@@ -71,34 +80,58 @@ def judge(
             constraint,
             evaluation.constrained[number],
             [reference.constrained[number][pair] for pair in pairs],
+            confidence,
         )
         for number, constraint in enumerate(constraints)
     )
 
 
 def mean_violation(
-    constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
+    constraints: Sequence[Constraint],
+    evaluation: Evaluation,
+    reference: Evaluation,
+    allowances: Allowances | None = None,
 ) -> float:
     """The sum over the constraints of how badly the mean breaks each, in its worst phase.
 
     This is what a search is told, hundreds of times, so it goes without intervals.
+
+    Args:
+        constraints: those that ``evaluation`` was made with.
+        evaluation: of the setting.
+        reference: of the incumbent, on at least the same seeds.
+        allowances: how far inside its bound each constraint is to be kept in each phase, in the
+            metric's unit; ``None`` for not at all.
     """
-    pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
     total = 0.0
+    for number, phases in enumerate(paired_margins(constraints, evaluation, reference)):
+        inside = None if allowances is None else allowances[number]
+        total += max(
+            _violation(*phase, 0.0 if inside is None else inside[place])
+            for place, phase in enumerate(phases)
+        )
+    return total
+
+
+def paired_margins(
+    constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
+) -> list[list[tuple[Sequence[float | None], Sequence[float | None]]]]:
+    """For each constraint and phase the margins seed by seed, and the bounds they are of."""
+    pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
+    found: list[list[tuple[Sequence[float | None], Sequence[float | None]]]] = []
     for number, constraint in enumerate(constraints):
         values = evaluation.constrained[number]
         known = [reference.constrained[number][pair] for pair in pairs]
         margins = [constraint.margins(*pair) for pair in zip(values, known, strict=True)]
         bounds = [constraint.bounds(*pair) for pair in zip(values, known, strict=True)]
-        total += max(
-            _violation(*phase)
-            for phase in zip(zip(*margins, strict=True), zip(*bounds, strict=True), strict=True)
-        )
-    return total
+        found.append(list(zip(zip(*margins, strict=True), zip(*bounds, strict=True), strict=True)))
+    return found
 
 
-def _violation(margins: Sequence[float | None], bounds: Sequence[float | None]) -> float:
-    """How badly the mean over the seeds breaks a bound in one phase."""
+def _violation(
+    margins: Sequence[float | None], bounds: Sequence[float | None], inside: float
+) -> float:
+    """How badly the mean over the seeds breaks a bound in one phase, if kept so far inside it."""
     if None in margins:
         return math.inf
     asked = [
@@ -109,13 +142,15 @@ def _violation(margins: Sequence[float | None], bounds: Sequence[float | None]) 
     if not asked:
         return 0.0  # no flow is active, with any seed
     margin, bound = zip(*asked, strict=True)
-    return relative_violation(math.fsum(margin) / len(margin), math.fsum(bound) / len(bound))
+    distance = math.fsum(margin) / len(margin) - inside
+    return relative_violation(distance, math.fsum(bound) / len(bound))
 
 
 def _judge(
     constraint: Constraint,
     values: Sequence[Sequence[float | None]],
     reference: Sequence[Sequence[float | None]],
+    confidence: float,
 ) -> ConstraintVerdict:
     """The verdict in the phase where the interval's worse end is worst."""
     seeds = range(len(values))
@@ -129,6 +164,7 @@ def _judge(
             [values[seed][phase] for seed in seeds],
             [margins[seed][phase] for seed in seeds],
             [bounds[seed][phase] for seed in seeds],
+            confidence,
         )
         for phase in range(phases)
     ]
@@ -141,11 +177,19 @@ def _judge_phase(
     values: Sequence[float | None],
     margins: Sequence[float | None],
     bounds: Sequence[float | None],
+    confidence: float,
 ) -> tuple[float, ConstraintVerdict]:
     """The verdict in one phase, after a number that is the larger the worse it is."""
     if None in margins:
         verdict = ConstraintVerdict(
-            constraint.text, "not measured", None, None, phase, math.inf, math.inf
+            constraint.text,
+            "not measured",
+            None,
+            None,
+            phase,
+            math.inf,
+            math.inf,
+            constraint.of_harm,
         )
         return math.inf, verdict
     asked = [
@@ -154,12 +198,16 @@ def _judge_phase(
         if value is not None and margin is not None and bound is not None and math.isfinite(margin)
     ]
     if not asked:
-        verdict = ConstraintVerdict(constraint.text, "met", None, None, phase, 0.0, 0.0)
+        verdict = ConstraintVerdict(
+            constraint.text, "met", None, None, phase, 0.0, 0.0, constraint.of_harm
+        )
         return -math.inf, verdict
     known, margin, bound = zip(*asked, strict=True)
-    distance = mean_interval(margin)
-    low = distance.mean if distance.low is None else distance.low
-    high = distance.mean if distance.high is None else distance.high
+    distance = mean_interval(margin, confidence)
+    # What a user has asked for must be proven; of what a change may cost, the mean decides.
+    sure = not constraint.of_harm
+    low = distance.low if sure and distance.low is not None else distance.mean
+    high = distance.high if sure and distance.high is not None else distance.mean
     mean_bound = math.fsum(bound) / len(bound)
     verdict = ConstraintVerdict(
         constraint.text,
@@ -169,5 +217,6 @@ def _judge_phase(
         phase,
         relative_violation(distance.mean, mean_bound),
         relative_violation(low, mean_bound),
+        constraint.of_harm,
     )
     return -low, verdict

@@ -1,0 +1,142 @@
+"""No harm: what a change may cost at most, whatever it gains.
+
+A queue can be held at its target by starving some of the flows, and a link kept busy by dropping a
+third of what arrives. So nothing is recommended that worsens one of these by more than its margin
+against the setting in force, with the same traffic. The margins are the one table of this module.
+They are wide enough for what a shorter queue cannot avoid: a smaller window means more drops, by
+the square root law p ~ 1 / W^2 (M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The macroscopic behavior
+of the TCP congestion avoidance algorithm", CCR 27(3), 1997).
+
+A margin is kept if the mean over the fresh seeds keeps it, in every measured phase. What a user has
+asked for as a constraint must be proven instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from vermilion.objectives.constraint import Constraint
+from vermilion.objectives.metrics import MetricPath
+from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from vermilion.scenario import Scenario
+
+NOTHING: Final = "none"
+"""In place of a margin, or of all: any price may be paid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """By how much a change may worsen one metric.
+
+    Attributes:
+        name: of the metric, short.
+        path: of the metric, with ``{link}`` for each tuned link where it is of links.
+        bound: the right side of a constraint, like ">= 0.98 of reference".
+        meaning: in words.
+    """
+
+    name: str
+    path: str
+    bound: str
+    meaning: str
+
+
+MARGINS: Final[tuple[Margin, ...]] = (
+    Margin(
+        "goodput",
+        "flows.*.goodput_bit_per_s.total",
+        ">= 0.98 of reference",
+        "at most 2 % less goodput, all flows together",
+    ),
+    Margin(
+        "jain_index",
+        "flows.*.jain_index",
+        ">= reference - 0.05",
+        "Jain's fairness index at most 0.05 lower",
+    ),
+    Margin(
+        "starved",
+        "flows.*.starved",
+        "<= reference + 1",
+        "at most one further flow with less than 5 % of the mean goodput",
+    ),
+    Margin(
+        "drop_rate",
+        "links.{link}.drop_rate",
+        "<= 1.25 of reference + 0.02",
+        "at most a quarter more drops and two of a hundred packets besides",
+    ),
+)
+"""What is bounded unless a user says otherwise, and by how much."""
+
+_FIELD: Final = "tuning.harm"
+_ACCEPTED: Final = (
+    '"none", or METRIC=MARGIN like "jain_index=0.1", "flows.*.goodput_bit_per_s.total=5 %" or '
+    '"starved=none"'
+)
+
+
+def harm_bounds(
+    scenario: Scenario, links: Sequence[str], texts: Iterable[str] | None = None
+) -> tuple[Constraint, ...]:
+    """What a change of these links' queues may cost.
+
+    Args:
+        scenario: to which they belong.
+        links: whose queues are tuned.
+        texts: changes of :data:`MARGINS`, each "METRIC=MARGIN" or "METRIC=none"; "none" alone
+            drops them all. METRIC is a name of the table or any path of a metric. MARGIN is how
+            much worse it may get, in the metric's unit; of what has a unit, "5 %" is of the value
+            in force.
+
+    Raises:
+        ScenarioError: a text that is not accepted.
+    """
+    margins = {margin.name: margin for margin in MARGINS}
+    for text in texts or ():
+        if text.strip() == NOTHING:
+            margins = {}
+            continue
+        name, sign, amount = (part.strip() for part in text.partition("="))
+        if not sign or not amount:
+            raise ScenarioError(_FIELD, text, _ACCEPTED, scenario.origin)
+        known = next((each for each in MARGINS if name in {each.name, each.path}), None)
+        key, path = (name, name) if known is None else (known.name, known.path)
+        if known is None and not name.startswith(("links.", "flows.")):
+            listed = did_you_mean(name, [each.name for each in MARGINS])
+            accepted = f"{listed}, or the path of a metric"
+            raise ScenarioError(_FIELD, text, accepted, scenario.origin)
+        if amount == NOTHING:
+            margins.pop(key, None)
+            continue
+        bound = _bound(path.format(link=links[0]) if links else path, amount, text, scenario)
+        margins[key] = Margin(key, path, bound, "")
+    return tuple(
+        replace(Constraint.parse(text, field=_FIELD, scenario=scenario), of_harm=True)
+        for margin in margins.values()
+        for text in dict.fromkeys(
+            f"{margin.path.format(link=link)} {margin.bound}" for link in links
+        )
+    )
+
+
+def _bound(path: str, amount: str, text: str, scenario: Scenario) -> str:
+    """The right side of a constraint that lets a metric get so much worse."""
+    try:
+        metric = MetricPath.parse(path, scenario)
+    except FieldError as error:
+        raise ScenarioError(_FIELD, text, error.accepted, scenario.origin) from None
+    relation, sign = (">=", "-") if metric.higher_is_better else ("<=", "+")
+    if amount.endswith("%") and metric.dimension.unit:
+        share = amount.removesuffix("%").strip()
+        try:
+            factor = 1.0 + float(f"{sign}1") * float(share) / 100.0
+        except ValueError:
+            raise ScenarioError(_FIELD, text, _ACCEPTED, scenario.origin) from None
+        return f"{relation} {factor!r} of reference"
+    return f"{relation} reference {sign} {amount}"
