@@ -14,10 +14,14 @@ lies above it however large it is, and means of several such numbers stay meanin
 from __future__ import annotations
 
 import math
+from typing import Final
+
+BROKEN: Final = 1.0
+"""The value from which on a setting breaks a constraint."""
 
 
 def feasible_first(objective: float, violation: float, scale: float) -> float:
-    """The value of a setting for a search: below 1 if it keeps the constraints.
+    """The value of a setting for a search: below :data:`BROKEN` if it keeps the constraints.
 
     Args:
         objective: to be minimised, any finite number.
@@ -27,7 +31,7 @@ def feasible_first(objective: float, violation: float, scale: float) -> float:
             below it the squeezed objective is nearly proportional to the objective.
     """
     if violation > 0.0:
-        return 1.0 + violation
+        return BROKEN + violation
     if math.isinf(objective):
         return math.inf
     ratio = objective / scale

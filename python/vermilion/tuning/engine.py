@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from heapq import heappush
 from typing import TYPE_CHECKING, Any, Literal
 
+from vermilion.objectives.feasible_first import BROKEN
 from vermilion.search import AUTOMATIC, chosen_search, search_from_state, search_named
 from vermilion.simulate.runs import check_seed
 from vermilion.simulate.statistics import mean_interval
@@ -630,7 +631,7 @@ class Tuning:
             return None
         horizon = self.horizon if stage != "comparison" else self.full
         sign = -1.0 if self.maximised else 1.0
-        feasible = self.best is not None and self.ranking[0][0] < 1.0
+        feasible = self.best is not None and self.ranking[0][0] < BROKEN
         best, interval = math.inf, None
         if self.best is not None and feasible:
             best = sign * self.best.objective

@@ -11,6 +11,9 @@ not have looked at again.
 Differences are relative to the sum of the two sizes, so that one measure serves the coarse
 beginning of a search and its end, and objectives of any sign.
 
+While no setting keeps the constraints, none is given up: the objective of those that break them
+says nothing about what keeping them costs.
+
 Settings are judged in the order of asking, each by those before it, whatever has been simulated
 ahead: what a search finds does not depend on how many simulations run at a time.
 """
@@ -20,6 +23,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from typing import TYPE_CHECKING, Final
+
+from vermilion.objectives.feasible_first import BROKEN
 
 if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Evaluation
@@ -44,7 +49,7 @@ class Screening:
     def is_hopeless(self, evaluation: Evaluation) -> bool:
         """Whether the first seed alone shows that a setting is not worth the others."""
         best = self._best
-        if best is None or not evaluation.objectives:
+        if best is None or not evaluation.objectives or self._best_value >= BROKEN:
             return False
         misses = self._misses(best)
         if len(misses) < _FEWEST:
