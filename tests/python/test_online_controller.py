@@ -192,7 +192,7 @@ def test_a_right_setting_is_left_alone_with_a_reason():
     assert router.applied == []
     assert "applied" not in kinds(controller)
     assert "verified" not in kinds(controller)
-    assert "not significant" in of_kind(controller, "kept")[0].reason
+    assert "the difference may be chance" in of_kind(controller, "kept")[0].reason
 
 
 def test_the_search_is_charged_to_the_networks_clock():

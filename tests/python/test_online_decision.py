@@ -1,8 +1,14 @@
 """When a candidate is applied, and when the incumbent stays."""
 
+from dataclasses import replace
+
+import pytest
+
 from vermilion.online.decision import judge
 from vermilion.online.goal import HeldQueue
 from vermilion.online.prediction import Outcome, Prediction
+from vermilion.simulate import Interval
+from vermilion.tuning.verdict import ConstraintVerdict
 
 GOAL = HeldQueue("bottleneck", 30.0)
 
@@ -24,27 +30,60 @@ def test_a_clearly_better_candidate_is_applied():
 def test_the_incumbent_wins_a_tie():
     verdict = judge(prediction([30, 29, 31, 30]), prediction([30, 29, 31, 30]), GOAL)
     assert not verdict.apply
-    assert verdict.reason.startswith("not significant")
+    assert verdict.judgement == "no difference"
+    assert "the difference may be chance" in verdict.reason
 
 
 def test_an_advantage_within_its_noise_is_not_applied():
     verdict = judge(prediction([30, 36, 25, 30]), prediction([31, 29, 36, 32]), GOAL)
     assert not verdict.apply
-    assert verdict.reason.startswith("not significant")
+    assert verdict.judgement == "no difference"
+    assert "the difference may be chance" in verdict.reason
+
+
+def test_a_candidate_that_is_surely_worse_is_called_that():
+    verdict = judge(prediction([40, 41, 39, 40]), prediction([30, 29, 31, 30]), GOAL)
+    assert not verdict.apply
+    assert verdict.judgement == "worse"
+    assert "nothing better was found" in verdict.reason
 
 
 def test_a_certain_but_small_advantage_is_not_worth_a_change():
+    # 26.01 - 25 = 1.01 packets^2 are more than one, and less than 5 % of 26.01 = 1.3.
     verdict = judge(prediction([30.0] * 8, sd=5.0), prediction([30.0] * 8, sd=5.1), GOAL)
     assert not verdict.apply
-    assert verdict.reason.startswith("too little to change for")
+    assert verdict.judgement == "no difference"
+    assert "the gain of 1.01 packets^2 is below the 1.3 packets^2" in verdict.reason
 
 
-def test_a_setting_that_breaks_a_constraint_is_refused_with_it():
-    verdict = judge(
-        prediction([30.0] * 4), prediction([60.0] * 4), GOAL, ["utilization reaches 0.6"]
-    )
+def test_a_large_share_of_almost_nothing_is_not_worth_a_change_either():
+    verdict = judge(prediction([30.0] * 8, sd=0.5), prediction([30.0] * 8, sd=1.0), GOAL)
     assert not verdict.apply
-    assert verdict.reason == "it would break a constraint: utilization reaches 0.6"
+    assert "the gain of 0.75 packets^2 is below the 1 packets^2" in verdict.reason
+
+
+def broken(*, of_harm=False):
+    value = Interval(0.6, 0.01, 4)
+    return ConstraintVerdict(
+        "utilization >= 0.9", "broken", value, 0.9, 0, 0.3, 0.4, of_harm=of_harm
+    )
+
+
+@pytest.mark.parametrize("of_harm", [False, True])
+def test_a_setting_that_breaks_a_constraint_or_does_harm_is_refused_with_it(of_harm):
+    verdict = judge(prediction([30.0] * 4), prediction([60.0] * 4), GOAL, [broken(of_harm=of_harm)])
+    assert not verdict.apply
+    assert verdict.judgement == "worse"
+    said = "it would do harm: " if of_harm else ""
+    assert verdict.reason.startswith(f"{said}utilization >= 0.9: reaches 0.6")
+
+
+def test_a_setting_in_force_that_breaks_a_constraint_loses():
+    kept = replace(broken(), holds="met")
+    verdict = judge(prediction([60.0] * 4), prediction([30.0] * 4), GOAL, [kept], [broken()])
+    assert verdict.apply
+    assert verdict.judgement == "better"
+    assert "the incumbent breaks a constraint" in verdict.reason
 
 
 def test_a_mean_far_from_the_target_costs_more_than_its_square():

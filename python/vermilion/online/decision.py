@@ -1,10 +1,9 @@
-"""Whether a new setting is worth applying.
+"""Whether a new setting is worth applying: the rule of every tuning, in the loop's own numbers.
 
 Both settings, the one in force and the candidate, are simulated on the same fresh seeds,
 which the search has not seen: a search returns the luckiest of hundreds of candidates, and
-only fresh seeds tell luck from merit. The candidate wins if it breaks no constraint that
-the incumbent keeps, the interval of its advantage excludes zero, and the advantage is large
-enough to be worth a change (hysteresis). The incumbent wins a tie.
+only fresh seeds tell luck from merit. What decides is :mod:`vermilion.tuning.decision`: no broken
+constraint and no harm, a difference that is not chance, and a gain that is worth a change.
 """
 
 from __future__ import annotations
@@ -13,15 +12,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.tuning.decision import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.goal import HeldQueue
     from vermilion.online.prediction import Prediction
+    from vermilion.tuning.decision import Judgement
+    from vermilion.tuning.verdict import ConstraintVerdict
 
-HYSTERESIS = 0.10
+MINIMUM_IMPROVEMENT = 0.05
 """Share of the incumbent's cost by which a candidate must be better."""
+
+LEAST_GAIN = 1.0
+"""What it must be better by in any case, packets squared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +37,21 @@ class Verdict:
         apply: whether to apply the candidate.
         reason: why, in words and numbers.
         advantage: the incumbent's cost less the candidate's, packets squared, over seeds.
+        judgement: of the candidate: better, no difference, or worse.
     """
 
     apply: bool
     reason: str
     advantage: Interval
+    judgement: Judgement
 
 
 def judge(
     candidate: Prediction,
     incumbent: Prediction,
     goal: HeldQueue,
-    newly_broken: Sequence[str] = (),
+    candidate_verdicts: Sequence[ConstraintVerdict] = (),
+    incumbent_verdicts: Sequence[ConstraintVerdict] = (),
 ) -> Verdict:
     """Compare a candidate with the incumbent, both predicted on the same fresh seeds.
 
@@ -51,8 +59,8 @@ def judge(
         candidate: the setting found.
         incumbent: the setting in force.
         goal: what is minimised.
-        newly_broken: the constraints that the candidate surely breaks and the incumbent
-            does not, a sentence each.
+        candidate_verdicts: whether the candidate keeps the constraints and does no harm.
+        incumbent_verdicts: the same of the setting in force.
     """
     costs = [
         (goal.cost(new.mean, new.sd), goal.cost(old.mean, old.sd))
@@ -67,12 +75,13 @@ def judge(
         f"{advantage.mean:.1f} +- {half_width} on {advantage.count} fresh seeds), "
         f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets"
     )
-    if newly_broken:
-        reason = f"it would break a constraint: {newly_broken[0]}"
-        return Verdict(apply=False, reason=reason, advantage=advantage)
-    if advantage.low is None or advantage.low <= 0.0:
-        return Verdict(apply=False, reason=f"not significant: {comparison}", advantage=advantage)
-    if advantage.mean < HYSTERESIS * old_cost:
-        reason = f"too little to change for: {comparison}"
-        return Verdict(apply=False, reason=reason, advantage=advantage)
-    return Verdict(apply=True, reason=comparison, advantage=advantage)
+    decision = decide(
+        mean_interval([new - old for new, old in costs]),
+        candidate_verdicts,
+        incumbent_verdicts,
+        least_gain=max(LEAST_GAIN, MINIMUM_IMPROVEMENT * old_cost),
+        unit=goal.unit,
+    )
+    return Verdict(
+        decision.accepted, f"{decision.why}: {comparison}", advantage, decision.judgement
+    )

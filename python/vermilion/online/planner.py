@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from vermilion.objectives import constraints_of
+from vermilion.objectives.harm import harm_bounds
 from vermilion.online.calibration import (
     FEWEST_SAMPLES,
     SenderBelief,
@@ -239,7 +240,7 @@ class SearchPlanner:
             model,
             Space.from_scenario(model),
             goal,
-            constraints_of(model, goal),
+            (*constraints_of(model, goal), *harm_bounds(model, [policy.link])),
             incumbent={
                 policy.path(name): model.get(policy.path(name)) for name in policy.parameters
             },
@@ -268,7 +269,13 @@ class SearchPlanner:
             goal=goal,
             candidate=candidate,
             incumbent=incumbent,
-            verdict=judge(candidate, incumbent, goal, _newly_broken(outcome)),
+            verdict=judge(
+                candidate,
+                incumbent,
+                goal,
+                () if outcome.comparison is None else outcome.comparison.best_verdicts,
+                () if outcome.comparison is None else outcome.comparison.incumbent_verdicts,
+            ),
             candidate_noise=queue_noise(model.with_values(outcome.best), policy.link, noise_seeds),
             incumbent_noise=queue_noise(model, policy.link, noise_seeds),
             evaluations=outcome.evaluations,
@@ -315,12 +322,3 @@ class SearchPlanner:
         if packets and outcome.seconds > 0:
             mean_packets = sum(packets) / len(packets)
             self._packets_per_s = mean_packets * outcome.simulations / outcome.seconds
-
-
-def _newly_broken(outcome: SearchOutcome) -> list[str]:
-    if outcome.comparison is None:
-        return []
-    verdicts = zip(
-        outcome.comparison.best_verdicts, outcome.comparison.incumbent_verdicts, strict=True
-    )
-    return [str(new) for new, old in verdicts if new.holds == "broken" and old.holds != "broken"]

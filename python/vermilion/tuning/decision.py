@@ -32,14 +32,23 @@ class Decision:
         accepted: whether it should replace the setting in force.
         refused: whether a constraint or a bound of harm decided against it.
         doubtful: whether more seeds might change the decision in the candidate's favour.
-        reason: in a few words, to be followed by the numbers.
+        why: in a few words.
     """
 
     judgement: Judgement
     accepted: bool
     refused: bool
     doubtful: bool
-    reason: str
+    why: str
+
+    @property
+    def reason(self) -> str:
+        """What is done and why, to be followed by the numbers."""
+        if self.accepted:
+            return self.why
+        if self.refused:
+            return f"refused, because {self.why}; otherwise"
+        return f"kept the incumbent, because {self.why}"
 
 
 def decide(
@@ -72,12 +81,12 @@ def decide(
         doubtful = gain > 0.0 and all(each.holds == "unproven" for each in missed)
         what = "it would do harm: " if worst.of_harm else ""
         judgement: Judgement = "no difference" if worst.holds == "unproven" else "worse"
-        reason = f"refused, because {what}{worst}; otherwise"
-        return Decision(judgement, accepted=False, refused=True, doubtful=doubtful, reason=reason)
+        why = f"{what}{worst}"
+        return Decision(judgement, accepted=False, refused=True, doubtful=doubtful, why=why)
     broken = [verdict for verdict in incumbent if verdict.holds == "broken"]
     if broken:
-        reason = f"the incumbent breaks a constraint ({broken[0]})"
-        return Decision("better", accepted=True, refused=False, doubtful=False, reason=reason)
+        why = f"the incumbent breaks a constraint ({broken[0]})"
+        return Decision("better", accepted=True, refused=False, doubtful=False, why=why)
     return _by_objective(difference, least_gain, unit, short_of, required)
 
 
@@ -87,8 +96,7 @@ def _by_objective(
     """The decision where the constraints leave it to the objective."""
 
     def kept(why: str, judgement: Judgement, *, doubtful: bool = False) -> Decision:
-        reason = f"kept the incumbent, because {why}"
-        return Decision(judgement, accepted=False, refused=False, doubtful=doubtful, reason=reason)
+        return Decision(judgement, accepted=False, refused=False, doubtful=doubtful, why=why)
 
     low, high, gain = difference.low, difference.high, -difference.mean
     if low is None or high is None:
@@ -108,5 +116,5 @@ def _by_objective(
         )
         return kept(why, "no difference", doubtful=True)
     return Decision(
-        "better", accepted=True, refused=False, doubtful=False, reason="significantly better"
+        "better", accepted=True, refused=False, doubtful=False, why="significantly better"
     )
