@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.simulate.tables import Section, Table
 
 if TYPE_CHECKING:
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
+    from vermilion.tuning.decision import Judgement
     from vermilion.tuning.engine import End
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
+    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.seeds import Seeds
     from vermilion.tuning.verdict import ConstraintVerdict
 
@@ -42,6 +45,25 @@ class OnDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class RivalOutcome:
+    """One of the simplest things that might do the same, on the same fresh seeds.
+
+    Attributes:
+        label: what it is, like "drop-tail, limit 31 packets".
+        parameters: its setting, by path.
+        objective: what it reaches, in the objective's own direction.
+        metrics: its price, by metric.
+        missed: constraints and bounds of harm that it does not keep.
+    """
+
+    label: str
+    parameters: Mapping[str, float | None]
+    objective: Interval
+    metrics: Mapping[str, Interval]
+    missed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Recommendation:
     """The best setting found for a scenario, and whether it should replace the incumbent.
 
@@ -59,7 +81,7 @@ class Recommendation:
         reason: why, in one sentence.
         comparison: the objective of both with intervals, their difference seed by seed, and
             the verdicts on the constraints; ``None`` if it did not come to that.
-        metrics: some metrics of the objective's link, of the best and of the incumbent, as
+        metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent:
             means over the phases weighted by duration.
         evaluations: settings that the search simulated.
         simulations: runs of the simulator in all.
@@ -75,6 +97,11 @@ class Recommendation:
         warm_starts: earlier answers that the search began with: the scenario, and how far its
             conditions lie from these (:mod:`vermilion.tuning.conditions`).
         device: the setting to use in a device's own words, if a profile was asked for.
+        unit: of the objective, "" for a plain number.
+        rivals: the simplest things that might do the same; none where there was no time.
+        robustness: how it fares around the conditions it was found for; ``None`` where that was
+            not asked, or nothing was accepted.
+        warnings: what to know before using it, a sentence each.
     """
 
     scenario: str
@@ -98,6 +125,20 @@ class Recommendation:
     fidelity: FidelityReport | None = None
     warm_starts: tuple[tuple[str, float], ...] = ()
     device: OnDevice | None = None
+    unit: str = ""
+    rivals: tuple[RivalOutcome, ...] = ()
+    robustness: Robustness | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Judgement | None:
+        """The comparison in a word; ``None`` if it did not come to that."""
+        return None if self.comparison is None else self.comparison.decision.judgement
+
+    @property
+    def refused(self) -> bool:
+        """Whether a constraint, or the harm it would do, decided against the best found."""
+        return self.comparison is not None and self.comparison.decision.refused
 
     @property
     def chosen(self) -> Setting:
@@ -111,11 +152,16 @@ class Recommendation:
             "scenario": self.scenario,
             "version": self.version,
             "accepted": self.accepted,
+            "verdict": self.verdict,
+            "refused": self.refused,
             "reason": self.reason,
+            "warnings": list(self.warnings),
             "parameters": dict(self.parameters),
             "incumbent": dict(self.incumbent),
             "objective": {
                 "name": self.objective,
+                "unit": self.unit or None,
+                "least_gain": comparison and comparison.least_gain,
                 "best": comparison and _interval(comparison.best),
                 "incumbent": comparison and _interval(comparison.incumbent),
                 "difference": comparison and _interval(comparison.difference),
@@ -125,13 +171,16 @@ class Recommendation:
             },
             "constraints": comparison
             and {
-                "best": [verdict_data(verdict) for verdict in comparison.best_verdicts],
-                "incumbent": [verdict_data(verdict) for verdict in comparison.incumbent_verdicts],
+                "best": _verdicts(comparison.best_verdicts, of_harm=False),
+                "incumbent": _verdicts(comparison.incumbent_verdicts, of_harm=False),
             },
+            "harm": comparison and _verdicts(comparison.best_verdicts, of_harm=True),
             "metrics": {
                 name: {"best": _interval(best), "incumbent": _interval(incumbent)}
                 for name, (best, incumbent) in self.metrics.items()
             },
+            "rivals": [_rival(rival) for rival in self.rivals],
+            "robustness": self.robustness and self.robustness.to_data(),
             "evaluations": self.evaluations,
             "simulations": self.simulations,
             "seconds": self.seconds,
@@ -154,28 +203,32 @@ class Recommendation:
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
-        comparison = self.comparison
         rows = [("parameter", "incumbent", "best found")]
         rows += [(path, *texts) for path, texts in self.readable.items()]
-        if comparison is not None:
-            rows += [("", "", ""), ("on fresh seeds", "incumbent", "best found")]
-            rows += [(self.objective, _text(comparison.incumbent), _text(comparison.best))]
-            rows += _improvement(comparison)
-            rows += [
-                (name, _text(incumbent), _text(best))
-                for name, (best, incumbent) in self.metrics.items()
-            ]
         lines = [
             f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
             self.reason,
+            *(f"warning: {warning}" for warning in self.warnings),
             "",
             *_table(rows),
             "",
         ]
-        if comparison is not None and comparison.best_verdicts:
-            lines += ["constraints, of the best found"]
-            lines += [f"  {verdict}" for verdict in comparison.best_verdicts]
-            lines += [""]
+        comparison = self.comparison
+        if comparison is not None:
+            lines += [*_table(self._price_rows(comparison)), ""]
+            lines += [
+                f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
+                for rival in self.rivals
+                if rival.missed
+            ]
+            asked = [each for each in comparison.best_verdicts if not each.of_harm]
+            harm = [each for each in comparison.best_verdicts if each.of_harm]
+            if asked:
+                lines += ["constraints, of the best found", *(f"  {each}" for each in asked), ""]
+            if harm:
+                lines += ["no harm, of the best found", *(f"  {each}" for each in harm), ""]
+        if self.robustness is not None:
+            lines += [str(self.robustness), ""]
         seeds = ", ".join(
             f"{_range(numbers)} for the {stage.replace('_', '-')}"
             for stage, numbers in asdict(self.seeds).items()
@@ -195,20 +248,38 @@ class Recommendation:
             lines += [f"note: {note}" for note in self.device.notes]
         return "\n".join(lines)
 
+    def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
+        """What every setting reaches on the fresh seeds, beside each other."""
+        rows: list[tuple[str, ...]] = [
+            (
+                "on fresh seeds",
+                "incumbent",
+                "best found",
+                *(f"{rival.label}{'*' if rival.missed else ''}" for rival in self.rivals),
+            )
+        ]
+        name = f"{self.objective} ({self.unit})" if self.unit else self.objective
+        others = [_text(rival.objective) for rival in self.rivals]
+        rows += [(name, _text(comparison.incumbent), _text(comparison.best), *others)]
+        rows += [(*row, *("" for _ in others)) for row in _improvement(comparison)]
+        for row in PRICE:
+            if row.metric in self.metrics:
+                best, incumbent = self.metrics[row.metric]
+                columns = [incumbent, best, *(each.metrics.get(row.metric) for each in self.rivals)]
+                rows += [(row.heading, *(_price(cell, row) for cell in columns))]
+        return rows
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the decision, both settings, and what they achieve."""
-        headings = ("incumbent", "best found")
-        settings = [(path, texts) for path, texts in self.readable.items()]
+        headings = ("incumbent", "best found", *(rival.label for rival in self.rivals))
+        blank = [""] * len(self.rivals)
+        settings = [(path, (*texts, *blank)) for path, texts in self.readable.items()]
         sections = [Section("parameter", settings)]
         comparison = self.comparison
         lines = []
         if comparison is not None:
-            rows = [(self.objective, (_text(comparison.incumbent), _text(comparison.best)))]
-            rows += [
-                (name, (_text(incumbent), _text(best)))
-                for name, (best, incumbent) in self.metrics.items()
-            ]
-            sections.append(Section("on fresh seeds", rows))
+            [_, *rows] = self._price_rows(comparison)
+            sections.append(Section("on fresh seeds", [(row[0], row[1:]) for row in rows]))
             lines = [str(verdict) for verdict in comparison.best_verdicts]
         decision = "use the best setting found" if self.accepted else "no change"
         table = Table(f"{self.scenario}: {decision}", headings, sections).html()
@@ -222,11 +293,11 @@ def ended_by(end: End) -> str:
     return f", ended by {_ENDS[end]}" if end in _ENDS else ""
 
 
-def _table(rows: Sequence[tuple[str, str, str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        f"  {first:<{widths[0]}}  {second:>{widths[1]}}  {third:>{widths[2]}}".rstrip()
-        for first, second, third in rows
+        "  ".join(["", row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
     ]
 
 
@@ -247,6 +318,16 @@ def _text(interval: Interval) -> str:
     return f"{interval.mean:.4g} +- {interval.half_width:.2g}"
 
 
+def _price(interval: Interval | None, row: PriceRow) -> str:
+    """A number of the price in the unit and with the decimals of its row."""
+    if interval is None:
+        return "-"
+    text = f"{interval.mean * row.factor:.{row.decimals}f}"
+    if interval.half_width is not None:
+        text += f" +- {interval.half_width * row.factor:.2g}"
+    return text
+
+
 def _range(seeds: Sequence[int]) -> str:
     if not seeds:
         return "none"
@@ -262,6 +343,21 @@ def _interval(interval: Interval) -> dict[str, float | None]:
         "low": interval.low,
         "high": interval.high,
         "count": interval.count,
+    }
+
+
+def _verdicts(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[dict[str, Any]]:
+    """Those that a user asked for, or those of harm."""
+    return [verdict_data(verdict) for verdict in verdicts if verdict.of_harm is of_harm]
+
+
+def _rival(rival: RivalOutcome) -> dict[str, Any]:
+    return {
+        "name": rival.label,
+        "parameters": dict(rival.parameters),
+        "objective": _interval(rival.objective),
+        "metrics": {name: _interval(interval) for name, interval in rival.metrics.items()},
+        "missed": list(rival.missed),
     }
 
 
