@@ -6,6 +6,7 @@ from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
 from vermilion.online.calibration import SenderBelief, SenderModel, log_likelihoods, watch
 from vermilion.online.model import build_model
 
+TODAY = SenderModel("cubic", option_set="linux")
 NEWRENO = SenderModel("newreno")
 RENO = SenderModel("reno")
 DELAYED = SenderModel("newreno", (("delayed_acknowledgements", True),))
@@ -30,14 +31,15 @@ def test_three_seconds_tell_reno_newreno_and_delayed_acknowledgements_apart(trut
     assert right >= len(windows) - 1
 
 
-def test_without_evidence_the_first_kind_is_assumed():
-    assert SenderBelief().best == NEWRENO
+def test_without_evidence_senders_are_those_of_today():
+    assert SenderBelief().best == TODAY
+    assert TODAY.in_words() == "cubic (as in linux)"
 
 
 def test_weak_evidence_does_not_overturn_what_is_likelier_beforehand():
     belief = SenderBelief()
-    belief.learn({NEWRENO: -1.0, RENO: 0.0})
-    assert belief.best == NEWRENO
+    belief.learn({TODAY: -1.0, NEWRENO: 0.0})
+    assert belief.best == TODAY
 
 
 def test_strong_evidence_does():

@@ -41,23 +41,28 @@ class SenderModel:
     Attributes:
         congestion_control: name of a sender.
         parameters: its parameters in their tables' units, where not the defaults.
+        option_set: whose defaults those are; ``None`` for the standards'.
     """
 
     congestion_control: str
     parameters: tuple[tuple[str, ParameterValue], ...] = ()
+    option_set: str | None = None
 
     def in_words(self) -> str:
         """A name for logs: "newreno (window_cap 20)"."""
-        if not self.parameters:
-            return self.congestion_control
-        given = ", ".join(
-            name if value is True else f"{name} {value}" for name, value in self.parameters
+        given = [name if value is True else f"{name} {value}" for name, value in self.parameters]
+        if self.option_set is not None:
+            given.insert(0, f"as in {self.option_set}")
+        return (
+            f"{self.congestion_control} ({', '.join(given)})"
+            if given
+            else (self.congestion_control)
         )
-        return f"{self.congestion_control} ({given})"
 
 
 SENDER_MODELS: dict[SenderModel, float] = {
-    SenderModel("newreno"): 0.0,
+    SenderModel("cubic", option_set="linux"): 0.0,
+    SenderModel("newreno"): -0.5,
     SenderModel("reno"): -1.5,
     SenderModel("newreno", (("delayed_acknowledgements", True),)): -2.0,
     SenderModel("reno", (("delayed_acknowledgements", True),)): -3.5,

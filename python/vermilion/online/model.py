@@ -240,6 +240,8 @@ def _queue_texts(discipline: str, values: Mapping[str, ParameterValue]) -> dict[
 def _sender_texts(kind: SenderModel) -> dict[str, object]:
     table = senders()[kind.congestion_control].parameters
     given = {name: table[name].exact_text(value) for name, value in kind.parameters}
+    if kind.option_set is not None:
+        given["option_set"] = kind.option_set
     return {"congestion_control": kind.congestion_control, **given}
 
 
