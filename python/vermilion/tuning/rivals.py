@@ -227,6 +227,8 @@ class _Runs:
 
     def __call__(self, scenario: Scenario, seeds: Sequence[int]) -> list[Result]:
         """All results, or none if time was up."""
+        if self.seconds_left == 0.0:
+            return []
         run = run_many if self.workers is None else self.workers.run_many
         [row] = run(
             [scenario.core_json()], seeds, threads=self.threads, deadline_s=self.seconds_left
