@@ -1,0 +1,244 @@
+"""The same network under slightly other conditions: more flows, longer trips, other senders.
+
+Each function makes a checked copy in which one thing differs. A ``[tuning]`` table is left out:
+it may speak of parameters that a copy does not have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.scenario import algorithms
+from vermilion.scenario.expectation import mean_of
+from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.quantities import TIME, exact_text
+from vermilion.scenario.round_trips import RoundTripDistribution, smallest
+from vermilion.scenario.wire import nominal_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from vermilion.scenario.model import FlowGroup, Scenario
+
+NANOSECONDS: Final = 1_000_000_000
+
+MOST_WEB_LOAD: Final = 0.9
+"""Of a link's rate, in data without headers. Transfers that arrive whatever the network does pile
+up without end above 1, which is another network and not a neighbouring one."""
+
+WEB_TRANSFER: Final = {
+    "distribution": "bounded-pareto",
+    "minimum": "3 kB",
+    "maximum": "3 MB",
+    "shape": 1.2,
+}
+"""Sizes of added web transfers, 13.5 kB on average: those of the scenarios after the common TCP
+evaluation suite (``tcpeval-access-link``)."""
+
+
+def with_flow_counts(scenario: Scenario, factor: float) -> Scenario:
+    """So many times the flows, at least one in each group.
+
+    Groups whose flows have a sender are scaled. Those that play a recorded trace are not, for it
+    says itself how many there are; nor are sources of web transfers where that would offer a
+    link more than :data:`MOST_WEB_LOAD` of its rate.
+    """
+    document = _copy(scenario)
+    counts = {
+        name: max(1, math.floor(factor * group.count + 0.5))
+        for name, group in scenario.flows.items()
+        if group.sender is not None and group.traffic.kind != "trace"
+    }
+    web = [name for name in counts if scenario.flows[name].traffic.kind == "web"]
+    load = max(_web_load(scenario, link, counts) for link in scenario.links)
+    if factor > 1.0 and load > MOST_WEB_LOAD:
+        for name in web:
+            del counts[name]
+    for name, count in counts.items():
+        document["flows"][name]["count"] = count
+    return scenario_from_document(document, scenario.origin)
+
+
+def with_round_trips(scenario: Scenario, factor: float) -> Scenario:
+    """Base round trips so many times as long.
+
+    Where the links' own delays would not fit into the shorter trips, they shrink as much.
+    """
+    document = _copy(scenario)
+    for name, group in scenario.flows.items():
+        if group.rtt is not None:
+            document["flows"][name]["rtt"] = _scaled_trips(group.rtt, factor)
+    if not all(_fits(scenario, group, factor) for group in scenario.flows.values()):
+        for name, link in scenario.links.items():
+            document["links"][name]["delay"] = _scaled_delay(link.delay, factor)
+        for table, change in zip(document.get("changes", ()), scenario.changes, strict=True):
+            if change.delay is not None:
+                table["delay"] = _scaled_delay(change.delay, factor)
+    return scenario_from_document(document, scenario.origin)
+
+
+def with_senders(scenario: Scenario, congestion_control: str, option_set: str) -> Scenario:
+    """All senders of one kind; each keeps its own word on ECN and nothing else."""
+    document = _copy(scenario)
+    table = algorithms.sender(congestion_control).parameters
+    for name, group in scenario.flows.items():
+        if group.sender is None:
+            continue
+        sender: dict[str, Any] = {
+            "congestion_control": congestion_control,
+            "option_set": option_set,
+        }
+        ecn = scenario.get(f"flows.{name}.sender.ecn")
+        if ecn != table["ecn"].default:
+            sender["ecn"] = ecn
+        document["flows"][name]["sender"] = sender
+    return scenario_from_document(document, scenario.origin)
+
+
+def with_ecn(scenario: Scenario, *, on: bool) -> Scenario:
+    """ECN at all senders, or at none but those that cannot do without, such as DCTCP."""
+    document = _copy(scenario)
+    for name, group in scenario.flows.items():
+        if group.sender is None:
+            continue
+        needs_ecn = group.sender.algorithm.parameters["ecn"].default is True
+        if scenario.get(f"flows.{name}.sender.ecn") == on or (needs_ecn and not on):
+            continue
+        document["flows"][name]["sender"] = {**_sender_table(document, name), "ecn": on}
+    return scenario_from_document(document, scenario.origin)
+
+
+def with_web_traffic(
+    scenario: Scenario, links: Iterable[str], share: float
+) -> tuple[Scenario, tuple[str, ...]]:
+    """Web transfers beside what is there, so much of each link's rate.
+
+    They arrive in a Poisson process with sizes as in :data:`WEB_TRANSFER`. Sender, round trip and
+    packets are those of the largest group that crosses the link. A link that no sender's flows
+    cross gets none, nor does one on which there would be more than :data:`MOST_WEB_LOAD` of them.
+
+    Args:
+        scenario: itself.
+        links: that the transfers cross, each of them one link.
+        share: of the link's rate, of data without headers.
+
+    Returns:
+        The scenario, and the names of the groups added.
+    """
+    document = _copy(scenario)
+    added: list[str] = []
+    for link in links:
+        like = _largest_group(scenario, link)
+        if like is None or _web_load(scenario, link, {}) + share > MOST_WEB_LOAD:
+            continue
+        kept = ("rtt", "sender", "packet_size", "header_size", "ack_size", "access_rate")
+        group = {key: value for key, value in document["flows"][like].items() if key in kept}
+        name = _new_name(document["flows"], len(added) + 1)
+        group["path"] = [link]
+        group["traffic"] = {"kind": "web", "mean_gap": "1 s", "size": dict(WEB_TRANSFER)}
+        document["flows"][name] = group
+        added.append(name)
+    draft = scenario_from_document(document, scenario.origin)
+    for name in added:
+        rate = share * nominal_rate(draft, draft.flows[name].path[0])
+        # Each transfer's size is as much traffic as the gap before it leaves room for.
+        gap = 8.0 * _mean_transfer_bytes(draft.flows[name]) / rate
+        document["flows"][name]["traffic"]["mean_gap"] = exact_text(gap, TIME)
+    return scenario_from_document(document, scenario.origin), tuple(added)
+
+
+def is_same_network(one: Scenario, other: Scenario) -> bool:
+    """Whether two scenarios simulate the same, however they are written."""
+    return _written_out(one) == _written_out(other)
+
+
+def _written_out(scenario: Scenario) -> dict[str, Any]:
+    """What the core reads, with all defaults in their places."""
+    document: dict[str, Any] = json.loads(scenario.core_json())
+    for group in document["flows"]:
+        if group["sender"] is not None:
+            algorithm = algorithms.sender(group["sender"]["congestion_control"])
+            group["sender"]["parameters"] = algorithm.complete(group["sender"]["parameters"])
+    return document
+
+
+def _copy(scenario: Scenario) -> dict[str, Any]:
+    document = deepcopy(dict(scenario.document))
+    document.pop("tuning", None)
+    return document
+
+
+def _sender_table(document: dict[str, Any], name: str) -> dict[str, Any]:
+    sender = document["flows"][name]["sender"]
+    return {"congestion_control": sender} if isinstance(sender, str) else dict(sender)
+
+
+def _scaled_trips(
+    trips: float | tuple[float, ...] | RoundTripDistribution, factor: float
+) -> object:
+    """Round trips as a scenario spells them."""
+    if isinstance(trips, RoundTripDistribution):
+        table: dict[str, object] = {"distribution": trips.distribution}
+        for key in ("min", "max", "mean", "median"):
+            value = getattr(trips, key)
+            if value is not None:
+                table[key] = exact_text(factor * value, TIME)
+        if trips.sigma is not None:
+            table["sigma"] = trips.sigma
+        return table
+    if isinstance(trips, tuple):
+        return [exact_text(factor * trip, TIME) for trip in trips]
+    return exact_text(factor * trips, TIME)
+
+
+def _fits(scenario: Scenario, group: FlowGroup, factor: float) -> bool:
+    """Whether the links that a group crosses leave room for its scaled round trips."""
+    if group.rtt is None:
+        return True
+    crossed = sum(scenario.links[name].delay for name in (*group.path, *group.return_path))
+    return factor * smallest(group.rtt) >= crossed
+
+
+def _scaled_delay(delay_s: float, factor: float) -> str:
+    """A delay in whole nanoseconds, rounded down: their sum must fit into a round trip."""
+    return f"{math.floor(factor * round(delay_s * NANOSECONDS))} ns"
+
+
+def _web_load(scenario: Scenario, link: str, counts: Mapping[str, int]) -> float:
+    """What the web transfers that cross a link offer, per its rate.
+
+    Args:
+        scenario: to which the link belongs.
+        link: its name.
+        counts: of sources, for groups that have others than the scenario says.
+    """
+    offered = math.fsum(
+        counts.get(name, group.count) * 8.0 * _mean_transfer_bytes(group) / group.traffic.mean_gap
+        for name, group in scenario.flows.items()
+        if link in group.path and group.traffic.kind == "web" and group.traffic.mean_gap
+    )
+    return offered / nominal_rate(scenario, link)
+
+
+def _mean_transfer_bytes(group: FlowGroup) -> float:
+    return 0.0 if group.traffic.size is None else mean_of(group.traffic.size)
+
+
+def _largest_group(scenario: Scenario, link: str) -> str | None:
+    """The group with the most flows of those that have a sender and cross a link."""
+    crossing = [
+        name
+        for name, group in scenario.flows.items()
+        if link in group.path and group.sender is not None and group.rtt is not None
+    ]
+    return max(crossing, key=lambda name: scenario.flows[name].count, default=None)
+
+
+def _new_name(known: Mapping[str, object], number: int) -> str:
+    name = f"web-neighbour-{number}"
+    while name in known:
+        name += "x"
+    return name
