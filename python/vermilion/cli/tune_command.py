@@ -7,6 +7,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vermilion.scenario import Scenario
     from vermilion.tuning import Recommendation, TuningPlan
 
@@ -28,25 +30,28 @@ def command_to_see(name: str, plan: TuningPlan, outcome: Recommendation) -> str:
         for path, value in outcome.parameters.items()
     ]
     links = [report.link for report in tuned.carried_over]
-    return shlex.join(["vermilion", "run", name, *_conversion(scenario, links), *settings])
+    words = _conversion(plan.scenarios[0], scenario, links)
+    return shlex.join(["vermilion", "run", name, *words, *settings])
 
 
-def _conversion(scenario: Scenario, links: list[str]) -> list[str]:
+def _conversion(before: Scenario, after: Scenario, links: list[str]) -> list[str]:
     """What gives the links their new discipline, before anything is said of its parameters."""
-    if not links:
-        return []
     words = [
-        f"--set=links.{link}.queue={_inline(scenario.document['links'][link]['queue'])}"
+        f"--set=links.{link}.queue={_inline(after.document['links'][link]['queue'])}"
         for link in links
     ]
-    if scenario.tuning is not None:
-        # The scenario's own list is of the old discipline's parameters, and so is its box.
-        words.append(f"--set=tuning.parameters={json.dumps(list(scenario.tuning.parameters))}")
-        words.append(f"--set=tuning.space={_inline(scenario.tuning.space)}")
+    if links and before.tuning is not None and after.tuning is not None:
+        # The list, and perhaps boxes, are of the old discipline's parameters.
+        words.append(f"--set=tuning.parameters={json.dumps(list(after.tuning.parameters))}")
+        if before.tuning.space:
+            words.append(f"--set=tuning.space={_inline(after.tuning.space)}")
     return words
 
 
-def _inline(table: dict[str, object]) -> str:
-    """A table as TOML has it on one line; what queues and boxes hold is written as JSON has it."""
-    entries = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items())
-    return "{ " + ", ".join(entries) + " }" if table else "{}"
+def _inline(table: Mapping[str, object]) -> str:
+    """A table as TOML has it on one line; JSON's texts, numbers, switches and lists are TOML's."""
+    entries = [
+        f"{key if key.isidentifier() else json.dumps(key)} = {json.dumps(value)}"
+        for key, value in table.items()
+    ]
+    return f"{{ {', '.join(entries)} }}" if entries else "{}"
