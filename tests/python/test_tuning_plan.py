@@ -1,4 +1,4 @@
-"""One plan says what a tuning is: in keywords, in options, in a study's file, and in its execution."""
+"""One plan says what a tuning is: in keywords, options, a study's file, and its execution."""
 
 import json
 import shlex
