@@ -3,7 +3,7 @@
 import importlib
 from types import SimpleNamespace
 
-MODULES = ("engine", "horizon", "simulations", "robust", "pareto", "front_search")
+MODULES = ("engine", "horizon", "simulations", "preparation", "front_search")
 """Those of vermilion.tuning that look at the clock."""
 
 

@@ -162,11 +162,11 @@ def test_the_study_of_other_scenarios_is_refused(vermilion, tmp_path, change, wo
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE study SET plan = json_set(plan, '$.kind', 'all')",
-        "UPDATE study SET plan = json_set(plan, '$.kind', 'setting')",
+        "UPDATE study SET plan = json_set(plan, '$.given.kind', 'all')",
+        "UPDATE study SET plan = json_set(plan, '$.given.kind', 'setting')",
         "UPDATE study SET plan = json_set(plan, '$.aims', json('[]'))",
         "UPDATE study SET plan = json_remove(plan, '$.aims[0].core')",
-        "UPDATE study SET plan = json_remove(plan, '$.arguments.profile')",
+        "UPDATE study SET plan = json_remove(plan, '$.given.profile')",
         "UPDATE simulation SET constrained = '[]'",
         "UPDATE simulation SET objective = 'x'",
         "UPDATE evaluation SET told = told + 1",

@@ -1,6 +1,7 @@
 """``vermilion tune``: searches the best setting of a queue, and says whether to use it."""
 
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,18 +9,24 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.entry import UserError
-from vermilion.cli.output import STANDARD_OUTPUT
+from vermilion.cli.output import STANDARD_OUTPUT, note
+from vermilion.cli.tune_command import command_to_see
 from vermilion.cli.tune_front import tune_front
-from vermilion.cli.tune_robust import tune_robust
+from vermilion.cli.tune_plan import (
+    check_together,
+    fidelity_of,
+    kind_of,
+    over_of,
+    share_of,
+    weights_of,
+)
 from vermilion.cli.tune_session import Session, exit_code
-from vermilion.cli.tune_study import check_study_options, go_on, is_said
+from vermilion.cli.tune_study import check_exit_code, check_study_options, go_on, is_said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
-    from vermilion.scenario import Scenario
-    from vermilion.tuning import AnswerFile, Recommendation
-    from vermilion.tuning.fidelity import Fidelity
+    from vermilion.tuning import AnswerFile, Recommendation, TuningPlan, TuningSession
 
 
 def tune(
@@ -75,6 +82,15 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    discipline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Give the tuned queues another discipline first, which takes over what both can "
+            "be told, and search its own box.",
+            show_default=False,
+        ),
+    ] = None,
     constraints: Annotated[
         list[str] | None,
         typer.Option(
@@ -85,6 +101,29 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    harm: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=MARGIN",
+            help="What a recommendation may not worsen, and by how much, or none. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    minimum_improvement: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help='The least gain worth a change, as a part of the objective, like "5 %" or 0.05.',
+            show_default=False,
+        ),
+    ] = None,
+    no_robustness: Annotated[
+        bool,
+        typer.Option(
+            "--no-robustness",
+            help="Do not ask that a recommendation holds in conditions around the scenario's too.",
+        ),
+    ] = False,
     pareto: Annotated[
         bool,
         typer.Option(
@@ -191,6 +230,14 @@ def tune(
     threads: options.Threads = None,
     dask: options.Dask = None,
     target: options.Json = None,
+    tells_conclusion: Annotated[
+        bool,
+        typer.Option(
+            "--exit-code",
+            help="End with 0 if a setting is recommended, 10 if the present one is kept, 11 if the "
+            "best one found is refused (default: 0 for any answer).",
+        ),
+    ] = False,
 ) -> int:
     """Search the best setting of a queue.
 
@@ -198,17 +245,23 @@ def tune(
     table. The best setting found meets the present one on fresh seeds; it is recommended only
     if it is significantly better and keeps every constraint.
     """
-    from vermilion import tuning
     from vermilion.profiles import Place
     from vermilion.scenario import load_scenario
+    from vermilion.tuning import TuningPlan, execute
+    from vermilion.tuning.other_discipline import tuned_scenarios
 
     check_study_options(context, scenarios or (), study, study_name, resume)
-    _check_options(scenarios or [""], robust, pareto, objectives or (), figure, weights)
-    _check_engine_options(
-        fidelity,
-        plain=not pareto and robust is None,
-        given={"--resume": resume is not None, "--warm-start": warm_start is not None},
+    check_together(
+        scenarios or [""],
+        robust,
+        objectives or (),
+        figure,
+        weights,
+        {"--resume": resume is not None, "--warm-start": warm_start is not None},
+        pareto=pareto,
     )
+    kind, length = kind_of(robust, pareto=pareto), fidelity_of(fidelity)
+    check_exit_code(kind, asked=tells_conclusion)
     if pareto and fidelity == "auto" and is_said(context, "fidelity"):
         message = "--fidelity auto is of a tuning without --pareto, which simulates all of it"
         raise UserError(message)
@@ -224,60 +277,60 @@ def tune(
         dask,
         study,
         study_name,
+        tells_conclusion,
     )
     if not scenarios:
         return go_on(session)
-    read = [load_scenario(scenario, overrides or ()) for scenario in scenarios]
-    scenario, loaded = scenarios[0], read[0]
-    searched: dict[str, Any] = {
-        "parameters": parameters,
-        "profile": profile,
-        "place": Place(device, parent),
-        "search": search,
-        "seed": seed,
-    }
-    objective = objectives[0] if objectives else None
-    length: Fidelity = "full" if fidelity == "full" else "auto"
-    if robust is not None:
-        return tune_robust(
-            read,
-            session,
-            searched,
-            robust=robust,
-            weights=weights,
-            objective=objective,
-            constraints=constraints,
-            fidelity=length,
-        )
-    if pareto:
-        return tune_front(
-            loaded,
-            session,
-            searched,
-            figure=figure,
-            objectives=objectives,
-            constraints=constraints or (),
-        )
+    plan = TuningPlan(
+        scenarios=tuple(load_scenario(scenario, overrides or ()) for scenario in scenarios),
+        kind=kind,
+        over=over_of(robust),
+        weights=weights_of(weights),
+        parameters=None if parameters is None else tuple(parameters),
+        discipline=discipline,
+        objectives=tuple(objectives or ()),
+        constraints=None if constraints is None else tuple(constraints),
+        harm=None if harm is None else tuple(harm),
+        minimum_improvement=share_of("--minimum-improvement", minimum_improvement),
+        robustness=not no_robustness,
+        profile=profile,
+        place=Place(device, parent),
+        search=search,
+        budget=session.usual_budget,
+        seed=seed,
+        fidelity="auto" if pareto else length,
+    )
+    for remark in dict.fromkeys(
+        str(report) for tuned in tuned_scenarios(plan) for report in tuned.carried_over
+    ):
+        note(remark)
+    if kind == "front":
+        return tune_front(plan, session, figure)
+    if kind == "robust":
+        outcome = session.perform(partial(execute, plan))
+        return exit_code(outcome, tells_conclusion=tells_conclusion)
+    return _tune_one(plan, session, scenarios[0], warm_start, resume)
+
+
+def _tune_one(
+    plan: "TuningPlan", session: Session, name: str, warm_start: Path | None, resume: Path | None
+) -> int:
+    """Tunes one scenario, shows the outcome, and says how to see the best setting."""
+    from dataclasses import replace
+
+    from vermilion.tuning.execution import execute_setting
+
     answers = None if warm_start is None else _answers(warm_start)
     state = None if resume is None else _search_state(resume)
 
-    def tuned(**of_the_session: Any) -> "Recommendation":  # noqa: ANN401 - passed on
+    def tuned(of_session: "TuningSession") -> "Recommendation":
         with _mistakes_in_files(warm_start, resume):
-            return tuning.tune(
-                loaded,
-                objective=objective,
-                constraints=constraints,
-                resume=state,
-                answers=answers,
-                fidelity=length,
-                **searched,
-                **of_the_session,
-            )
+            return execute_setting(plan, replace(of_session, answers=answers, resume=state))
 
     outcome = session.perform(tuned)
-    if target != STANDARD_OUTPUT and outcome.accepted:
-        typer.echo(f"\nto see it: {_command(scenario, loaded, outcome)}")
-    return exit_code(outcome)
+    if session.target != STANDARD_OUTPUT and outcome.accepted:
+        typer.echo(f"\nto see it: {command_to_see(name, plan, outcome)}")
+    return exit_code(outcome, tells_conclusion=session.tells_conclusion)
 
 
 @contextmanager
@@ -298,42 +351,6 @@ def _mistakes_in_files(warm_start: Path | None, resume: Path | None) -> "Iterato
         # The state is the user's: whatever cannot be done with it is their mistake.
         message = f'--resume: "{resume}" does not fit this tuning ({error})'
         raise UserError(message) from None
-
-
-def _check_options(
-    scenarios: "Sequence[str]",
-    robust: str | None,
-    pareto: bool,  # noqa: FBT001 - one of the command's options among others
-    objectives: "Sequence[str]",
-    figure: str | None,
-    weights: str | None,
-) -> None:
-    """Refuses options that do not go together."""
-    wrong = {
-        "--robust and --pareto: expected only one of them": pareto and robust is not None,
-        "several scenarios: expected --robust worst or --robust mean with them": len(scenarios) > 1
-        and robust is None,
-        "--robust: expected at least two scenarios": len(scenarios) == 1 and robust is not None,
-        "--weights: expected --robust mean with it": weights is not None and robust != "mean",
-        "--figure draws a front; expected --pareto with it": figure is not None and not pareto,
-        "--objective is given more than once; expected one, or two with --pareto": len(objectives)
-        > 1
-        and not pareto,
-    }
-    for message, applies in wrong.items():
-        if applies:
-            raise UserError(message)
-
-
-def _check_engine_options(fidelity: str, *, plain: bool, given: "Mapping[str, bool]") -> None:
-    """Refuses what a search for a front, or for several scenarios, does not have."""
-    if fidelity not in ("auto", "full"):
-        message = f'--fidelity: "{fidelity}" is not accepted; expected one of: auto, full'
-        raise UserError(message)
-    for name, is_given in given.items():
-        if is_given and not plain:
-            message = f"{name} is of a tuning without --pareto and --robust"
-            raise UserError(message)
 
 
 def _answers(path: Path) -> "AnswerFile":
@@ -363,14 +380,3 @@ def _search_state(path: Path) -> dict[str, Any]:
         message = f'--resume: "{path}" is not accepted; expected {expected}'
         raise UserError(message)
     return state
-
-
-def _command(name: str, scenario: "Scenario", outcome: "Recommendation") -> str:
-    """The command that simulates the recommended setting."""
-    import shlex
-
-    settings = [
-        f"--set={path}={scenario.parameter(path).exact_text(value)}"
-        for path, value in outcome.parameters.items()
-    ]
-    return shlex.join(["vermilion", "run", name, *settings])

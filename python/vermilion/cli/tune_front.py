@@ -4,52 +4,35 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.cli.entry import UserError
 from vermilion.cli.output import binary_output_file
 from vermilion.cli.tune_session import exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from vermilion.cli.tune_session import Session
-    from vermilion.scenario import Scenario
+    from vermilion.tuning import TuningPlan
 
 
-def tune_front(
-    scenario: Scenario,
-    session: Session,
-    searched: Mapping[str, Any],
-    *,
-    figure: str | None,
-    objectives: Sequence[str] | None,
-    constraints: Sequence[str],
-) -> int:
+def tune_front(plan: TuningPlan, session: Session, figure: str | None) -> int:
     """Searches a front, shows it, and writes what was asked for.
 
     Args:
-        scenario: whose queue it is.
+        plan: of the front.
         session: how long, with whom, kept where.
-        searched: what it has in common with every tuning: parameters, profile, search, seed.
         figure: a file for it; ``None`` for none.
-        objectives: two, or none for the usual ones.
-        constraints: what every setting has to keep.
 
     Raises:
         UserError: a file that cannot be written, or a figure of no known format.
         ScenarioError: what is asked for does not fit the scenario.
     """
-    from vermilion import tuning
+    from vermilion.tuning.execution import execute_front
 
     kind = "" if figure is None else _format_of(figure)
     with ExitStack() as outputs:
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
-        front = session.perform(
-            partial(
-                tuning.tune_front, scenario, objectives or None, constraints=constraints, **searched
-            )
-        )
+        front = session.perform(partial(execute_front, plan))
         if drawing:
             from vermilion.report.front_figure import rendered
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import typer
 
@@ -15,9 +15,13 @@ from vermilion.cli.output import STANDARD_OUTPUT, output_file
 from vermilion.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from vermilion.tuning import ProgressReport, Study, TuningProgress
+    from vermilion.tuning import ProgressReport, Study, TuningProgress, TuningSession
+    from vermilion.tuning.conclusion import Conclusion
+
+EXIT_CODES: Final[Mapping[Conclusion, int]] = {"recommended": 0, "kept": 10, "refused": 11}
+"""What ``--exit-code`` makes of a recommendation."""
 
 
 class Tuned(Protocol):
@@ -46,6 +50,7 @@ class Session:
         dask: the address of a scheduler, if there is one.
         study: the file in which it is kept, if it is.
         study_name: which study of the file.
+        tells_conclusion: whether the exit code is to tell what the tuning has come to.
     """
 
     target: str | None
@@ -55,34 +60,40 @@ class Session:
     dask: str | None
     study: str | None
     study_name: str | None
+    tells_conclusion: bool = False
 
-    def perform(self, tuning: Callable[..., AnyTuned]) -> AnyTuned:
+    @property
+    def usual_budget(self) -> int:
+        """The budget that is said, or what is usual."""
+        from vermilion.tuning import DEFAULT_BUDGET
+
+        return self.budget or DEFAULT_BUDGET
+
+    def perform(self, tuning: Callable[[TuningSession], AnyTuned]) -> AnyTuned:
         """Tunes, and shows and writes what it has come to.
 
         Args:
-            tuning: with the arguments of :func:`vermilion.tuning.tune` that are of a session.
+            tuning: does it in a session.
 
         Raises:
             UserError: a file that cannot be written, or workers that cannot be used.
         """
-        from vermilion.tuning import DEFAULT_BUDGET
+        from vermilion.tuning import TuningSession
 
-        budget = self.budget or DEFAULT_BUDGET
         with output_file("--json", self.target or STANDARD_OUTPUT) as file:
             with (
                 options.dask(self.dask) as workers,
                 self._opened() as study,
-                ProgressBar("search", budget) as bar,
+                ProgressBar("search", self.usual_budget) as bar,
             ):
-                session: dict[str, Any] = {
-                    "budget": budget,
-                    "deadline_s": self.deadline_s,
-                    "threads": self.threads,
-                    "workers": workers,
-                    "progress": report_to(bar),
-                    "study": study,
-                }
-                outcome = tuning(**session)
+                session = TuningSession(
+                    deadline_s=self.deadline_s,
+                    threads=self.threads,
+                    workers=workers,
+                    progress=report_to(bar),
+                    study=study,
+                )
+                outcome = tuning(session)
             if self.target is not None:
                 file.write(f"{outcome.to_json()}\n")
         if self.target != STANDARD_OUTPUT:
@@ -116,9 +127,16 @@ class Session:
         return f"\nkept in {self.study}; for a page about it: {page}"
 
 
-def exit_code(outcome: Tuned) -> int:
-    """130 after Ctrl-C, though there is an outcome; else 0."""
-    return EXIT_INTERRUPTED if outcome.end == "interrupted" else 0
+def exit_code(outcome: Tuned, *, tells_conclusion: bool = False) -> int:
+    """130 after Ctrl-C, though there is an outcome; else 0, or what the conclusion stands for."""
+    from vermilion.tuning import Recommendation, RobustRecommendation
+    from vermilion.tuning.conclusion import conclusion_of
+
+    if outcome.end == "interrupted":
+        return EXIT_INTERRUPTED
+    if tells_conclusion and isinstance(outcome, Recommendation | RobustRecommendation):
+        return EXIT_CODES[conclusion_of(outcome)]
+    return 0
 
 
 def report_to(bar: ProgressBar) -> ProgressReport | None:

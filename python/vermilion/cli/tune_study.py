@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.entry import UserError
 from vermilion.cli.tune_session import exit_code
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import typer
 
     from vermilion.cli.tune_session import Session, Tuned
-    from vermilion.tuning import Study
+    from vermilion.tuning import TuningSession
+    from vermilion.tuning.plan import Kind
 
 NO_SCENARIO: Final = (
     "no scenario is given; expected one (vermilion scenarios lists those that are shipped), or "
@@ -22,7 +23,17 @@ NO_SCENARIO: Final = (
 )
 
 _OF_A_SESSION: Final = frozenset(
-    {"scenarios", "study", "study_name", "budget", "deadline", "threads", "dask", "target"}
+    {
+        "scenarios",
+        "study",
+        "study_name",
+        "budget",
+        "deadline",
+        "threads",
+        "dask",
+        "target",
+        "tells_conclusion",
+    }
 )
 """What may be said when a study is gone on with; all else is in the study."""
 
@@ -53,7 +64,7 @@ def check_study_options(
         if name not in _OF_A_SESSION and is_said(context, name):
             message = (
                 f"the option for {name.replace('_', ' ')} is in the study already; expected only "
-                "--budget, --deadline, --threads, --dask and --json without a scenario"
+                "--budget, --deadline, --threads, --dask, --json and --exit-code without a scenario"
             )
             raise UserError(message)
 
@@ -71,12 +82,29 @@ def go_on(session: Session) -> int:
         UserError: there is none, or it cannot be used.
         ScenarioError: its scenario names files that are not there any more.
     """
-    from vermilion.tuning import resume_study
+    from dataclasses import replace
 
-    def resumed(*, study: Study | None, budget: int, **others: Any) -> Tuned:  # noqa: ANN401 - passed on
+    from vermilion.tuning import execute
+    from vermilion.tuning.study_resumption import plan_of
+
+    def resumed(of_session: TuningSession) -> Tuned:
+        study = of_session.study
         if study is None:
             raise UserError(NO_SCENARIO)
-        settings = budget if session.budget is not None else study.budget or budget
-        return resume_study(study, budget=settings, **others)
+        plan = plan_of(study)
+        check_exit_code(plan.kind, asked=session.tells_conclusion)
+        budget = session.budget or study.budget or session.usual_budget
+        return execute(replace(plan, budget=budget), of_session)
 
-    return exit_code(session.perform(resumed))
+    return exit_code(session.perform(resumed), tells_conclusion=session.tells_conclusion)
+
+
+def check_exit_code(kind: Kind, *, asked: bool) -> None:
+    """Refuses to tell what a front recommends.
+
+    Raises:
+        UserError: it recommends nothing.
+    """
+    if asked and kind == "front":
+        message = "--exit-code tells what is recommended; a front (--pareto) recommends nothing"
+        raise UserError(message)

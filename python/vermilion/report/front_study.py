@@ -57,7 +57,7 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
             (aim.objective, "maximised" if aim.maximised else "minimised") for aim in plan.aims
         ],
         "constraints": list(plan.constraints),
-        "search": plan.arguments["search"],
+        "search": plan.search,
         "begun": record.begun,
         "changed": record.changed,
         "settings": len(record.evaluations),
@@ -68,7 +68,7 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
         "rows": [] if front is None else front_rows(front),
         "figures": figures,
         "queues": [link for link, _ in queues],
-        "seed": plan.arguments["seeds"]["comparison"][0],
+        "seed": plan.seeds.comparison[0],
         "repeat": how_to_repeat(record, [scenario]),
         "texts": [(scenario.origin, toml_text(plan.document))],
     }
@@ -76,7 +76,7 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
 
 def _queues(record: StudyRecord, scenario: Scenario, front: Front) -> list[tuple[str, Figure]]:
     """The tuned queues at both ends of the front; of a single setting, before and after."""
-    seed = int(record.plan.arguments["seeds"]["comparison"][0])
+    seed = record.plan.seeds.comparison[0]
     first, last = front.points[0].parameters, front.points[-1].parameters
     settings = (first, last) if len(front.points) > 1 else ({}, last)
     names = (

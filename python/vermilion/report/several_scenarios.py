@@ -71,17 +71,17 @@ def _own(record: StudyRecord) -> list[tuple[float | None, ...]]:
 
 def _joining(record: StudyRecord) -> Joining | None:
     """How the tuning has made one number; ``None`` before the incumbents have been simulated."""
-    arguments, aims = record.plan.arguments, record.plan.aims
-    seeds, own = set(arguments["seeds"]["search"]), _own(record)
+    given, aims = record.plan.given, record.plan.aims
+    seeds, own = set(record.plan.seeds.search), _own(record)
     values = [
         [each.objective for each in record.simulations if _is_of(each, scenario, setting, seeds)]
         for scenario, setting in enumerate(own)
     ]
     if not all(values):
         return None
-    weights = arguments["weights"] or [1.0] * len(aims)
+    weights = given["weights"] or [1.0] * len(aims)
     return Joining(
-        arguments["over"],
+        given["over"],
         [weight / math.fsum(weights) for weight in weights],
         [abs(math.fsum(row) / len(row)) or 1.0 for row in values],
     )

@@ -144,7 +144,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         "objective": plan.objective,
         "goal": "maximised" if plan.maximised else "minimised",
         "constraints": list(plan.constraints),
-        "search": plan.arguments["search"],
+        "search": plan.search,
         "begun": record.begun,
         "changed": record.changed,
         "settings": len(record.evaluations),
@@ -176,7 +176,7 @@ def _incumbent_in_search(
     """The incumbent's value as the search measured it: with the same seeds and length."""
     setting = tuple(None if value is None else float(value) for value in incumbent.values())
     length = record.evaluations[0].length
-    seeds = set(record.plan.arguments["seeds"]["search"])
+    seeds = set(record.plan.seeds.search)
     interval = study_figures.interval_of(
         [
             each.objective
@@ -189,7 +189,7 @@ def _incumbent_in_search(
 
 def _raced(record: StudyRecord) -> list[tuple[str, Interval]]:
     """The settings that raced, with their means on the seeds of the race, the best first."""
-    seeds = record.plan.arguments["seeds"]["re_evaluation"]
+    seeds = record.plan.seeds.re_evaluation
     if record.plan.kind == "robust":
         values, own = several_scenarios.joined_values(record, seeds)
     else:

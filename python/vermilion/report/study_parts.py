@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import tomllib
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import study_figures
 from vermilion.scenario.library import scenario_text
 from vermilion.simulate.runs import run
+from vermilion.tuning import TuningPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,37 +106,48 @@ def _files(scenarios: Sequence[Scenario]) -> list[str]:
 
 def _anew(record: StudyRecord, files: Sequence[str]) -> list[str]:
     """The command that makes it from the beginning."""
-    arguments = record.plan.arguments
+    plan, given = record.plan, record.plan.given
     words = ["vermilion", "tune", *files, "--budget", str(record.budget)]
-    words += ["--search", arguments["search"], "--seed", str(arguments["seed"])]
-    if record.plan.kind == "front":
+    words += ["--search", plan.search, "--seed", str(given["seed"])]
+    if plan.kind == "front":
         words += ["--pareto"]
     else:
-        words += ["--fidelity", arguments["fidelity"]]
-    if record.plan.kind == "robust":
-        words += ["--robust", arguments["over"]]
-        weights = arguments["weights"]
+        words += ["--fidelity", given["fidelity"]]
+    if plan.kind == "robust":
+        words += ["--robust", given["over"]]
+        weights = given["weights"]
         words += ["--weights", ",".join(map(str, weights))] if weights else []
-    for option in ("parameters", "constraints", "objectives"):
-        for value in arguments.get(option) or ():
+    for option in ("parameters", "constraints", "objectives", "harm"):
+        for value in given[option] or ():
             words += [f"--{option.removesuffix('s')}={value}"]
-    if isinstance(arguments.get("objective"), str):
-        words.append(f"--objective={arguments['objective']}")
-    if arguments["profile"] is not None:
-        words += ["--profile", arguments["profile"]]
+    if given["minimum_improvement"] is not None:
+        words += ["--minimum-improvement", str(given["minimum_improvement"])]
+    words += [] if given["robustness"] else ["--no-robustness"]
+    if given["profile"] is not None:
+        words += ["--profile", given["profile"]]
     return words
 
 
 def _needs_more_than_a_command(record: StudyRecord) -> bool:
     """Whether only the file itself, or Python, repeats it: the command line has no words for it."""
     plan = record.plan
-    unsaid = ("boxes", "search_settings", "warm_starts", "race_budget", "required_improvement")
+    unsaid = (
+        "boxes",
+        "search_settings",
+        "seeds",
+        "warm_starts",
+        "shortlist",
+        "race_budget",
+        "required_improvement",
+        "points",
+    )
+    usual = {each.name: each.default for each in fields(TuningPlan)}
     return (
         plan.is_of_python
         or bool(plan.earlier)
-        or any(plan.arguments.get(name) for name in unsaid)
+        or any((plan.given[name] or None) != (usual[name] or None) for name in unsaid)
         # Without --constraint the scenario's own hold.
-        or (plan.kind != "front" and plan.arguments["constraints"] == [])
+        or (plan.kind != "front" and plan.given["constraints"] == [])
     )
 
 

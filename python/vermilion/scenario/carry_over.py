@@ -11,6 +11,8 @@ from vermilion.scenario.errors import FieldError
 from vermilion.scenario.load import scenario_from_document
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from vermilion.scenario.algorithms import Algorithm
     from vermilion.scenario.model import Scenario
 
@@ -40,12 +42,19 @@ class CarriedOver:
         return f"{self.after} on {self.link} takes over from {self.before}: {kept}{left}"
 
 
-def with_discipline(scenario: Scenario, name: str) -> tuple[Scenario, list[CarriedOver]]:
-    """A checked copy whose links all have the discipline ``name``.
+def with_discipline(
+    scenario: Scenario, name: str, links: Iterable[str] | None = None
+) -> tuple[Scenario, list[CarriedOver]]:
+    """A checked copy whose links have the discipline ``name``.
 
     Parameters that the scenario sets and that the new discipline has too, with the same unit,
     keep their values; its others have their defaults. A ``[tuning]`` table speaks of the
     parameters of the old discipline and is left out where one is replaced.
+
+    Args:
+        scenario: that is copied.
+        name: of the discipline.
+        links: whose queues it takes over; all of them unless given.
 
     Raises:
         ScenarioError: there is no such discipline, or it refuses a value carried over.
@@ -56,7 +65,8 @@ def with_discipline(scenario: Scenario, name: str) -> tuple[Scenario, list[Carri
         raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
     reports = []
-    for link, table in document["links"].items():
+    for link in scenario.links if links is None else links:
+        table = document["links"][link]
         before = scenario.links[link].queue.algorithm
         if before.name == after.name:
             continue

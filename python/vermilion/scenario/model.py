@@ -65,6 +65,7 @@ PacketSize = Annotated[int, Quantity(SIZE, minimum=1.0, maximum=LARGEST_PACKET_B
 HeaderSize = Annotated[int, Quantity(SIZE, minimum=0.0, maximum=LARGEST_PACKET_BYTES, integer=True)]
 FlowCount = Annotated[int, Quantity(RATIO, minimum=1.0, maximum=LARGEST_FLOW_COUNT, integer=True)]
 Packets = Annotated[float, Quantity(PACKETS, minimum=0.0, maximum=1e9)]
+Share = Annotated[float, Quantity(RATIO, minimum=0.0, maximum=1.0)]
 
 
 def _names_are_plain(tables: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +234,8 @@ class Tuning(Table):
     """``[tuning]``: what may be changed, and what it is changed for.
 
     ``space`` replaces the box that a parameter's table proposes: a lower and an upper end, in
-    the parameter's unit.
+    the parameter's unit. ``harm`` says what a recommendation may not worsen, and by how much;
+    ``minimum_improvement`` which fraction of the objective it has to gain.
     """
 
     parameters: Names = Field(description='a list of paths, like ["links.bottleneck.queue.weight"]')
@@ -242,6 +244,10 @@ class Tuning(Table):
         'target = "30 packets" }, or a text like "minimise links.bottleneck.sojourn_ms.p99"'
     )
     constraints: tuple[StrictStr, ...] | None = None
+    harm: tuple[StrictStr, ...] | None = None
+    minimum_improvement: Share | None = Field(
+        default=None, description='a fraction of the objective, like "5 %"'
+    )
     space: dict[str, Any] = Field(default_factory=dict)
 
 

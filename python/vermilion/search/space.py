@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.errors import MISSING, FieldError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -135,17 +135,18 @@ class Space:
             scenario: gives the disciplines, and the values of parameters that stay as they
                 are but belong to an ordered pair.
             paths: parameters like ``links.bottleneck.queue.weight``; by default those that
-                the scenario's ``[tuning]`` names.
+                the scenario's ``[tuning]`` names, and without one all that have a box in the
+                table of a queue's discipline: that of the first link where there are any.
             boxes: a lower and an upper end for some of the paths, in their tables' units,
                 before those of the scenario's ``[tuning.space]`` and of the tables.
 
         Raises:
             ScenarioError: no paths, a path that cannot be searched, a box that is not one.
         """
-        if paths is None:
-            paths = () if scenario.tuning is None else scenario.tuning.parameters
-        chosen = tuple(paths)
+        chosen = () if paths is None else tuple(paths)
         try:
+            if paths is None:
+                chosen = _usual_paths(scenario)
             return cls([_dimension(scenario, path, chosen, boxes or {}) for path in chosen])
         except FieldError as error:
             raise ScenarioError(error.field, error.value, error.accepted, scenario.origin) from None
@@ -176,6 +177,28 @@ class Space:
             coordinates[dimension.name] = coordinate
             by_name[dimension.name] = dimension.value(coordinate, lower)
         return tuple(coordinates[name] for name in self.names)
+
+
+def searchable(scenario: Scenario, link: str) -> tuple[str, ...]:
+    """The parameters of a link's queue whose table proposes a box to search, as paths."""
+    table = scenario.links[link].queue.algorithm.parameters
+    return tuple(
+        f"links.{link}.queue.{name}"
+        for name, parameter in table.items()
+        if parameter.kind == "number" and parameter.search is not None
+    )
+
+
+def _usual_paths(scenario: Scenario) -> tuple[str, ...]:
+    """What is searched when nobody says what."""
+    if scenario.tuning is not None:
+        return scenario.tuning.parameters
+    for link in scenario.links:
+        if paths := searchable(scenario, link):
+            return paths
+    disciplines = ", ".join({link.queue.discipline: None for link in scenario.links.values()})
+    accepted = f"a list of paths, because no parameter of {disciplines} has a box of its own"
+    raise FieldError("tuning.parameters", MISSING, accepted)
 
 
 def _lower_end(dimension: Dimension, values: Mapping[str, float]) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import NotMeasuredError, feasible_first
 from vermilion.search import search_named
@@ -20,7 +20,7 @@ from vermilion.tuning.progress import TuningProgress
 from vermilion.tuning.verdict import judge, mean_violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.search import Point, Space
@@ -194,6 +194,7 @@ class Hunt:
         archive: of all that is simulated on the seeds of the search.
         space: the parameters and the box in which they are searched.
         search: its name.
+        search_settings: further arguments of it.
         seed: of each search's random points.
         budget: settings to simulate.
         points: settings that are compared at most.
@@ -207,6 +208,7 @@ class Hunt:
     archive: Archive
     space: Space
     search: str
+    search_settings: Mapping[str, Any]
     seed: int
     budget: int
     points: int
@@ -295,7 +297,10 @@ class Hunt:
         known.sort(key=lambda entry: self._value(entry, which, bound))
         starts = [space.point(each) for entry in known[:2] for each in complete(entry.setting)]
         searcher = search_named(self.search)(
-            len(space), seed=self.seed, start_points=dict.fromkeys(starts)
+            len(space),
+            seed=self.seed,
+            start_points=dict.fromkeys(starts),
+            **self.search_settings,
         )
         end, told = self._spent + share, 0
         report = self._report("search", self.budget)

@@ -23,168 +23,74 @@ Only constraints that are asked for hold: the usual one on utilisation would cut
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from vermilion.objectives import Constraint, NotMeasuredError
-from vermilion.objectives.registry import objective_from_text
-from vermilion.scenario.errors import ScenarioError
-from vermilion.search import AUTOMATIC, chosen_search
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.domination import non_dominated, thinned
-from vermilion.tuning.engine import complete
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.front import Front, FrontPoint
 from vermilion.tuning.front_search import Archive, Entry, Hunt, Second, keeps
-from vermilion.tuning.seeds import Seeds
 from vermilion.tuning.simulations import Simulations
-from vermilion.tuning.study_plan import aim_of, front_plan_of
-from vermilion.tuning.tune import check_search, searched_space, tuned_links
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from vermilion.objectives import Objective
-    from vermilion.profiles import Device, Place
-    from vermilion.scenario import Scenario
-    from vermilion.search import Space
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.progress import ProgressReport
-    from vermilion.tuning.study import Study
+    from vermilion.tuning.preparation import PreparedTuning
+    from vermilion.tuning.session import TuningSession
 
-DEFAULT_PAIR: Final = ("links.{link}.sojourn_ms.mean", "links.{link}.utilization")
-"""The objectives unless others are named: the delay of a queue against the use of its link."""
-
-MOST_POINTS: Final = 12
-"""Settings of the front that meet fresh seeds, unless told otherwise."""
-
-_Pair = tuple["Objective", "Objective"]
+_Pair = tuple["Objective", ...]
 
 
-def tune_front(
-    scenario: Scenario,
-    objectives: Sequence[Objective | str] | None = None,
-    *,
-    parameters: Iterable[str] | None = None,
-    constraints: Iterable[str] = (),
-    boxes: Mapping[str, tuple[float, float]] | None = None,
-    profile: str | None = None,
-    place: Place | None = None,
-    search: str = AUTOMATIC,
-    budget: int = 400,
-    seeds: Seeds | None = None,
-    seed: int = 1,
-    points: int = MOST_POINTS,
-    deadline_s: float | None = None,
-    threads: int | None = None,
-    workers: BatchRunner | None = None,
-    progress: ProgressReport | None = None,
-    study: Study | None = None,
-) -> Front:
+def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
     """Searches the settings of which none is better in both of two objectives.
 
     Ctrl-C ends the search early; what it has found still meets fresh seeds. A second one ends that
     too: then the front is of the fresh seeds met so far, or of the search's own.
 
     Args:
-        scenario: gives the parameters that may change, in its ``[tuning]``, unless they are given.
-        objectives: two, as for :func:`vermilion.tuning.tune`; by default the mean waiting time
-            and the utilisation of the first link whose queue is tuned.
-        parameters: paths like ``links.bottleneck.queue.weight``.
-        constraints: what every setting of the front must keep; none unless given.
-        boxes: lower and upper ends of some parameters.
-        profile: the name of a device profile: only what the device has is proposed.
-        place: what the device's commands are to name.
-        search: the name of the search; by default one is chosen by the number of parameters.
-        budget: settings to simulate, in all searches together.
-        seeds: of the simulations: those of the search and those of the comparison are used.
-        seed: of the searches' random points, and the first one of the simulations.
-        points: settings that meet fresh seeds.
-        deadline_s: wall seconds for everything.
-        threads: simulations at a time; ``None`` for one on each core.
-        workers: of a cluster, which simulate what is worth the way; the front is the same.
-        progress: called now and then.
-        study: keeps all of it in a file while it goes, or goes on with what is in it. With another
-            budget the front is that of a search with this budget from the beginning.
+        tuning: of one scenario with two objectives.
+        session: how it is done.
 
     Raises:
-        StudyError: the study is of another search, or its file cannot be written.
-        ScenarioError: a part of it that is not accepted.
+        NotMeasuredError: the scenario's discipline lacks what an objective measures.
+        ScenarioError: the core refuses the incumbent.
+        ValueError: a setting of the search that is not accepted.
     """
-    start = time.monotonic()
-    check_search(search, budget, scenario)
-    numbers = seeds or Seeds.counted(seed)
-    parameters = None if parameters is None else list(parameters)
-    constraints = list(constraints)
-    given: dict[str, Any] = {
-        "parameters": parameters,
-        "objectives": objectives and [each if isinstance(each, str) else {} for each in objectives],
-        "constraints": constraints,
-        "boxes": boxes and dict(boxes),
-        "profile": profile,
-        "place": place and asdict(place),
-        "seed": seed,
-        "seeds": asdict(numbers),
-        "points": points,
-    }
-    space, device = searched_space(scenario, parameters, boxes, profile)
-    search = given["search"] = chosen_search(search, len(space))
-    chosen, stated = _objectives(scenario, space, objectives)
-    held = tuple(
-        Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
-        for index, text in enumerate((*constraints, *stated))
-    )
-    if study is not None:
-        aims = [aim_of(scenario, chosen[0], held), aim_of(scenario, chosen[1], ())]
-        study.begin(front_plan_of(scenario, space, aims, given), budget)
+    plan, [case] = tuning.plan, tuning.cases
+    first, second = case.objectives
     simulations = Simulations(
-        Candidates(scenario, space.names),
-        chosen[0],
-        (*held, Second(chosen[1])),
-        threads,
-        workers,
-        memory=study,
+        case.candidates,
+        first,
+        (*case.constraints, Second(second)),
+        session.threads,
+        session.workers,
+        memory=session.study,
     )
-    now: Setting = {name: scenario.get(name) for name in space.names}
+    incumbent = Entry(Evaluation(case.incumbent))
     hunt = Hunt(
-        archive=Archive(simulations, chosen[1], held, numbers.search, Entry(Evaluation(now))),
-        space=space,
-        search=search,
-        seed=seed,
-        budget=budget,
-        points=points,
-        comparison=numbers.comparison,
-        progress=progress,
-        memory=study,
-        until=None if deadline_s is None else start + deadline_s,
+        archive=Archive(simulations, second, case.constraints, tuning.seeds.search, incumbent),
+        space=tuning.space,
+        search=tuning.search,
+        search_settings=plan.search_settings or {},
+        seed=plan.seed,
+        budget=plan.budget,
+        points=plan.points,
+        comparison=tuning.seeds.comparison,
+        progress=session.progress,
+        memory=session.study,
+        until=tuning.until(session),
     )
-    try:
-        hunt.run()
-    except NotMeasuredError as error:
-        raise ScenarioError(
-            "tuning.objective", str(chosen[0].label), f"another objective: {error}", scenario.origin
-        ) from None
-    front = _compared(hunt, chosen, numbers, device, place, scenario)
-    if study is not None:
-        study.conclude(front)
-    return front
+    hunt.run()
+    return _compared(hunt, tuning)
 
 
-def _compared(
-    hunt: Hunt,
-    objectives: _Pair,
-    seeds: Seeds,
-    device: Device | None,
-    place: Place | None,
-    scenario: Scenario,
-) -> Front:
+def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
     """What leads in the archive, on fresh seeds as far as there is time for them."""
     from vermilion import _core
 
     archive, held = hunt.archive, hunt.archive.constraints
+    [case] = tuning.cases
+    scenario, objectives = case.scenario, case.objectives
     leaders = thinned(non_dominated(archive.feasible()), hunt.points)
     now, *entries = (Entry(each.evaluation.fresh()) for each in (archive.incumbent, *leaders))
     if archive.entries:
@@ -205,7 +111,7 @@ def _compared(
                 entry.setting,
                 _intervals(entry, objectives),
                 _better(entry, now) if fresh else (False, False),
-                _command(entry.setting, device, place),
+                _command(entry.setting, tuning),
             )
             for entry in sorted(kept, key=lambda entry: entry.means)
         ),
@@ -218,39 +124,14 @@ def _compared(
         ),
         evaluations=max(len(archive.entries) - 1, 0),
         simulations=archive.simulations.count,
-        seeds=seeds,
-        search=hunt.search,
+        seeds=tuning.seeds,
+        search=tuning.search,
         end=hunt.end,
         version=_core.VERSION,
         parameters=tuple(now.setting),
         parameter_units=tuple(scenario.parameter(path).unit for path in now.setting),
         fresh=fresh,
     )
-
-
-def _objectives(
-    scenario: Scenario, space: Space, given: Sequence[Objective | str] | None
-) -> tuple[tuple[Objective, Objective], tuple[str, ...]]:
-    """Both objectives, and the constraints that their texts state."""
-    if given is None:
-        link = tuned_links(scenario, space.names)[0]
-        given = [text.format(link=link) for text in DEFAULT_PAIR]
-    if len(given) != 2:  # noqa: PLR2004 - a front of two
-        raise ScenarioError("objectives", f"{len(given)} of them", "two", scenario.origin)
-    chosen: list[Objective] = []
-    stated: list[str] = []
-    for objective in given:
-        if isinstance(objective, str):
-            read, texts = objective_from_text(objective, scenario)
-            chosen.append(read)
-            stated += texts
-        else:
-            chosen.append(objective)
-    for objective in chosen:
-        if objective.needs_incumbent:
-            accepted = "an objective of its own, or a sum whose parts all state a scale"
-            raise ScenarioError("objectives", objective.label, accepted, scenario.origin)
-    return (chosen[0], chosen[1]), tuple(stated)
 
 
 def _unit(objective: Objective) -> str:
@@ -285,6 +166,6 @@ def _better(entry: Entry, now: Entry) -> tuple[bool, bool]:
     return first is not None and first < 0.0, second is not None and second < 0.0
 
 
-def _command(setting: Setting, device: Device | None, place: Place | None) -> str:
-    known = complete(setting)
-    return device.command(known[0], place) if device is not None and known else ""
+def _command(setting: Setting, tuning: PreparedTuning) -> str:
+    known = tuning.on_device(setting)
+    return "" if known is None else known.command

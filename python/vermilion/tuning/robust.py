@@ -24,177 +24,73 @@ all scenarios together (:mod:`vermilion.tuning.joint`).
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from vermilion.objectives import NotMeasuredError, constraints_of, objective_of
-from vermilion.objectives.registry import objective_from_text
-from vermilion.scenario.errors import ScenarioError
-from vermilion.search import AUTOMATIC, chosen_search, search_named
-from vermilion.simulate.runs import run_many
+from vermilion.search import search_named
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.horizon import Horizon, Shorter
-from vermilion.tuning.joint import Joining, JointEvaluation, Over
+from vermilion.tuning.joint import Joining, JointEvaluation
 from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
-from vermilion.tuning.seeds import Seeds
 from vermilion.tuning.simulations import Measured, Simulations
-from vermilion.tuning.study_plan import aim_of, robust_plan_of
-from vermilion.tuning.tune import (
-    check_search,
-    on_device,
-    searched_space,
-    tuned_links,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from vermilion.objectives import Constraint, Objective
-    from vermilion.profiles import Place
-    from vermilion.scenario import Scenario
-    from vermilion.search import Space
-    from vermilion.simulate.batches import BatchRunner
-    from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.fidelity import Fidelity
-    from vermilion.tuning.progress import ProgressReport
-    from vermilion.tuning.study import Study
-
-KINDS: Final[tuple[Over, ...]] = ("worst", "mean")
+    from vermilion.search import Point
+    from vermilion.tuning.joint import Over
+    from vermilion.tuning.preparation import Case, PreparedTuning
+    from vermilion.tuning.session import TuningSession
 
 
-def tune_robust(
-    scenarios: Sequence[Scenario],
-    over: Over = "worst",
-    *,
-    weights: Sequence[float] | None = None,
-    parameters: Iterable[str] | None = None,
-    objective: str | None = None,
-    constraints: Iterable[str] | None = None,
-    boxes: Mapping[str, tuple[float, float]] | None = None,
-    profile: str | None = None,
-    place: Place | None = None,
-    search: str = AUTOMATIC,
-    budget: int = 400,
-    seeds: Seeds | None = None,
-    seed: int = 1,
-    deadline_s: float | None = None,
-    shortlist: int = 5,
-    race_budget: int | None = None,
-    fidelity: Fidelity = "auto",
-    threads: int | None = None,
-    workers: BatchRunner | None = None,
-    progress: ProgressReport | None = None,
-    study: Study | None = None,
-) -> RobustRecommendation:
+def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustRecommendation:
     """Searches one setting for several scenarios and compares it with each one's own.
 
     Ctrl-C ends it early with the best so far, which is then not accepted.
 
     Args:
-        scenarios: at least two. Each has, in its ``[tuning]``, its own objective and constraints;
-            the parameters and the box are those of the first.
-        over: "worst" or "mean".
-        weights: of the scenarios in the mean; equal unless given.
-        parameters: paths like ``links.bottleneck.queue.weight``, which all scenarios must have.
-        objective: the same for all, instead of their own, as a text.
-        constraints: the same for all, instead of their own; an empty list means none.
-        boxes: lower and upper ends of some parameters.
-        profile: the name of a device profile; packet sizes are those of the first scenario.
-        place: what the device's command is to name.
-        search: the name of the search; by default one is chosen by the number of parameters.
-        budget: settings that the search may use; each is simulated in every scenario.
-        seeds: of the simulations.
-        seed: of the search's random points, and the first one of the simulations.
-        deadline_s: wall seconds for everything.
-        shortlist: how many of the best settings race on further seeds.
-        race_budget: of that race, settings times seeds, each of which is simulated in every
-            scenario; by default so many that each of them and the incumbents could meet six seeds.
-        fidelity: "auto" lets the search simulate less of all scenarios if that ranks settings
-            alike; "full" does not.
-        threads: simulations at a time; ``None`` for one on each core.
-        workers: of a cluster, which simulate what is worth the way; the outcome is the same.
-        progress: called now and then.
-        study: keeps all of it in a file while it goes, or goes on with what is in it.
+        prepared: of several scenarios.
+        session: how it is done.
 
     Raises:
-        StudyError: the study is of another tuning, or its file cannot be written.
-        ScenarioError: a part of it that is not accepted.
+        NotMeasuredError: one scenario's discipline lacks what its objective measures.
+        ScenarioError: the core refuses an incumbent.
+        ValueError: a setting of the search that is not accepted.
     """
     from vermilion import _core
 
-    start = time.monotonic()
-    if len(scenarios) < 2:  # noqa: PLR2004 - one is not several
-        raise ScenarioError("scenarios", f"{len(scenarios)} of them", "at least two")
-    if over not in KINDS:
-        raise ScenarioError("robust", over, f"one of: {', '.join(KINDS)}")
-    check_search(search, budget)
-    shares = _shares(scenarios, over, weights)
-    first = scenarios[0]
-    parameters = None if parameters is None else list(parameters)
-    constraints = None if constraints is None else list(constraints)
-    numbers = seeds or Seeds.counted(seed)
-    given: dict[str, Any] = {
-        "over": over,
-        "weights": weights and list(weights),
-        "parameters": parameters,
-        "objective": objective,
-        "constraints": constraints,
-        "boxes": boxes and dict(boxes),
-        "profile": profile,
-        "place": place and asdict(place),
-        "seed": seed,
-        "seeds": asdict(numbers),
-        "shortlist": shortlist,
-        "race_budget": race_budget,
-        "fidelity": fidelity,
-    }
-    space, device = searched_space(first, parameters, boxes, profile)
-    search = given["search"] = chosen_search(search, len(space))
-    _check_units(scenarios, space)
-    cases = [
-        _case(scenario, label, space, objective, constraints)
-        for scenario, label in zip(scenarios, _labels(scenarios), strict=True)
-    ]
-    if study is not None:
-        aims = [
-            aim_of(scenario, case.objective, case.constraints)
-            for scenario, case in zip(scenarios, cases, strict=True)
-        ]
-        study.begin(robust_plan_of(scenarios, space, aims, given), budget)
-    joining = Joining(over, shares, [1.0] * len(cases))
-    try:
-        cases = [
-            _relative(case, scenario, numbers.search, threads)
-            for scenario, case in zip(scenarios, cases, strict=True)
-        ]
-        full = _horizon(cases, joining, threads, workers, study)
-        tuning = Tuning(
-            full=full,
-            space=space,
-            maximised=False,
-            seeds=numbers,
-            search=search_named(search)(
-                len(space), seed=seed, start_points=dict.fromkeys(_starts(cases, space))
-            ),
-            shortlist=shortlist,
-            race_budget=race_budget_of(shortlist, numbers) if race_budget is None else race_budget,
-            progress=progress,
-            start=start,
-            until=None if deadline_s is None else start + deadline_s,
-            shorter=Shorter(full, space, threads, workers),
-            memory=study,
-        )
-        tuning.run(budget, seed if fidelity == "auto" else None)
-    except NotMeasuredError as error:
-        raise ScenarioError("tuning.objective", "it", f"another objective: {error}") from None
-    accepted, reason, compared, change = _decision(tuning, cases, over, shares)
+    plan, cases, shares = prepared.plan, prepared.cases, prepared.plan.shares
+    numbers, space = prepared.seeds, prepared.space
+    joining = Joining(plan.over, shares, [1.0] * len(cases))
+    full = _horizon(cases, joining, session)
+    race_budget = plan.race_budget
+    tuning = Tuning(
+        full=full,
+        space=space,
+        maximised=False,
+        seeds=numbers,
+        search=search_named(prepared.search)(
+            len(space),
+            seed=plan.seed,
+            start_points=dict.fromkeys(_starts(prepared)),
+            **(plan.search_settings or {}),
+        ),
+        shortlist=plan.shortlist,
+        race_budget=race_budget_of(plan.shortlist, numbers) if race_budget is None else race_budget,
+        progress=session.progress,
+        start=prepared.start,
+        until=prepared.until(session),
+        shorter=Shorter(full, space, session.threads, session.workers),
+        memory=session.study,
+    )
+    tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)
+    accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
     best = None if tuning.best is None else tuning.best.setting
-    recommendation = RobustRecommendation(
-        over=over,
+    first = cases[0].scenario
+    return RobustRecommendation(
+        over=plan.over,
         parameters=best or {},
         accepted=accepted,
         reason=reason,
@@ -202,85 +98,26 @@ def tune_robust(
             RobustCase(case.label, case.objective.label, case.incumbent, weight, each)
             for case, weight, each in zip(cases, shares, compared, strict=True)
         ),
-        together=_together(tuning, over, shares),
+        together=_together(tuning, plan.over, shares),
         change=change,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
         end=tuning.end,
         seeds=numbers,
-        search=search,
+        search=prepared.search,
         version=_core.VERSION,
         readable={
             path: first.parameter(path).readable(value) for path, value in (best or {}).items()
         },
         fidelity=tuning.fidelity,
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
-        device=on_device(device, best, place)
-        if device is not None and best is not None and accepted
-        else None,
+        device=prepared.on_device(best) if best is not None and accepted else None,
     )
-    if study is not None:
-        study.conclude(recommendation)
-    return recommendation
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """One of the scenarios.
-
-    Attributes:
-        label: its name, made unique.
-        text: the scenario as the core reads it.
-        candidates: writes it with a setting.
-        objective: its own.
-        constraints: its own.
-        incumbent: its own setting.
-    """
-
-    label: str
-    text: str
-    candidates: Candidates
-    objective: Objective
-    constraints: tuple[Constraint, ...]
-    incumbent: Setting
-
-
-def _case(
-    scenario: Scenario,
-    label: str,
-    space: Space,
-    given: str | None,
-    constraints: Sequence[str] | None,
-) -> _Case:
-    stated: tuple[str, ...] = ()
-    if given is None:
-        objective = objective_of(scenario)
-    else:
-        objective, stated = objective_from_text(given, scenario)
-    texts = constraints if not stated else (*(constraints or ()), *stated)
-    held = constraints_of(scenario, objective, texts, links=tuned_links(scenario, space.names))
-    incumbent: Setting = {name: scenario.get(name) for name in space.names}
-    text = scenario.core_json()
-    return _Case(label, text, Candidates(text, space.names), objective, held, incumbent)
-
-
-def _relative(case: _Case, scenario: Scenario, seeds: Sequence[int], threads: int | None) -> _Case:
-    """The same, its objective told of the incumbent if it has to be."""
-    if not case.objective.needs_incumbent:
-        return case
-    [now] = run_many([scenario], seeds, threads=threads)
-    results = [result for result in now if result is not None]
-    return replace(case, objective=case.objective.relative_to(results))
-
-
-def _horizon(
-    cases: Sequence[_Case],
-    joining: Joining,
-    threads: int | None,
-    workers: BatchRunner | None,
-    study: Study | None,
-) -> Horizon:
+def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) -> Horizon:
     """All scenarios, as the engine simulates them."""
+    study = session.study
     first, *others = [
         Measured(
             case.candidates,
@@ -294,8 +131,8 @@ def _horizon(
         first.candidates,
         first.objective,
         first.constraints,
-        threads,
-        workers,
+        session.threads,
+        session.workers,
         memory=first.memory,
         further=others,
     )
@@ -305,13 +142,14 @@ def _horizon(
     return Horizon(texts, 1.0, simulations, constraints, incumbents)
 
 
-def _starts(cases: Sequence[_Case], space: Space) -> list[tuple[float, ...]]:
-    """Where the search begins: with what is in force."""
-    return [space.point(known) for case in cases for known in complete(case.incumbent)]
+def _starts(prepared: PreparedTuning) -> list[Point]:
+    """Where the search begins: with what is in force, and then with what is given."""
+    known = [setting for case in prepared.cases for setting in complete(case.incumbent)]
+    return [prepared.space.point(setting) for setting in (*known, *prepared.plan.warm_starts)]
 
 
 def _decision(
-    tuning: Tuning, cases: Sequence[_Case], over: Over, shares: Sequence[float]
+    tuning: Tuning, cases: Sequence[Case], over: Over, shares: Sequence[float]
 ) -> tuple[bool, str, Sequence[Comparison | None], Interval | None]:
     """Whether to accept, why, the comparisons, and the weighted mean of the relative changes."""
     nothing: list[Comparison | None] = [None] * len(cases)
@@ -322,7 +160,7 @@ def _decision(
     for case, mine, other in pairs:
         absent = mine.not_measured or other.not_measured
         if absent is not None:
-            return False, f"refused in {case.label}: {absent}", nothing, None
+            return False, f"kept the incumbents, because in {case.label} {absent}", nothing, None
     compared = [
         compare(case.objective, case.constraints, mine, other) for case, mine, other in pairs
     ]
@@ -388,37 +226,3 @@ def _by_mean(change: Interval) -> tuple[bool, str]:
             "constraint is met"
         )
     return False, f"kept the incumbents, because the weighted mean may be no better ({said})"
-
-
-def _labels(scenarios: Sequence[Scenario]) -> list[str]:
-    """Each scenario's name, numbered where several have the same."""
-    names = [scenario.origin for scenario in scenarios]
-    return [
-        name if names.count(name) == 1 else f"{name} #{names[: place + 1].count(name)}"
-        for place, name in enumerate(names)
-    ]
-
-
-def _shares(
-    scenarios: Sequence[Scenario], over: Over, weights: Sequence[float] | None
-) -> tuple[float, ...]:
-    """The weights, which add up to 1."""
-    if weights is None:
-        return tuple(1.0 / len(scenarios) for _ in scenarios)
-    right = len(weights) == len(scenarios) and all(
-        math.isfinite(weight) and weight > 0.0 for weight in weights
-    )
-    if not right or over != "mean":
-        accepted = 'one number above 0 for each scenario, with "mean"'
-        raise ScenarioError("weights", ", ".join(map(str, weights)), accepted)
-    return tuple(weight / math.fsum(weights) for weight in weights)
-
-
-def _check_units(scenarios: Sequence[Scenario], space: Space) -> None:
-    """Refuses parameters that mean something else in another of the scenarios."""
-    for name in space.names:
-        unit = scenarios[0].parameter(name).dimension.unit
-        for scenario in scenarios[1:]:
-            if scenario.parameter(name).dimension.unit != unit:
-                accepted = f"a parameter in {unit or 'the same unit'}, as in {scenarios[0].origin}"
-                raise ScenarioError("tuning.parameters", name, accepted, scenario.origin)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Kept in the file's ``user_version``; a file of another version is refused."""
 
 APPLICATION_ID: Final = 0x5665724D
@@ -25,7 +25,7 @@ CREATE TABLE study (
     name TEXT NOT NULL UNIQUE,
     begun_utc TEXT NOT NULL,       -- ISO 8601, the wall clock's
     changed_utc TEXT NOT NULL,     -- when it was last begun, gone on with or concluded
-    plan TEXT NOT NULL,            -- JSON: scenario, space, objective, constraints, search, version
+    plan TEXT NOT NULL,            -- JSON: the plan as given, and what it meant then
     budget INTEGER NOT NULL,       -- settings, of the last session
     fidelity TEXT,                 -- JSON; NULL before it is known whether short runs would do
     recommendation TEXT            -- JSON of the last session that came to one
@@ -150,7 +150,9 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version != SCHEMA_VERSION:
-        what = "of another program" if application != APPLICATION_ID else f"of version {version}"
+        what = "of another program"
+        if application == APPLICATION_ID:
+            what = f"of format {version}; this Vermilion reads and writes format {SCHEMA_VERSION}"
         message = f'"{path}" is not accepted ({what}); expected {_EXPECTED}'
         raise StudyError(message)
     (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()

@@ -1,28 +1,27 @@
 """What a study is of: everything that its outcome depends on, and so what must not change.
 
-A study is gone on with by making the same tuning again. A budget, a deadline and a number of
-threads may differ; anything else would make another study of it, and is refused.
+A study is gone on with by executing the same plan again, which is in its file. A budget, a deadline
+and a number of threads may differ; anything else would make another study of it, and is refused.
+Beside the plan is what it meant in its scenarios when the study was begun, so that a list of
+studies need not read any scenario, and a difference can be named.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import CalledFunction
+from vermilion.tuning.plan import KINDS, Kind, TuningPlan
+from vermilion.tuning.seeds import Seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from vermilion.objectives import Constraint, Objective
-    from vermilion.scenario import Scenario
-    from vermilion.search import Space
-
-Kind = Literal["setting", "robust", "front"]
-"""What is searched: the best setting of one scenario, or for several, or the front of two
-objectives."""
+    from vermilion.tuning.preparation import Case, PreparedTuning
 
 _KINDS: Final[Mapping[Kind, str]] = {
     "setting": "one setting",
@@ -31,33 +30,22 @@ _KINDS: Final[Mapping[Kind, str]] = {
 }
 """Each in the words of a message."""
 
-_SETTINGS: Final[Mapping[Kind, tuple[str, ...]]] = {
-    "setting": (
-        "search",
-        "search_settings",
-        "seed",
-        "seeds",
-        "profile",
-        "warm_starts",
-        "shortlist",
-        "race_budget",
-        "fidelity",
-        "required_improvement",
-    ),
-    "robust": (
-        "over",
-        "weights",
-        "search",
-        "seed",
-        "seeds",
-        "profile",
-        "shortlist",
-        "race_budget",
-        "fidelity",
-    ),
-    "front": ("search", "seed", "seeds", "profile", "points"),
-}
-"""Arguments of a tuning that have to be the same, beside what the other fields hold."""
+_SETTINGS: Final = (
+    "over",
+    "weights",
+    "search_settings",
+    "seed",
+    "seeds",
+    "profile",
+    "warm_starts",
+    "shortlist",
+    "race_budget",
+    "fidelity",
+    "required_improvement",
+    "robustness",
+    "points",
+)
+"""What of a plan has to be the same beside what the other fields hold."""
 
 _LONGEST: Final = 60
 """Characters of a value in a message."""
@@ -65,87 +53,156 @@ _LONGEST: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """An objective in a scenario: one of several scenarios, or one objective of a front.
-
-    The attributes are those of a :class:`StudyPlan`.
-    """
-
-    scenario: str
-    title: str
-    document: Mapping[str, Any]
-    core: str
-    objective: str
-    objective_details: str
-    unit: str
-    maximised: bool
-    constraints: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class StudyPlan:
-    """A tuning, as far as its outcome depends on it.
+    """What is wanted in a scenario: one of several scenarios, or one objective of a front.
 
     Attributes:
-        scenario: its file or name; of several that of the first, like the next three.
+        scenario: its file or name.
         title: of the scenario.
-        document: of the scenario, overrides included.
-        core: a digest of the scenario as the core reads it, traces included.
-        parameters: paths that are tuned.
-        units: of these.
-        space: the box: each dimension's fields.
+        document: of the scenario as it is tuned, overrides and the plan's discipline included.
+        core: a digest of it as the core reads it, traces included.
         objective: what a report calls it.
         objective_details: all of it, as text.
         unit: of the objective, "" for a plain number.
         maximised: whether high values are wanted.
         constraints: as written.
-        arguments: of :func:`vermilion.tuning.tune`, or of what else the kind stands for: those from
-            which the tuning can be made again.
-        earlier: answers that it began with: scenario, distance, setting.
-        version: of Vermilion.
-        random_streams: of the core.
-        kind: what is searched.
-        aims: the scenarios of a robust tuning, or both objectives of a front; else none.
+        harm: what a recommendation may not do; ``None`` for what is usual.
+        minimum_improvement: the fraction of the objective that somebody would notice; ``None``
+            for what is usual.
     """
 
     scenario: str
     title: str
     document: Mapping[str, Any]
     core: str
-    parameters: Sequence[str]
-    units: Sequence[str]
-    space: Sequence[Mapping[str, Any]]
     objective: str
     objective_details: str
     unit: str
     maximised: bool
     constraints: Sequence[str]
-    arguments: Mapping[str, Any]
+    harm: Sequence[str] | None
+    minimum_improvement: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """The plan of a study, and what it meant when the study was begun.
+
+    Attributes:
+        given: the plan, as :meth:`vermilion.tuning.plan.TuningPlan.to_data` has it.
+        search: the name of the search.
+        seeds: of the simulations.
+        parameters: paths that are tuned.
+        units: of these.
+        space: the box: each dimension's fields.
+        aims: of each scenario, or of each of a front's objectives.
+        earlier: answers that it began with: scenario, distance, setting.
+        version: of Vermilion.
+        random_streams: of the core.
+    """
+
+    given: Mapping[str, Any]
+    search: str
+    seeds: Seeds
+    parameters: Sequence[str]
+    units: Sequence[str]
+    space: Sequence[Mapping[str, Any]]
+    aims: Sequence[Aim]
     earlier: Sequence[tuple[str, float, Mapping[str, float]]]
     version: str
     random_streams: str
-    kind: Kind = "setting"
-    aims: Sequence[Aim] = ()
+
+    @classmethod
+    def of(cls, tuning: PreparedTuning) -> StudyPlan:
+        """What there is to know of a tuning before it begins."""
+        from vermilion import _core
+
+        names, first = tuning.space.names, tuning.cases[0].scenario
+        return cls(
+            given=tuning.plan.to_data(),
+            search=tuning.search,
+            seeds=tuning.seeds,
+            parameters=list(names),
+            units=[first.parameter(path).unit for path in names],
+            space=[asdict(dimension) for dimension in tuning.space.dimensions],
+            aims=[
+                # Constraints and harm are of a front and not of its second objective.
+                _aim_of(case, objective, () if number else case.constraints)
+                for case in tuning.cases
+                for number, objective in enumerate(case.objectives)
+            ],
+            earlier=list(tuning.earlier),
+            version=_core.VERSION,
+            random_streams=_core.RANDOM_STREAMS,
+        )
+
+    @property
+    def kind(self) -> Kind:
+        """What is searched."""
+        kind: Kind = self.given["kind"]
+        return kind
 
     @property
     def is_of_python(self) -> bool:
-        """Whether the objective is one that only the program that began the study has."""
-        if self.kind == "front":
-            given = self.arguments["objectives"]
-            return given is not None and not all(isinstance(each, str) for each in given)
-        return self.arguments["objective"] is not None and not isinstance(
-            self.arguments["objective"], str
-        )
+        """Whether an objective is one that only the program that began the study has."""
+        return not all(isinstance(each, str) for each in self.given["objectives"])
+
+    @property
+    def scenario(self) -> str:
+        """The file or name of the scenario; of several that of the first, like the next two."""
+        return self.aims[0].scenario
+
+    @property
+    def title(self) -> str:
+        """Of the scenario."""
+        return self.aims[0].title
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """Of the scenario, overrides included."""
+        return self.aims[0].document
 
     @property
     def scenarios(self) -> list[str]:
         """The files or names of all its scenarios."""
         return [aim.scenario for aim in self.aims] if self.kind == "robust" else [self.scenario]
 
+    @property
+    def objective(self) -> str:
+        """What is optimised, in the words of a report."""
+        if self.kind == "robust":
+            together = "worst" if self.given["over"] == "worst" else "weighted mean"
+            return f"{together} of {len(self.aims)} scenarios (relative to now)"
+        return " against ".join(aim.objective for aim in self.aims)
+
+    @property
+    def unit(self) -> str:
+        """Of the objective, of a front that of the first; "" for a plain number."""
+        return "" if self.kind == "robust" else self.aims[0].unit
+
+    @property
+    def maximised(self) -> bool:
+        """Whether high values of the objective are wanted, of a front those of the first."""
+        return self.kind != "robust" and self.aims[0].maximised
+
+    @property
+    def constraints(self) -> list[str]:
+        """Those of all scenarios, as written."""
+        return list(dict.fromkeys(text for aim in self.aims for text in aim.constraints))
+
     def values_kept(self, scenario: int) -> int:
         """How many values are kept with the objective of each simulation of a scenario."""
         if self.kind == "robust":
             return len(self.aims[scenario].constraints)
-        return len(self.constraints) + (self.kind == "front")
+        return len(self.aims[0].constraints) + (self.kind == "front")
+
+    def plan(self) -> TuningPlan:
+        """The plan, to be executed again.
+
+        Raises:
+            ValueError: the file holds something else; also KeyError, TypeError or AttributeError.
+            ScenarioError: a scenario names files that are not there any more.
+        """
+        return TuningPlan.from_data(self.given)
 
     def to_json(self) -> str:
         """As text, for a file."""
@@ -162,26 +219,20 @@ class StudyPlan:
         plan = cls(
             **{
                 **data,
+                "seeds": Seeds(**{stage: tuple(them) for stage, them in data["seeds"].items()}),
                 "earlier": [(str(a), float(b), dict(c)) for a, b, c in data["earlier"]],
                 "aims": [Aim(**aim) for aim in data["aims"]],
             }
         )
-        if plan.kind not in _KINDS or (plan.kind == "setting") == bool(plan.aims):
+        missing = {each.name for each in fields(TuningPlan)} - set(plan.given)
+        if missing:
+            raise KeyError(*missing)
+        aims = len(plan.aims)
+        right = {"setting": aims == 1, "robust": aims > 1, "front": aims == 2}  # noqa: PLR2004
+        if plan.kind not in KINDS or not right[plan.kind]:
             message = "what is searched is unknown"
             raise ValueError(message)
-        for texts in (plan.parameters, plan.units, plan.constraints):
-            if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
-                message = "a list of texts is none"
-                raise ValueError(message)
-        for each in (plan.scenario, plan.title, plan.objective, plan.unit, plan.version):
-            if not isinstance(each, str):
-                message = "a text is none"
-                raise TypeError(message)
-        objective = "objectives" if plan.kind == "front" else "objective"
-        expected = {*_SETTINGS[plan.kind], "place", objective, "parameters", "constraints", "boxes"}
-        missing = expected - set(plan.arguments)
-        if missing or not isinstance(plan.document, dict):
-            raise KeyError(*missing)
+        _check_texts(plan)
         return plan
 
     def difference(self, other: StudyPlan) -> str | None:
@@ -198,117 +249,82 @@ class StudyPlan:
 
     def _scenario_difference(self, other: StudyPlan) -> str:
         """The first value of the first scenario that differs."""
-        if self.kind != "robust":
-            return _document_difference("the scenario", self.document, other.document)
         for number, (mine, its) in enumerate(zip(self.aims, other.aims, strict=True), start=1):
             if mine.core != its.core:
-                return _document_difference(f"scenario {number}", mine.document, its.document)
+                what = f"scenario {number}" if self.kind == "robust" else "the scenario"
+                return _document_difference(what, mine.document, its.document)
         return "a scenario differs"
 
     def _identity(self) -> Iterator[tuple[str, Any]]:
         """What must be the same, in the words of messages and in their order."""
+        aims = self.aims
         yield "version of Vermilion", self.version
         yield "the random streams' version", self.random_streams
         yield "what is searched", _KINDS[self.kind]
+        yield "the discipline", self.given["discipline"]
         yield "the number of scenarios", len(self.scenarios)
         yield "the list of tuned parameters", list(self.parameters)
         yield "the objective", self.objective
-        yield "the objective's table", self.objective_details
-        yield "the list of constraints", list(self.constraints)
-        yield "scenario", [aim.core for aim in self.aims] or self.core
-        yield "the list of objectives", [aim.objective for aim in self.aims]
-        yield "the objectives' tables", [aim.objective_details for aim in self.aims]
-        yield "the lists of constraints", [list(aim.constraints) for aim in self.aims]
+        yield "the objective's table", _one_or_all([aim.objective_details for aim in aims])
+        yield "the list of constraints", self.constraints
+        yield "scenario", [aim.core for aim in aims]
+        yield "the list of objectives", [aim.objective for aim in aims]
+        yield "the lists of constraints", [list(aim.constraints) for aim in aims]
+        yield "what may not be harmed", _plain(_one_or_all([aim.harm for aim in aims]))
+        yield "the least improvement", _one_or_all([aim.minimum_improvement for aim in aims])
         yield "the box", _plain(self.space)
-        for name in _SETTINGS[self.kind]:
-            yield name.replace("_", " "), _plain(self.arguments[name])
+        yield "search", self.search
+        for name in _SETTINGS:
+            value = asdict(self.seeds) if name == "seeds" else self.given[name]
+            yield name.replace("_", " "), _plain(value)
 
 
-def plan_of(
-    scenario: Scenario,
-    space: Space,
-    objective: Objective,
-    constraints: Sequence[Constraint],
-    *,
-    arguments: Mapping[str, Any],
-    earlier: Iterable[tuple[str, float, Mapping[str, float]]],
-) -> StudyPlan:
-    """The plan of a tuning, from what it has been given and what that means."""
-    return _plan(
-        "setting",
-        scenario,
-        space,
-        aim_of(scenario, objective, constraints),
-        arguments,
-        earlier=earlier,
-    )
-
-
-def robust_plan_of(
-    scenarios: Sequence[Scenario], space: Space, aims: Sequence[Aim], arguments: Mapping[str, Any]
-) -> StudyPlan:
-    """The plan of a tuning for several scenarios, each with its aim."""
-    together = "worst" if arguments["over"] == "worst" else "weighted mean"
-    first = replace(
-        aims[0],
-        objective=f"{together} of {len(aims)} scenarios (relative to now)",
-        objective_details="",
-        unit="",
-        maximised=False,
-        constraints=list(dict.fromkeys(text for aim in aims for text in aim.constraints)),
-    )
-    return _plan("robust", scenarios[0], space, first, arguments, aims=aims)
-
-
-def front_plan_of(
-    scenario: Scenario, space: Space, aims: Sequence[Aim], arguments: Mapping[str, Any]
-) -> StudyPlan:
-    """The plan of a search for a front, each objective with its aim."""
-    first = replace(aims[0], objective=" against ".join(aim.objective for aim in aims))
-    return _plan("front", scenario, space, first, arguments, aims=aims)
-
-
-def aim_of(scenario: Scenario, objective: Objective, constraints: Sequence[Constraint]) -> Aim:
-    """An objective in a scenario."""
+def _aim_of(case: Case, objective: Objective, constraints: Sequence[Constraint]) -> Aim:
+    scenario = case.scenario
     of_python = isinstance(objective, CalledFunction)
     return Aim(
         scenario=scenario.origin,
         title=scenario.title,
         document=dict(scenario.document),
-        core=hashlib.sha256(scenario.core_json().encode()).hexdigest(),
+        core=hashlib.sha256(case.text.encode()).hexdigest(),
         objective=objective.label,
         # A function's text would hold its address.
         objective_details=objective.label if of_python else repr(objective),
         unit=objective.unit,
         maximised=objective.maximised,
         constraints=[constraint.text for constraint in constraints],
+        harm=case.harm,
+        minimum_improvement=case.minimum_improvement,
     )
 
 
-def _plan(
-    kind: Kind,
-    scenario: Scenario,
-    space: Space,
-    first: Aim,
-    arguments: Mapping[str, Any],
-    *,
-    aims: Sequence[Aim] = (),
-    earlier: Iterable[tuple[str, float, Mapping[str, float]]] = (),
-) -> StudyPlan:
-    from vermilion import _core
+def _check_texts(plan: StudyPlan) -> None:
+    """Refuses what lists and pages could not show.
 
-    return StudyPlan(
-        **{each.name: getattr(first, each.name) for each in fields(first)},
-        parameters=list(space.names),
-        units=[scenario.parameter(path).unit for path in space.names],
-        space=[asdict(dimension) for dimension in space.dimensions],
-        arguments=_plain(arguments),
-        earlier=list(earlier),
-        version=_core.VERSION,
-        random_streams=_core.RANDOM_STREAMS,
-        kind=kind,
-        aims=aims,
-    )
+    Raises:
+        ValueError: a list of texts is none.
+        TypeError: a text, a table or a list is none.
+    """
+    for texts in (plan.parameters, plan.units, *(aim.constraints for aim in plan.aims)):
+        if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+            message = "a list of texts is none"
+            raise ValueError(message)
+    of_aims = [
+        text
+        for aim in plan.aims
+        for text in (aim.scenario, aim.title, aim.objective, aim.unit, aim.core)
+    ]
+    if not all(isinstance(each, str) for each in (plan.search, plan.version, *of_aims)):
+        message = "a text is none"
+        raise TypeError(message)
+    if not all(isinstance(aim.document, dict) for aim in plan.aims):
+        message = "a scenario is none"
+        raise TypeError(message)
+
+
+def _one_or_all(values: Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON
+    """What all of them are, if they are the same."""
+    return values[0] if all(value == values[0] for value in values) else list(values)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -317,6 +333,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "not set"
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

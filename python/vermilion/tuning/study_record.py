@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.tuning.memory import Used
 from vermilion.tuning.study import fidelity_from_json
 from vermilion.tuning.study_file import StudyError, damaged, open_to_read
-from vermilion.tuning.study_plan import Kind, StudyPlan
+from vermilion.tuning.study_plan import StudyPlan
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
     from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.plan import Kind
 
 
 @dataclass(frozen=True, slots=True)

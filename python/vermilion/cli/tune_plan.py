@@ -1,0 +1,125 @@
+"""The options of ``vermilion tune`` as parts of a plan, and which of them go together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.cli.entry import UserError
+from vermilion.scenario.errors import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.tuning.fidelity import Fidelity
+    from vermilion.tuning.joint import Over
+    from vermilion.tuning.plan import Kind
+
+
+def kind_of(robust: str | None, *, pareto: bool) -> Kind:
+    """What is searched."""
+    if pareto:
+        return "front"
+    return "setting" if robust is None else "robust"
+
+
+def over_of(text: str | None) -> Over:
+    """What ``--robust`` asks for.
+
+    Raises:
+        UserError: there is no such thing.
+    """
+    from vermilion.tuning.plan import OVERS
+
+    for over in OVERS:
+        if text in (over, None):
+            return over
+    raise UserError(describe("--robust", text, f"one of: {', '.join(OVERS)}"))
+
+
+def weights_of(text: str | None) -> tuple[float, ...] | None:
+    """The numbers that ``--weights`` lists.
+
+    Raises:
+        UserError: they are none.
+    """
+    try:
+        return None if text is None else tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(describe("--weights", text, 'numbers like "2,1"')) from None
+
+
+def fidelity_of(text: str) -> Fidelity:
+    """What ``--fidelity`` asks for.
+
+    Raises:
+        UserError: there is no such thing.
+    """
+    if text == "auto":
+        return "auto"
+    if text == "full":
+        return "full"
+    raise UserError(describe("--fidelity", text, "one of: auto, full"))
+
+
+def share_of(option: str, text: str | None) -> float | None:
+    """The value of an option that is a fraction, like "5 %" or 0.05.
+
+    Raises:
+        UserError: it is none from 0 to 1.
+    """
+    from vermilion.scenario import RATIO, QuantityError
+    from vermilion.scenario.quantities import Quantity
+
+    if text is None:
+        return None
+    try:
+        return float(Quantity(RATIO, minimum=0.0, maximum=1.0).parse(text))
+    except QuantityError:
+        accepted = 'a fraction from 0 to 1, like 0.05 or "5 %"'
+        raise UserError(describe(option, text, accepted)) from None
+
+
+def check_together(
+    scenarios: Sequence[str],
+    robust: str | None,
+    objectives: Sequence[str],
+    figure: str | None,
+    weights: str | None,
+    of_one: Mapping[str, bool],
+    *,
+    pareto: bool,
+) -> None:
+    """Refuses options that do not go together.
+
+    Args:
+        scenarios: as given.
+        robust: likewise.
+        objectives: likewise.
+        figure: likewise.
+        weights: likewise.
+        of_one: options that only a tuning of one scenario's best setting has, and whether each of
+            them is given.
+        pareto: as given.
+
+    Raises:
+        UserError: saying which.
+    """
+    wrong = {
+        "--robust and --pareto: expected only one of them": pareto and robust is not None,
+        "several scenarios: expected --robust worst or --robust mean with them": len(scenarios) > 1
+        and robust is None,
+        "--robust: expected at least two scenarios": len(scenarios) == 1 and robust is not None,
+        "--weights: expected --robust mean with it": weights is not None and robust != "mean",
+        "--figure draws a front; expected --pareto with it": figure is not None and not pareto,
+        "--objective is given more than once; expected one, or two with --pareto": len(objectives)
+        > 1
+        and not pareto,
+    }
+    wrong |= {
+        f"{name} is of a tuning without --pareto and --robust": given
+        and (pareto or robust is not None)
+        for name, given in of_one.items()
+    }
+    for message, applies in wrong.items():
+        if applies:
+            raise UserError(message)

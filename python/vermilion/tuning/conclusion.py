@@ -1,0 +1,35 @@
+"""What a recommendation comes to, in one word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from vermilion.tuning.recommendation import Recommendation
+
+if TYPE_CHECKING:
+    from vermilion.tuning.robust_recommendation import RobustRecommendation
+
+Conclusion = Literal["recommended", "kept", "refused"]
+"""Whether the best setting should replace the one in force; else whether the latter is kept because
+nothing is surely better, or because the best does not surely keep what must hold."""
+
+
+def conclusion_of(outcome: Recommendation | RobustRecommendation) -> Conclusion:
+    """What a recommendation comes to; the one place that knows.
+
+    A tuning that was cut short before its comparison has kept what is in force.
+    """
+    if outcome.accepted:
+        return "recommended"
+    compared = (
+        [outcome.comparison]
+        if isinstance(outcome, Recommendation)
+        else [case.comparison for case in outcome.cases]
+    )
+    missed = any(
+        verdict.holds != "met"
+        for comparison in compared
+        if comparison is not None
+        for verdict in comparison.best_verdicts
+    )
+    return "refused" if missed else "kept"

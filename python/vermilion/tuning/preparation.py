@@ -1,0 +1,263 @@
+"""A plan in its scenarios: what is searched, for what, under which constraints, from where.
+
+Here, and only here, a plan's words become objectives, constraints, a box, a device and a search,
+for every kind of tuning. What is made of it is in :mod:`vermilion.tuning.best_setting`,
+:mod:`vermilion.tuning.robust` and :mod:`vermilion.tuning.pareto`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from vermilion.objectives import (
+    CalledFunction,
+    Constraint,
+    Objective,
+    constraints_of,
+    objective_from_text,
+    objective_of,
+)
+from vermilion.profiles import Device, SettableSpace
+from vermilion.scenario.errors import ScenarioError
+from vermilion.search import Space, chosen_search
+from vermilion.simulate.runs import run_many
+from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.other_discipline import tuned_links, tuned_scenarios
+from vermilion.tuning.recommendation import OnDevice
+from vermilion.tuning.seeds import Seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from vermilion.scenario import Scenario
+    from vermilion.scenario.carry_over import CarriedOver
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.plan import Goal, TuningPlan
+    from vermilion.tuning.session import TuningSession
+
+DEFAULT_PAIR: Final = ("links.{link}.sojourn_ms.mean", "links.{link}.utilization")
+"""The objectives of a front unless others are named: the delay of a queue against the use of its
+link."""
+
+Earlier = tuple[str, float, Mapping[str, float]]
+"""An earlier answer: its scenario, how far its conditions lie from these, and the setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A scenario of a tuning, and what is wanted in it.
+
+    Attributes:
+        label: its name, made unique.
+        scenario: as it is tuned: with the plan's discipline, if it names one.
+        text: the same as the core reads it.
+        candidates: writes it with a setting.
+        objectives: of a front two, else one.
+        constraints: what must hold.
+        incumbent: the setting in force.
+        harm: what a recommendation may not do; ``None`` for what is usual.
+        minimum_improvement: the fraction of the objective that somebody would notice; ``None``
+            for what is usual.
+    """
+
+    label: str
+    scenario: Scenario
+    text: str
+    candidates: Candidates
+    objectives: tuple[Objective, ...]
+    constraints: tuple[Constraint, ...]
+    incumbent: Setting
+    harm: tuple[str, ...] | None
+    minimum_improvement: float | None
+
+    @property
+    def objective(self) -> Objective:
+        """The first objective."""
+        return self.objectives[0]
+
+    def told_of_incumbent(self, seeds: Sequence[int], threads: int | None) -> Case:
+        """The same, its objectives told of what the incumbent does if they have to be."""
+        if not any(each.needs_incumbent for each in self.objectives):
+            return self
+        [now] = run_many([self.scenario], seeds, threads=threads)
+        results = [result for result in now if result is not None]
+        told = tuple(
+            each.relative_to(results) if each.needs_incumbent else each for each in self.objectives
+        )
+        return replace(self, objectives=told)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTuning:
+    """A plan, as far as its words have a meaning in its scenarios.
+
+    Attributes:
+        plan: as it was asked for.
+        cases: the scenarios.
+        space: the box, of the first scenario.
+        device: if only what one has is to be proposed.
+        search: the name of the search.
+        seeds: of the simulations.
+        carried_over: what became of the parameters of queues whose discipline was replaced.
+        earlier: answers that the search begins with.
+        start: when it began, on the clock of ``time.monotonic``.
+    """
+
+    plan: TuningPlan
+    cases: tuple[Case, ...]
+    space: Space
+    device: Device | None
+    search: str
+    seeds: Seeds
+    carried_over: tuple[CarriedOver, ...]
+    start: float
+    earlier: tuple[Earlier, ...] = ()
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The links whose queues are tuned; where none is, all of the first scenario."""
+        return tuned_links(self.cases[0].scenario, self.space.names)
+
+    def until(self, session: TuningSession) -> float | None:
+        """The moment when all must be over, on the clock of ``time.monotonic``."""
+        return None if session.deadline_s is None else self.start + session.deadline_s
+
+    def seconds_left(self, session: TuningSession) -> float | None:
+        """Wall seconds until that moment."""
+        until = self.until(session)
+        return None if until is None else max(0.0, until - time.monotonic())
+
+    def on_device(self, setting: Setting) -> OnDevice | None:
+        """A setting in the device's own words, if there is a device."""
+        device = self.device
+        if device is None:
+            return None
+        known = {path: value for path, value in setting.items() if value is not None}
+        if len(known) < len(setting):
+            return OnDevice(device.name, "", ())
+        command = device.command(known, self.plan.place)
+        return OnDevice(device.name, command, tuple(device.notes(known)))
+
+    def told_of_incumbents(self, threads: int | None) -> PreparedTuning:
+        """The same, with objectives that are measured by the incumbents where they have to be.
+
+        Raises:
+            NotMeasuredError: an incumbent lacks what an objective needs.
+        """
+        told = (each.told_of_incumbent(self.seeds.search, threads) for each in self.cases)
+        return replace(self, cases=tuple(told))
+
+
+def prepare(plan: TuningPlan) -> PreparedTuning:
+    """Works out what a plan means in its scenarios; simulates nothing.
+
+    Raises:
+        ScenarioError: a part of the plan that is not accepted.
+    """
+    start = time.monotonic()
+    tuned = tuned_scenarios(plan)
+    scenarios = [each.scenario for each in tuned]
+    first = scenarios[0]
+    space = Space.from_scenario(first, plan.parameters, plan.boxes)
+    device = None
+    if plan.profile is not None:
+        device = Device(plan.profile, first, space.names)
+        space = SettableSpace(space, device)
+    _check_units(scenarios, space.names)
+    return PreparedTuning(
+        plan=plan,
+        cases=tuple(
+            _case(plan, scenario, label, space.names)
+            for scenario, label in zip(scenarios, _labels(scenarios), strict=True)
+        ),
+        space=space,
+        device=device,
+        search=chosen_search(plan.search, len(space)),
+        seeds=plan.seeds or Seeds.counted(plan.seed),
+        carried_over=tuple(report for each in tuned for report in each.carried_over),
+        start=start,
+    )
+
+
+def _case(plan: TuningPlan, scenario: Scenario, label: str, paths: Sequence[str]) -> Case:
+    links = tuned_links(scenario, paths)
+    objectives, constraints = (
+        _pair(plan, scenario, links) if plan.kind == "front" else _one(plan, scenario, links)
+    )
+    text = scenario.core_json()
+    tuning = scenario.tuning
+    harm, least = plan.harm, plan.minimum_improvement
+    if tuning is not None:
+        harm = tuning.harm if harm is None else harm
+        least = tuning.minimum_improvement if least is None else least
+    return Case(
+        label=label,
+        scenario=scenario,
+        text=text,
+        candidates=Candidates(text, paths),
+        objectives=objectives,
+        constraints=constraints,
+        incumbent={path: scenario.get(path) for path in paths},
+        harm=harm,
+        minimum_improvement=least,
+    )
+
+
+def _one(
+    plan: TuningPlan, scenario: Scenario, links: Iterable[str]
+) -> tuple[tuple[Objective, ...], tuple[Constraint, ...]]:
+    """The objective that is meant, and the constraints, those that a text states among them."""
+    stated: tuple[str, ...] = ()
+    if plan.objectives:
+        objective, stated = _read(plan.objectives[0], scenario)
+    else:
+        objective = objective_of(scenario)
+    texts = (*(plan.constraints or ()), *stated) if stated else plan.constraints
+    return (objective,), constraints_of(scenario, objective, texts, links=links)
+
+
+def _pair(
+    plan: TuningPlan, scenario: Scenario, links: Sequence[str]
+) -> tuple[tuple[Objective, ...], tuple[Constraint, ...]]:
+    """Both objectives of a front, and only the constraints that are asked for."""
+    goals = plan.objectives or tuple(text.format(link=links[0]) for text in DEFAULT_PAIR)
+    read = [_read(goal, scenario) for goal in goals]
+    for objective, _ in read:
+        if objective.needs_incumbent:
+            accepted = "an objective of its own, or a sum whose parts all state a scale"
+            raise ScenarioError("objectives", objective.label, accepted, scenario.origin)
+    texts = (*(plan.constraints or ()), *(text for _, stated in read for text in stated))
+    held = tuple(
+        Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
+        for index, text in enumerate(texts)
+    )
+    return tuple(objective for objective, _ in read), held
+
+
+def _read(goal: Goal, scenario: Scenario) -> tuple[Objective, tuple[str, ...]]:
+    """An objective, and the constraints that a text states with it."""
+    if isinstance(goal, str):
+        return objective_from_text(goal, scenario)
+    return goal if isinstance(goal, Objective) else CalledFunction(goal), ()
+
+
+def _labels(scenarios: Sequence[Scenario]) -> list[str]:
+    """Each scenario's name, numbered where several have the same."""
+    names = [scenario.origin for scenario in scenarios]
+    return [
+        name if names.count(name) == 1 else f"{name} #{names[: place + 1].count(name)}"
+        for place, name in enumerate(names)
+    ]
+
+
+def _check_units(scenarios: Sequence[Scenario], paths: Iterable[str]) -> None:
+    """Refuses parameters that mean something else in another of the scenarios."""
+    for path in paths:
+        unit = scenarios[0].parameter(path).dimension.unit
+        for scenario in scenarios[1:]:
+            if scenario.parameter(path).dimension.unit != unit:
+                accepted = f"a parameter in {unit or 'the same unit'}, as in {scenarios[0].origin}"
+                raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)

@@ -1,0 +1,62 @@
+"""How a tuning is done this time: how long, with whom, kept where. Its outcome is the plan's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.simulate.batches import BatchRunner
+    from vermilion.tuning.answer_file import AnswerFile
+    from vermilion.tuning.plan import TuningPlan
+    from vermilion.tuning.progress import ProgressReport
+    from vermilion.tuning.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningSession:
+    """What may be different whenever the same tuning is done, or gone on with.
+
+    A deadline cuts a tuning short; earlier answers and an earlier search are where it begins. But
+    for these the outcome does not depend on any of it.
+
+    Attributes:
+        deadline_s: wall seconds for everything.
+        threads: simulations at a time; ``None`` for one on each core.
+        workers: of a cluster (:func:`vermilion.simulate.dask_cluster.dask_workers`), which simulate
+            what is worth the way; the outcome is the same.
+        progress: called now and then.
+        study: keeps all of it in a file while it goes. If this tuning is the one that the study
+            was begun with, it goes on where that stopped, with the outcome of a tuning that never
+            stopped; the budget and the session may be others. With another budget a front is that
+            of a search with this budget from the beginning.
+        answers: earlier answers, of one scenario's best setting only; those to the most similar
+            conditions are tried after the plan's warm starts, and an accepted recommendation is
+            added.
+        resume: the ``search_state`` of an earlier recommendation, to go on with it; of one
+            scenario's best setting only.
+    """
+
+    deadline_s: float | None = None
+    threads: int | None = None
+    workers: BatchRunner | None = None
+    progress: ProgressReport | None = None
+    study: Study | None = None
+    answers: AnswerFile | None = None
+    resume: Mapping[str, Any] | None = None
+
+    def check(self, plan: TuningPlan) -> None:
+        """Refuses what does not go with a plan, or with each other.
+
+        Raises:
+            ValueError: saying what.
+        """
+        if self.study is not None and self.resume is not None:
+            message = "a study has its own search; expected resume or a study"
+            raise ValueError(message)
+        for name, given in (("answers", self.answers), ("resume", self.resume)):
+            if given is not None and plan.kind != "setting":
+                message = f"{name} is of one scenario's best setting; expected none for this tuning"
+                raise ValueError(message)
