@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from vermilion.scenario.round_trips import smallest
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -112,6 +110,8 @@ def of_metric(metric: str) -> Noticeable:
 
 def shortest_round_trip(scenario: Scenario) -> float | None:
     """The shortest base round trip of a scenario's flows, s; ``None`` if none has one."""
+    from vermilion.scenario.round_trips import smallest
+
     trips = [smallest(group.rtt) for group in scenario.flows.values() if group.rtt is not None]
     return min(trips, default=None)
 

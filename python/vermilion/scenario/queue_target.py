@@ -17,7 +17,6 @@ from vermilion.scenario.quantities import (
     format_quantity,
     number_text,
 )
-from vermilion.scenario.wire import nominal_rate
 
 if TYPE_CHECKING:
     from vermilion.scenario.model import Scenario
@@ -91,6 +90,8 @@ def packets_sent_in(scenario: Scenario, link: str, time_s: float) -> float:
     Raises:
         FieldError: no flow's data crosses the link, or it sends nothing, or more than is accepted.
     """
+    from vermilion.scenario.wire import nominal_rate
+
     size = mean_packet_bytes(scenario, link)
     rate = nominal_rate(scenario, link)
     shown = format_quantity(time_s, TIME)
