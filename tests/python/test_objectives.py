@@ -126,7 +126,8 @@ def test_an_objective_that_can_be_gamed_brings_its_guard_unless_none_is_wanted(s
         ("name", "queue-deviaton", '"queue-deviation"'),
         ("link", "botleneck", '"bottleneck"'),
         ("target", "thirty", '"thirty" is not accepted; expected a number of packets'),
-        ("target", "30 ms", '"30 ms" is not accepted'),
+        ("target", "30 hops", '"30 hops" is not accepted'),
+        ("target", "30", 'or a time, like "20 ms"'),
         ("target", -1, "-1"),
         ("target", None, "expected a number of packets"),
         ("over", "weeks", '"phases", "total"'),
@@ -140,13 +141,155 @@ def test_a_wrong_objective_is_refused_with_its_field(scenario, field, value, exp
     assert expected in str(refused.value)
 
 
-def test_a_scenario_without_an_objective_is_told_so():
-    document = {**load_scenario("varying-load").document}
-    del document["tuning"]
+def without_an_objective(how):
     from vermilion.scenario import scenario_from_document
 
-    with pytest.raises(ScenarioError, match=r"tuning.objective is missing; expected a table"):
-        objective_of(scenario_from_document(document))
+    document = {**load_scenario("varying-load").document}
+    tuning = document.pop("tuning")
+    if how == "no table":
+        return scenario_from_document(document)
+    named = {"objective": {}} if how == "empty" else {}
+    return scenario_from_document(
+        {**document, "tuning": {"parameters": tuning["parameters"], **named}}
+    )
+
+
+@pytest.mark.parametrize("how", ["no table", "no objective", "empty"])
+def test_a_scenario_without_an_objective_is_tuned_for_the_knee(how):
+    scenario = without_an_objective(how)
+    meant = objective_of(scenario)
+    assert (meant.name, meant.link, meant.percentile) == ("knee", "bottleneck", "p95")
+    assert [held.text for held in constraints_of(scenario, meant)] == [
+        "flows.*.goodput_bit_per_s.total >= 0.98 of reference"
+    ]
+
+
+def test_the_knee_is_of_the_first_link_that_is_tuned_or_can_be():
+    from vermilion import parse_scenario
+
+    def three(tuning=""):
+        queues = ("drop-tail", "red", "red")
+        links = "".join(
+            f"""
+            [links.l{number}]
+            rate = "10 Mbit/s"
+            delay = "1 ms"
+            queue = {{ discipline = "{queue}" }}
+            """
+            for number, queue in enumerate(queues)
+        )
+        return parse_scenario(f"""
+            duration = "5 s"
+            {links}
+            [flows.all]
+            path = ["l0", "l1", "l2"]
+            rtt = "20 ms"
+            sender = "sack"
+            {tuning}
+        """)
+
+    assert objective_of(three()).link == "l1"
+    assert objective_of(three(), links=["l2", "l1"]).link == "l2"
+    assert objective_of(three('[tuning]\nparameters = ["links.l2.queue.weight"]')).link == "l2"
+    only_share = objective_from_table({"goodput_share": 0.9}, three())
+    assert (only_share.name, only_share.link, only_share.goodput_share) == ("knee", "l1", 0.9)
+
+
+def test_a_table_without_a_name_means_the_queue_s_deviation_if_it_has_a_target(scenario):
+    named = objective_from_table({"link": "bottleneck", "target": "30 packets"}, scenario)
+    assert (named.name, named.target) == ("queue-deviation", 30.0)
+
+
+class TestConstraintsOfItsOwn:
+    BOUND = "links.bottleneck.sojourn_ms.p99 <= 20 ms"
+
+    def bounded(self, scenario):
+        table = {"name": "delay-bound", "link": "bottleneck", "at_most": "20 ms", "percentile": 99}
+        return objective_from_table(table, scenario)
+
+    def test_they_stand_in_for_the_usual_one(self, scenario):
+        [held] = constraints_of(without_an_objective("no table"), self.bounded(scenario))
+        assert (held.text, held.bound, held.at_least) == (self.BOUND, 20.0, False)
+
+    def test_an_empty_list_does_not_remove_them(self, scenario):
+        [held] = constraints_of(scenario, self.bounded(scenario), [])
+        assert held.text == self.BOUND
+
+    def test_they_come_after_those_that_are_listed_and_only_once(self, scenario):
+        listed = ["flows.*.jain_index >= 0.8"]
+        held = constraints_of(scenario, self.bounded(scenario), listed)
+        assert [each.text for each in held] == [*listed, self.BOUND]
+        [held] = constraints_of(scenario, self.bounded(scenario), [self.BOUND])
+        assert held.text == self.BOUND
+
+    def test_a_sum_has_those_of_its_parts(self, scenario):
+        parts = [
+            {"weight": 1, "name": "knee", "link": "bottleneck", "flows": "late"},
+            {"weight": 1, "name": "jain-index"},
+        ]
+        summed = objective_from_table({"name": "weighted-sum", "parts": parts}, scenario)
+        assert summed.own_constraints == (
+            "flows.late.goodput_bit_per_s.total >= 0.98 of reference",
+        )
+
+
+class TestTargetInMilliseconds:
+    """10 Mbit/s send 1250 packets of 1000 bytes a second: 25 in 20 ms."""
+
+    @pytest.mark.parametrize("name", ["queue-deviation", "published-queue-variance"])
+    def test_a_target_may_be_the_time_to_send_it(self, name):
+        held = objective(name, target="20 ms")
+        assert held.target == pytest.approx(25.0)
+        assert held.target_delay_s == pytest.approx(0.02)
+        assert held.target_text == "20 ms, about 25 packets"
+        assert held.label == f"{name} from 20 ms"
+        assert objective(name).label == name
+        assert objective(name).target_text == "30 packets"
+
+    def test_a_scenario_keeps_its_words(self):
+        scenario = load_scenario("varying-load", ['tuning.objective.target="20 ms"'])
+        assert scenario.tuning.objective.target == pytest.approx(25.0)
+        assert scenario.document["tuning"]["objective"]["target"] == "20 ms"
+        assert objective_of(scenario).label == "queue-deviation from 20 ms"
+        faster = scenario.with_values({"links.bottleneck.rate": 20e6})
+        assert objective_of(faster).target == pytest.approx(50.0)
+        again = scenario.with_values({"tuning.objective.target": 12.0})
+        assert objective_of(again).label == "queue-deviation"
+
+    def test_packets_of_several_sizes_count_by_flows(self):
+        """16 flows with 1500 bytes and 48 with 500: 750 bytes on average, 33.3 in 20 ms."""
+        sizes = ['flows.early.packet_size="1500 bytes"', 'flows.late.packet_size="500 bytes"']
+        scenario = load_scenario("varying-load", [*sizes, 'tuning.objective.target="20 ms"'])
+        assert objective_of(scenario).target == pytest.approx(0.02 * 1e7 / 8 / 750)
+
+    def test_a_rate_that_varies_counts_with_its_mean(self):
+        """A third of the time 4 Mbit/s, the rest 10: 8 Mbit/s on average, 20 packets in 20 ms."""
+        document = {**load_scenario("varying-load").document}
+        link = {**document["links"]["bottleneck"]}
+        del link["rate"]
+        link |= {"rate_schedule": [["0 s", "4 Mbit/s"], ["1 s", "10 Mbit/s"]], "repeat": "3 s"}
+        from vermilion.scenario import scenario_from_document
+
+        varying = scenario_from_document({**document, "links": {"bottleneck": link}, "changes": []})
+        table = {"name": "queue-deviation", "link": "bottleneck", "target": "20 ms"}
+        assert objective_from_table(table, varying).target == pytest.approx(20.0)
+
+    def test_a_link_that_only_acknowledgements_cross_has_no_such_packets(self):
+        overrides = ['flows.early.return_path=["back"]', 'tuning.objective.link="back"']
+        document = {**load_scenario("varying-load").document}
+        document["links"] = {**document["links"], "back": document["links"]["bottleneck"]}
+        from vermilion.scenario import scenario_from_document
+        from vermilion.scenario.overrides import apply_overrides
+
+        apply_overrides(document, [*overrides, 'tuning.objective.target="20 ms"'])
+        document["flows"]["early"]["rtt"] = "100 ms"
+        with pytest.raises(ScenarioError, match=r"target: .*20 ms.* no flow's data crosses"):
+            scenario_from_document(document)
+
+    def test_a_time_needs_a_link(self):
+        overrides = ['tuning.objective={ name = "queue-deviation", target = "20 ms" }']
+        with pytest.raises(ScenarioError, match=r"tuning.objective.link is missing"):
+            load_scenario("varying-load", overrides)
 
 
 def test_every_objective_has_a_name_and_a_line():

@@ -37,11 +37,17 @@ FLOWS = {
     "jain_index": 0.9,
     "goodput_cov": 1 / 3,
     "completion_time_s": {"count": 3, "mean": 2.0, "p95": 5.0},
+    "delay_ms": {"mean": 40.0, "sd": 9.0, "p50": 38.0, "p95": 55.0},
+    "jitter_ms": 4.0,
+    "packet_loss_rate": 0.03,
 }
 IDLE = {"start_s": 0.0, "end_s": 1.0, "flows": 0, "timeouts": 0, "retransmissions": 0}
 TABLES = {
     "queue-deviation": ({"link": "bottleneck", "target": "30 packets"}, 3.0**2 + 5.0**2),
     "published-queue-variance": ({"link": "bottleneck", "target": 30}, 1.0**2 + 2.0**2),
+    "knee": ({"link": "bottleneck"}, 60.0),
+    "delay-bound": ({"link": "bottleneck", "at_most": "70 ms"}, 9e6),
+    "latency-under-load": ({"flows": "early"}, 55.0),
     "mean-sojourn": ({"link": "bottleneck"}, 20.0),
     "sojourn-percentile": ({"link": "bottleneck", "percentile": 95}, 60.0),
     "utilization": ({"link": "bottleneck"}, 0.9),
@@ -65,7 +71,7 @@ TABLES = {
 }
 """By the objective's name: a table of it, and its value for the windows above."""
 
-MAXIMISED = {"utilization", "goodput", "jain-index", "slowest-flow", "power"}
+MAXIMISED = {"utilization", "goodput", "jain-index", "slowest-flow", "power", "delay-bound"}
 
 
 def result(link=LINK, early=FLOWS, late=IDLE):
@@ -107,14 +113,46 @@ def test_each_can_be_computed_of_a_real_run(name):
             ['flows.early.traffic={ kind = "web", mean_gap = "1 s", size = "20 kB" }'],
         )
     table = {"name": name, **TABLES[name][0]}
-    vermilion.run(scenario, seed=1)
-    assert isinstance(objective_from_table(table, scenario).measure(vermilion.run(scenario)), float)
+    measured = vermilion.run(scenario, seed=1)
+    chosen = objective_from_table(table, scenario)
+    if name == "latency-under-load" and "delay_ms" not in measured.flows("early").total:
+        with pytest.raises(NotMeasuredError, match=r"needs delay_ms\.p95"):
+            chosen.measure(measured)
+        return
+    assert isinstance(chosen.measure(measured), float)
 
 
 def test_the_percentile_belongs_to_the_name():
     assert objective("sojourn-percentile").label == "sojourn-percentile p95"
     assert objective("completion-time", percentile=95).measure(result()) == 5.0
     assert objective("completion-time").label == "completion-time mean"
+
+
+def test_latency_under_load_is_of_delay_jitter_or_loss():
+    def measured(**more):
+        return objective("latency-under-load", **more).measure(result())
+
+    assert measured(percentile=50) == 38.0
+    assert measured(what="jitter") == 4.0
+    assert measured(what="loss") == 0.03
+
+
+def test_latency_of_several_groups_together_is_not_known():
+    both = objective("latency-under-load", flows="*")
+    group = {key: value for key, value in FLOWS.items() if key != "completion_time_s"}
+    with pytest.raises(NotMeasuredError, match=r"delay_ms\.p95"):
+        both.measure(result(early=group, late=group))
+
+
+def test_the_knee_and_the_bound_are_of_the_percentile_that_is_asked_for():
+    knee = objective("knee", percentile=50, goodput_share="95 %", flows="early")
+    assert knee.measure(result()) == 18.0
+    assert knee.own_constraints == ("flows.early.goodput_bit_per_s.total >= 0.95 of reference",)
+    assert knee.label == "p50 delay (goodput at least 95 % of now)"
+    bounded = objective("delay-bound", percentile=50)
+    assert bounded.own_constraints == ("links.bottleneck.sojourn_ms.p50 <= 70 ms",)
+    assert bounded.label == "goodput (p50 delay at most 70 ms)"
+    assert bounded.links == ("bottleneck",)
 
 
 def test_flows_that_all_get_nothing_are_the_most_unequal():
@@ -157,6 +195,10 @@ def test_power_peaks_where_throughput_and_delay_balance():
         ("sojourn-percentile", {"percentile": 90}, "percentile", "5, 50, 95, 99"),
         ("sojourn-percentile", {"percentil": 95}, "percentil", '"percentile"'),
         ("mean-sojourn", {"target": 30}, "target", "no such field"),
+        ("knee", {"goodput_share": 1.5}, "goodput_share", "a number above 0 up to 1"),
+        ("knee", {"percentile": 5}, "percentile", "50, 95, 99"),
+        ("delay-bound", {"at_most": "20 packets"}, "at_most", "a time above 0 s"),
+        ("latency-under-load", {"what": "pain"}, "what", '"jitter"'),
         ("mean-sojourn", {"link": None}, "link", '"bottleneck"'),
         ("jain-index", {"flows": "lat"}, "flows", '"late"'),
         ("power", {"base_delay": "28 packets"}, "base_delay", "a time above 0 s"),

@@ -11,9 +11,19 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.atlas.cell import Cell, Judged, judge_cell, per_target, revise_cell, tune_cell
+from vermilion.atlas.cell import (
+    DEFAULTS,
+    FITTED,
+    Cell,
+    Judged,
+    judge_cell,
+    per_target,
+    revise_cell,
+    tune_cell,
+)
 from vermilion.atlas.fitting import PowerLaw, fit_power_law
 from vermilion.atlas.plan import plan_table
+from vermilion.atlas.rules import RULES
 from vermilion.atlas.scenarios import cell_scenario, target_packets, tuned_parameters
 from vermilion.scenario import ScenarioError
 from vermilion.search import AUTOMATIC, SEARCHES
@@ -53,12 +63,19 @@ class Atlas:
     laws: Mapping[bool, tuple[PowerLaw, ...]]
     version: str
 
+    def compared(self) -> list[str]:
+        """What stands beside the tuned setting in some cell, by name, always in the same order."""
+        known = {name for cell in self.cells for name in cell.judged}
+        order = (DEFAULTS, FITTED, *(rule.name for rule in RULES))
+        return [name for name in order if name in known]
+
     def document(self) -> dict[str, Any]:
         """All of it for JSON; what could not be computed is absent."""
         data: dict[str, Any] = _present(
             {
                 "version": self.version,
                 "plan": plan_table(self.plan),
+                "goal": self.plan.goal,
                 "parameters": list(self.parameters),
                 "cells": [asdict(cell) for cell in self.cells],
                 "laws": [

@@ -14,10 +14,10 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.atlas.price import price
 from vermilion.atlas.rules import RED_LIKE, RULES
-from vermilion.atlas.scenarios import QUEUE, cell_scenario, target_packets, tuned_parameters
+from vermilion.atlas.scenarios import QUEUE, cell_scenario, size_of_a_target, tuned_parameters
 from vermilion.objectives import constraints_of, objective_from_text, objective_of
-from vermilion.scenario import PACKETS
 from vermilion.search import Space
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval, ratio_of_means_interval
@@ -54,6 +54,8 @@ class Judged:
         times_worse_low: lower end of the 95 % interval (Fieller's).
         times_worse_high: upper end.
         constraints: "met", "unproven" or "broken", the worst of them.
+        price: what it gives and costs whatever the objective, as means
+            (:data:`vermilion.atlas.price.PRICE`); of the tuned setting and the defaults alone.
     """
 
     setting: Mapping[str, Any]
@@ -64,6 +66,7 @@ class Judged:
     times_worse_low: float | None
     times_worse_high: float | None
     constraints: str
+    price: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class Cell:
 
     Attributes:
         condition: of the cell.
-        target_packets: the target, or what boxes were laid around.
+        target_packets: the queue that is allowed or wanted, and that boxes were laid around.
         setting: the best, by parameter.
         accepted: whether it was significantly better than the discipline's defaults; where not,
             the setting is the defaults.
@@ -124,13 +127,19 @@ def revise_cell(
         plan: of the atlas.
         condition: of the cell.
         own: what its search found.
-        neighbours: what theirs found, as parts of the target where it is in packets
+        neighbours: what theirs found, as parts of the target where it is a length of a queue
             (:func:`per_target`).
         threads: simulations at a time.
     """
-    starts = [own, *(per_target(plan, condition, each, back=True) for each in neighbours)]
+    known = [own, *(per_target(plan, condition, each, back=True) for each in neighbours)]
+    # The defaults of some parameters are rules of the discipline's own, and no numbers to try.
+    names = set(tuned_parameters(plan))
+    starts = [start for start in known if names <= start.keys()]
     answer = _tuned(plan, condition, starts, 1 + len(starts), plan.seed + _REVISION, threads)
-    same = all(math.isclose(answer["setting"][name], own[name], rel_tol=1e-6) for name in own)
+    found = answer["setting"]
+    same = found.keys() == own.keys() and all(
+        math.isclose(found[name], own[name], rel_tol=1e-6) for name in own
+    )
     return {**answer, "own": same or not answer["accepted"]}
 
 
@@ -168,14 +177,17 @@ def judge_cell(
     seeds = Seeds.counted(plan.seed + _JUDGEMENT).comparison
     rows = run_many([scenario for _, scenario in variants.values()], seeds, threads=threads)
     evaluations = {}
+    prices = {}
     for (name, (own, _)), row in zip(variants.items(), rows, strict=True):
         evaluation = Evaluation(dict(own))
         for seed, result in zip(seeds, row, strict=True):
             if result is not None:
                 evaluation.add(seed, result, objective, constraints)
         evaluations[name] = evaluation
+        prices[name] = price([result for result in row if result is not None])
     return {
         name: _judged(evaluation, evaluations, objective, constraints)
+        | ({"price": prices[name]} if name in {TUNED, DEFAULTS} else {})
         for name, evaluation in evaluations.items()
         if all(map(math.isfinite, evaluation.objectives))
     }
@@ -184,14 +196,13 @@ def judge_cell(
 def per_target(
     plan: Plan, condition: Condition, setting: Mapping[str, float], *, back: bool = False
 ) -> dict[str, float]:
-    """A setting with its packets as parts of the cell's target, or back again."""
+    """A setting with its lengths of queues as parts of the cell's target, or back again."""
     table = cell_scenario(plan, condition).links["bottleneck"].queue.algorithm.parameters
-    target = target_packets(plan, condition)
-    factor = target if back else 1.0 / target
-    return {
-        name: value * factor if table[name].dimension is PACKETS else value
-        for name, value in setting.items()
-    }
+    found = {}
+    for name, value in setting.items():
+        size = size_of_a_target(plan, condition, table[name]) or 1.0
+        found[name] = value * size if back else value / size
+    return found
 
 
 def _tuned(
@@ -203,6 +214,7 @@ def _tuned(
     threads: int | None,
 ) -> dict[str, Any]:
     scenario = cell_scenario(plan, condition)
+    objective, _ = _wanted(plan, scenario)
     outcome = tune(
         scenario,
         budget=budget,
@@ -210,6 +222,8 @@ def _tuned(
         seed=seed,
         warm_starts=[_paths(start) for start in starts],
         fidelity="full",
+        # What nobody would notice is no reason to leave the defaults.
+        required_improvement=objective.noticed.share,
         threads=threads,
     )
     chosen = _names(outcome.chosen)

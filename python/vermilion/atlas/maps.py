@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.atlas.cell import TUNED
 from vermilion.report import drawing
 from vermilion.report.numbers import significant
 from vermilion.scenario import RATE, TIME, format_quantity
@@ -17,13 +16,16 @@ if TYPE_CHECKING:
 
 _COLOURS: Final = "cividis"  # rises in lightness alone, for every kind of colour blindness
 _DARK: Final = 0.55
+_LONGEST_GOAL: Final = 80
+"""Characters; an objective of one's own may be a whole statement."""
 
 
 def maps_figure(atlas: Atlas) -> Figure:
     """The best value of each parameter: a row of maps for each, with one scale.
 
     A map is of one rate, with ECN on or off: round trips across, numbers of flows up. A star stands
-    where the setting is the discipline's default, because nothing better was proven.
+    where the setting is the discipline's default, because nothing better was proven. Above stands
+    what was asked for.
     """
     import numpy as np
     from matplotlib.colors import LogNorm, Normalize
@@ -74,6 +76,7 @@ def maps_figure(atlas: Atlas) -> Figure:
             label = name.replace("_", " ") + ("" if unit in {"1", "probability"} else f" ({unit})")
             bar = figure.colorbar(image, ax=axes[row, :].tolist(), pad=0.01, aspect=12)
             bar.set_label(label)
+        figure.suptitle(_wanted(atlas), fontsize=10.5)
         figure.supxlabel("base round trip", fontsize=10.5)
         figure.supylabel("flows", fontsize=10.5)
     return figure
@@ -89,11 +92,7 @@ def rules_figure(atlas: Atlas) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    names = [
-        name
-        for name in dict.fromkeys(name for cell in atlas.cells for name in cell.judged)
-        if name != TUNED
-    ]
+    names = atlas.compared()
     looks = {False: (drawing.BLUE, "o", 0.14), True: (drawing.VERMILION, "s", -0.14)}
     with drawing.style():
         figure = Figure(figsize=(8.6, 1.3 + 0.5 * len(names)), layout="constrained")
@@ -126,7 +125,9 @@ def rules_figure(atlas: Atlas) -> Figure:
         axes.grid(visible=False, axis="y")
         axes.set_yticks(range(len(names)), list(reversed(names)))
         axes.set_ylim(-0.6, len(names) - 0.4)
-        axes.set_xlabel("objective / objective of the tuned setting (1: as good)")
+        axes.set_xlabel(
+            f"times worse than the tuned setting (1: as good)\nwanted: {_wanted(atlas)}"
+        )
         handles: list[Any] = [
             Line2D([], [], linestyle="", marker=looks[ecn][1], color=looks[ecn][0], label=label)
             for ecn, label in ((False, "without ECN"), (True, "with ECN"))
@@ -154,6 +155,12 @@ def _label(axes: Axes, atlas: Atlas, row: int, column: int, *, ecn: bool, rate: 
         mark = "" if len(plan.ecn) == 1 and not ecn else f"\nECN {'on' if ecn else 'off'}"
         axes.set_title(f"{format_quantity(rate, RATE)}{mark}", fontsize=10.5)
     del column
+
+
+def _wanted(atlas: Atlas) -> str:
+    """What was asked for, short enough for a line above or below a picture."""
+    goal = atlas.plan.goal
+    return goal if len(goal) <= _LONGEST_GOAL else f"{goal[:_LONGEST_GOAL]}..."
 
 
 def _table(atlas: Atlas) -> Any:  # noqa: ANN401 - parameters by name

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_CELLS: Final = 10_000
 
+TODAYS_SENDER: Final = "cubic:option_set=linux"
+"""What sends where nobody says what does: CUBIC as Linux has it."""
+
 _RATE: Final = Quantity(RATE, 1e3, 1e11)
 _TRIP: Final = Quantity(TIME, 1e-4, 10.0)
 _COUNT: Final = Quantity(RATIO, 1, 100_000, integer=True)
@@ -59,13 +62,17 @@ class Plan:
         ecn: off, on, or both.
         discipline: its name, and after a colon parameters that are not tuned, like
             "red:gentle=true,min_threshold=0.5 target".
-        sender: of the flows.
+        sender: of the flows: its name, and after a colon its parameters, like
+            "cubic:option_set=linux".
         packet_bytes: size of their packets.
-        target_delay_s: the queue that the default objective asks for, as the time that it takes
-            to send; boxes of thresholds are laid around it in any case.
+        target_delay_s: what the default objective asks for: goodput while the 95th percentile of
+            the waiting time is at most this. Boxes of thresholds are laid around it in any case.
+        hold_at_s: the queue that is to be held instead, as the time that it takes to send; then
+            the objective is the queue's squared distance from it, and the boxes are laid around it.
         objective: a text as ``vermilion tune`` takes it, of the link ``bottleneck`` and the flows
-            ``bulk``; ``None`` for the queue's squared distance from the target.
-        constraints: likewise; ``None`` for 95 % of the utilisation of the default setting.
+            ``bulk``; ``None`` for one of these two.
+        constraints: likewise; ``None`` for what the objective brings, or 95 % of the utilisation of
+            the default setting where it brings nothing.
         parameters: of the discipline, that are tuned; empty for all that have a box to search.
         space: boxes to search instead of the usual ones: a parameter, and both ends as a scenario
             has them.
@@ -79,9 +86,10 @@ class Plan:
     round_trips: tuple[float, ...]
     ecn: tuple[bool, ...] = (False,)
     discipline: str = "red"
-    sender: str = "newreno"
+    sender: str = TODAYS_SENDER
     packet_bytes: int = 1000
     target_delay_s: float = 0.02
+    hold_at_s: float | None = None
     objective: str | None = None
     constraints: tuple[str, ...] | None = None
     parameters: tuple[str, ...] = field(default=())
@@ -89,6 +97,20 @@ class Plan:
     budget: int = 150
     search: str = "recursive-random-search"
     seed: int = 1
+
+    @property
+    def delay_s(self) -> float:
+        """The delay that everything is laid around: the bound, or what is to be held."""
+        return self.target_delay_s if self.hold_at_s is None else self.hold_at_s
+
+    @property
+    def goal(self) -> str:
+        """What is asked for, in words."""
+        if self.objective is not None:
+            return self.objective
+        if self.hold_at_s is not None:
+            return f"queue held at {format_quantity(self.hold_at_s, TIME)}"
+        return f"95 % of packets wait at most {format_quantity(self.target_delay_s, TIME)}"
 
     def conditions(self) -> list[Condition]:
         """Every cell's, in order."""
@@ -147,6 +169,7 @@ _KEYS: Final[Mapping[str, tuple[str, bool, Callable[[object], Any]]]] = {
     "sender": ("sender", False, _text),
     "packet_size": ("packet_bytes", False, _quantity(_BYTES)),
     "target_delay": ("target_delay_s", False, _quantity(_TRIP)),
+    "hold_at": ("hold_at_s", False, _quantity(_TRIP)),
     "objective": ("objective", False, _text),
     "constraints": ("constraints", True, _text),
     "parameters": ("parameters", True, _text),
@@ -163,14 +186,18 @@ def read_plan(table: Mapping[str, object], origin: str = "atlas") -> Plan:
 
     Args:
         table: ``rate``, ``flows`` and ``rtt`` (each a value or a list), and any of ``ecn``,
-            ``discipline``, ``sender``, ``packet_size``, ``target_delay``, ``objective``,
-            ``constraints``, ``parameters``, ``space``, ``budget``, ``search``, ``seed``.
+            ``discipline``, ``sender``, ``packet_size``, ``target_delay`` or ``hold_at``,
+            ``objective``, ``constraints``, ``parameters``, ``space``, ``budget``, ``search``,
+            ``seed``.
         origin: names it in messages.
 
     Raises:
         ScenarioError: a key or a value that is not accepted.
     """
     found: dict[str, Any] = {}
+    if {"target_delay", "hold_at"} <= table.keys():
+        accepted = "either target_delay (at most) or hold_at, not both"
+        raise ScenarioError("hold_at", table["hold_at"], accepted, origin)
     for key, given in table.items():
         if key not in _KEYS:
             raise ScenarioError(key, given, did_you_mean(key, _KEYS), origin)

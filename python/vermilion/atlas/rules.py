@@ -86,7 +86,7 @@ def _adaptive(plan: Plan, condition: Condition) -> dict[str, Any]:
         "max_threshold": "automatic",
         "weight": "automatic",
         "max_probability": 0.1,
-        "target_delay": f"{plan.target_delay_s!r} s",
+        "target_delay": f"{plan.delay_s!r} s",
     }
 
 
@@ -94,7 +94,7 @@ def _stable(plan: Plan, condition: Condition) -> dict[str, Any]:
     target = target_packets(plan, condition)
     low, high = 0.5 * target, 1.5 * target
     rate = packets_per_second(plan, condition)
-    trip = condition.round_trip_s + plan.target_delay_s
+    trip = condition.round_trip_s + plan.delay_s
     weight = stable_weight(rate, condition.flows, trip, 0.1 / (high - low))
     return _red(low, high, 0.1, 1.0 if weight is None else weight, gentle=True)
 
@@ -125,7 +125,7 @@ RULES: Final = (
     Rule(
         "ns-2 automatic, told the target",
         "the same with the plan's target for the 5 ms",
-        lambda plan, condition: _automatic(plan, condition, plan.target_delay_s),
+        lambda plan, condition: _automatic(plan, condition, plan.delay_s),
     ),
     Rule(
         "adaptive RED, told the target",

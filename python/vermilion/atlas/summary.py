@@ -5,8 +5,6 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from vermilion.atlas.cell import TUNED
-
 if TYPE_CHECKING:
     from vermilion.atlas.build import Atlas
 
@@ -37,8 +35,7 @@ def rules_table(atlas: Atlas) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [
         ("rule", "times worse: median", "least", "most", "worse in", "better in", "constraints met")
     ]
-    names = dict.fromkeys(name for cell in atlas.cells for name in cell.judged if name != TUNED)
-    for name in names:
+    for name in atlas.compared():
         all_of_them = [cell.judged[name] for cell in atlas.cells if name in cell.judged]
         known = [judged for judged in all_of_them if judged.times_worse is not None]
         ratios = [judged.times_worse for judged in known if judged.times_worse is not None]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from vermilion.atlas.cell import TUNED
+from vermilion.atlas.cell import DEFAULTS, TUNED
+from vermilion.atlas.price import PRICE
 from vermilion.simulate.extras import optional
 
 if TYPE_CHECKING:
@@ -16,11 +17,12 @@ def rows(atlas: Atlas) -> list[dict[str, Any]]:
     """The rows; what could not be computed is ``None``.
 
     ``rate_bit_per_s``, ``flows``, ``rtt_s``, ``ecn``, ``target_packets``; the tuned parameters by
-    name; ``accepted``, ``own``, ``at_an_end``, ``objective``, ``objective_low``,
-    ``objective_high``, ``constraints``; and for each rule ``times_worse (RULE)`` with ``_low`` and
+    name; ``goal``, ``accepted``, ``own``, ``at_an_end``, ``objective``, ``objective_low``,
+    ``objective_high``, ``constraints``; ``NUMBER (tuned)`` and ``NUMBER (defaults)`` for each of
+    :data:`vermilion.atlas.price.PRICE`; and for each rule ``times_worse (RULE)`` with ``_low`` and
     ``_high``, and ``constraints (RULE)``.
     """
-    names = list(dict.fromkeys(name for cell in atlas.cells for name in cell.judged))
+    names = atlas.compared()
     found = []
     for cell in atlas.cells:
         tuned = cell.judged.get(TUNED)
@@ -31,6 +33,7 @@ def rows(atlas: Atlas) -> list[dict[str, Any]]:
             "ecn": cell.condition.ecn,
             "target_packets": cell.target_packets,
             **{name: cell.setting.get(name) for name in atlas.parameters},
+            "goal": atlas.plan.goal,
             "accepted": cell.accepted,
             "own": cell.own,
             "at_an_end": " ".join(cell.at_an_end),
@@ -39,9 +42,11 @@ def rows(atlas: Atlas) -> list[dict[str, Any]]:
             "objective_high": tuned and tuned.high,
             "constraints": tuned and tuned.constraints,
         }
+        for name in (TUNED, DEFAULTS):
+            judged = cell.judged.get(name)
+            known = (judged and judged.price) or {}
+            row.update({f"{key} ({name})": known.get(key) for key in PRICE})
         for name in names:
-            if name == TUNED:
-                continue
             judged = cell.judged.get(name)
             row[f"times_worse ({name})"] = judged and judged.times_worse
             row[f"times_worse_low ({name})"] = judged and judged.times_worse_low

@@ -32,8 +32,8 @@ def atlas(
         typer.Argument(
             metavar="[FILE]",
             help="A table (TOML) with any of these: rate, flows, rtt, ecn, discipline, sender, "
-            "packet_size, target_delay, objective, constraints, parameters, space, budget, search, "
-            "seed. Options replace what it says.",
+            "packet_size, target_delay or hold_at, objective, constraints, parameters, space, "
+            "budget, search, seed. Options replace what it says.",
             show_default=False,
         ),
     ] = None,
@@ -81,8 +81,8 @@ def atlas(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="As tune takes it, of the link 'bottleneck' and the flows 'bulk' (default: the "
-            "queue's squared distance from the target).",
+            help="As tune takes it, of the link 'bottleneck' and the flows 'bulk' (default: "
+            "goodput while waits keep to --target-delay).",
             show_default=False,
         ),
     ] = None,
@@ -99,7 +99,23 @@ def atlas(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="The queue that is wanted, as the time it takes to send (default: 20 ms).",
+            help="At most so long may 95 % of the packets wait (default: 20 ms).",
+            show_default=False,
+        ),
+    ] = None,
+    hold_at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Hold the queue at this length instead: the time it takes to send.",
+            show_default=False,
+        ),
+    ] = None,
+    sender: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:PARAMETERS]",
+            help="Of the flows, like newreno (default: cubic:option_set=linux).",
             show_default=False,
         ),
     ] = None,
@@ -167,6 +183,8 @@ def atlas(
         "objective": objective,
         "constraints": constraints,
         "target_delay": target_delay,
+        "hold_at": hold_at,
+        "sender": sender,
         "budget": budget,
         "search": search,
         "seed": seed,
@@ -213,7 +231,12 @@ def _plan(file: str | None, given: dict[str, Any]) -> "Plan":
     from vermilion.atlas.plan import read_plan_file
 
     table = {} if file is None else read_plan_file(file)
-    table.update({key: value for key, value in given.items() if value is not None})
+    chosen = {key: value for key, value in given.items() if value is not None}
+    # One of the two takes the place of whichever the file has.
+    either = ("target_delay", "hold_at")
+    if any(key in chosen for key in either):
+        table = {key: value for key, value in table.items() if key not in either}
+    table.update(chosen)
     return read_plan(table, file or "atlas")
 
 

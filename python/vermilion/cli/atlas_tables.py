@@ -6,26 +6,48 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from vermilion.cli.numbers import fixed, megabits, percent
 from vermilion.cli.output import console
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vermilion.atlas import Atlas
+    from vermilion.scenario import Parameter
 
 
 def print_atlas(atlas: Atlas) -> None:
-    """The settings cell by cell, the laws, and how far the rules are from the best."""
+    """The settings, what they cost, the laws, and how far the rules are from the best."""
+    from vermilion.atlas.cell import DEFAULTS, TUNED
     from vermilion.atlas.summary import laws_table, rules_table, sentences
-    from vermilion.scenario import RATE, TIME, format_quantity
+    from vermilion.scenario import RATE, TIME, disciplines, format_quantity
 
-    cells: list[tuple[str, ...]] = [("rate", "flows", "round trip", "ECN", *atlas.parameters)]
+    table = disciplines()[atlas.plan.discipline.partition(":")[0]].parameters
+    headings = [_heading(table[name]) for name in atlas.parameters]
+    typer.echo(f"wanted: {atlas.plan.goal}\n")
+    cells: list[tuple[str, ...]] = [("rate", "flows", "round trip", "ECN", *headings)]
+    prices: list[tuple[str, ...]] = [
+        (
+            "rate", "flows", "round trip", "ECN", "setting", "goodput (Mbit/s)", "Jain", "starved",
+            "drops", "p50 (ms)", "p95 (ms)", "p99 (ms)",
+        )
+    ]  # fmt: skip
     for cell in atlas.cells:
         own = cell.condition
+        condition = (
+            format_quantity(own.rate_bit_per_s, RATE),
+            str(own.flows),
+            format_quantity(own.round_trip_s, TIME),
+            "on" if own.ecn else "off",
+        )
+        prices += [
+            (*condition, name, *_price(cell.judged[name].price or {}))
+            for name in ((DEFAULTS, TUNED) if cell.accepted else (DEFAULTS,))
+            if name in cell.judged
+        ]
         cells.append(
             (
-                format_quantity(own.rate_bit_per_s, RATE),
-                str(own.flows),
-                format_quantity(own.round_trip_s, TIME),
-                "on" if own.ecn else "off",
+                *condition,
                 *(
                     f"{cell.setting[name]:.3g}{'' if cell.accepted else '*'}"
                     if name in cell.setting
@@ -37,6 +59,8 @@ def print_atlas(atlas: Atlas) -> None:
     _print(cells)
     if not all(cell.accepted for cell in atlas.cells):
         typer.echo("*: the default, because nothing better was proven")
+    typer.echo("\nwhat it gives and costs, on fresh seeds")
+    _print(prices)
     if any(atlas.laws.values()):
         typer.echo("\nfitted laws")
         _print(laws_table(atlas))
@@ -44,6 +68,22 @@ def print_atlas(atlas: Atlas) -> None:
     _print(rules_table(atlas))
     for sentence in sentences(atlas):
         typer.echo(sentence)
+
+
+def _heading(parameter: Parameter) -> str:
+    """The name, with the unit where there is one."""
+    plain = parameter.unit in {"1", "probability"}
+    return parameter.name if plain else f"{parameter.name} ({parameter.unit})"
+
+
+def _price(price: Mapping[str, float]) -> tuple[str, ...]:
+    return (
+        megabits(price.get("goodput_bit_per_s")),
+        fixed(price.get("jain_index"), 3),
+        fixed(price.get("starved"), 1),
+        percent(price.get("drop_rate")),
+        *(fixed(price.get(name), 2) for name in ("p50_ms", "p95_ms", "p99_ms")),
+    )
 
 
 def _print(rows: list[tuple[str, ...]]) -> None:

@@ -19,6 +19,8 @@ def objectives(target: options.Json = None) -> None:
             "summary": objective.summary,
             "goal": objective.goal,
             "unit": objective.unit,
+            "noticeable": objective.noticeable,
+            "noticeable_share": objective.noticeable_share,
             "required": required_fields(objective),
             "fields": {name: kind.meaning for name, kind in fields_of(objective).items()},
         }

@@ -17,10 +17,12 @@ from vermilion.objectives.interface import (
     WindowObjective,
 )
 from vermilion.objectives.metrics import FLOW_METRICS, METRICS, MetricPath, metric_of
+from vermilion.objectives.noticeable import Noticeable
 from vermilion.objectives.registry import (
     DEFAULT_CONSTRAINT,
     OBJECTIVES,
     constraints_of,
+    default_link,
     objective_from_table,
     objective_from_text,
     objective_of,
@@ -38,9 +40,11 @@ __all__ = [
     "LinkObjective",
     "MetricPath",
     "NotMeasuredError",
+    "Noticeable",
     "Objective",
     "WindowObjective",
     "constraints_of",
+    "default_link",
     "feasible_first",
     "flow_windows",
     "link_windows",

@@ -29,6 +29,7 @@ class CalledFunction(Objective):
     name: ClassVar[str] = "function"
     summary: ClassVar[str] = "a function of a run's result, from Python"
     unit: ClassVar[str] = ""
+    noticeable: ClassVar[float] = 0.0
 
     function: Callable[[Result], float | None]
     title: str = ""

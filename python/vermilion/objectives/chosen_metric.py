@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from vermilion.objectives.fields import DIRECTION, METRIC
 from vermilion.objectives.interface import NotMeasuredError, WindowObjective
+from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ChosenMetric(WindowObjective):
+class ChosenMetric(KnowsRoundTrip, WindowObjective):
     """A metric of a link or of flows, in the metric's own unit.
 
     Attributes:
@@ -33,6 +34,7 @@ class ChosenMetric(WindowObjective):
     summary: ClassVar[str] = "any metric by its path"
     unit: ClassVar[str] = "the metric's"
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "either"
+    noticeable: ClassVar[float] = 0.0  # each metric has its own
 
     path: MetricPath = field(metadata=METRIC)
     direction: Literal["minimise", "maximise"] | None = field(default=None, metadata=DIRECTION)
@@ -43,6 +45,11 @@ class ChosenMetric(WindowObjective):
         if self.direction is None:
             return self.path.higher_is_better
         return self.direction == "maximise"
+
+    @property
+    def noticed(self) -> Noticeable:
+        """What anyone would notice of such a metric."""
+        return self.path.noticed.with_round_trip(self.shortest_round_trip_s)
 
     @property
     def label(self) -> str:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from vermilion.objectives.fields import PERCENTILE
 from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable, of_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class CompletionTime(FlowsObjective):
+class CompletionTime(KnowsRoundTrip, FlowsObjective):
     """Completion time of the transfers of a group, s.
 
     Attributes:
@@ -29,6 +30,7 @@ class CompletionTime(FlowsObjective):
     name: ClassVar[str] = "completion-time"
     summary: ClassVar[str] = "mean or percentile of the transfers' completion times"
     unit: ClassVar[str] = "s"
+    noticeable: ClassVar[float] = 0.01
 
     percentile: str = field(default="mean", metadata=PERCENTILE)
 
@@ -36,6 +38,11 @@ class CompletionTime(FlowsObjective):
     def label(self) -> str:
         """With the statistic, like "completion-time p95"."""
         return f"{self.name} {self.percentile}"
+
+    @property
+    def noticed(self) -> Noticeable:
+        """10 ms, or the shortest base round trip."""
+        return of_transfers(self.noticeable).with_round_trip(self.shortest_round_trip_s)
 
     def value(self, window: Mapping[str, Any]) -> float:
         """The mean or percentile over the transfers that completed in the window, s."""

@@ -18,6 +18,7 @@ class DropRate(LinkObjective):
     name: ClassVar[str] = "drop-rate"
     summary: ClassVar[str] = "drops per arrival at the queue"
     unit: ClassVar[str] = ""
+    noticeable: ClassVar[float] = 0.001
 
     def value(self, window: Mapping[str, Any]) -> float:
         """Drops per arrival in the window, 0 to 1."""

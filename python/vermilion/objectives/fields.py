@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.objectives.metrics import MetricPath
 from vermilion.objectives.windows import matching
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean
-from vermilion.scenario.quantities import PACKETS, TIME, Quantity
+from vermilion.scenario.quantities import PACKETS, RATIO, TIME, Quantity
+from vermilion.scenario.queue_target import target_delay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -74,14 +75,30 @@ def _flows(value: object, scenario: Scenario) -> str:
     return value
 
 
-def _packets(value: object, _: Scenario) -> float:
+@dataclass(frozen=True, slots=True)
+class QueueDelay:
+    """A queue length that is given as a time.
+
+    Attributes:
+        time_s: to send what waits, s.
+    """
+
+    time_s: float
+
+
+def _target(value: object, _: Scenario) -> float | QueueDelay:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        value = f"{value!r} packets"  # a bare number is packets, as in a scenario's model
-    return float(Quantity(PACKETS).parse(value))
+        value = f"{value!r} packets"  # a bare number is packets
+    time_s = target_delay(value)
+    return float(Quantity(PACKETS).parse(value)) if time_s is None else QueueDelay(time_s)
 
 
 def _time(value: object, _: Scenario) -> float:
     return float(Quantity(TIME, minimum_excluded=True).parse(value))
+
+
+def _share(value: object, _: Scenario) -> float:
+    return float(Quantity(RATIO, maximum=1.0, minimum_excluded=True).parse(value))
 
 
 def choice(accepted: Mapping[Any, Any]) -> Callable[[object, Scenario], Any]:
@@ -110,12 +127,19 @@ def _metric(value: object, scenario: Scenario) -> MetricPath:
 
 LINK: Final = kind("the name of a link", _link)
 FLOWS: Final = kind('a group of flows; "*" stands for any letters', _flows)
-TARGET: Final = kind("the queue length wanted, packets", _packets)
+TARGET: Final = kind("the queue length wanted: packets, or the time to send it", _target)
 BASE_DELAY: Final = kind("the delay without queue, such as the round trip", _time)
 OVER: Final = kind(
     'the mean of all "phases" or the "total"', choice({"phases": "phases", "total": "total"})
 )
 PERCENTILE: Final = kind("5, 50, 95 or 99", choice({5: "p5", 50: "p50", 95: "p95", 99: "p99"}))
+UPPER_PERCENTILE: Final = kind("50, 95 or 99", choice({50: "p50", 95: "p95", 99: "p99"}))
+AT_MOST: Final = kind("the longest wait that is accepted, a time", _time)
+GOODPUT_SHARE: Final = kind("the part of the goodput of now that has to stay, 0 to 1", _share)
+LATENCY: Final = kind(
+    '"delay", "jitter" or "loss"',
+    choice({"delay": "delay", "jitter": "jitter", "loss": "loss"}),
+)
 METRIC: Final = kind("the path of a metric", _metric)
 DIRECTION: Final = kind(
     '"minimise" or "maximise"',

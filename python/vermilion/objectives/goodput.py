@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,8 @@ class Goodput(FlowsObjective):
     summary: ClassVar[str] = "data delivered to the receivers of some flows; maximised"
     unit: ClassVar[str] = "bit/s"
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+    noticeable: ClassVar[float] = 0.0
+    noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
 
     def value(self, window: Mapping[str, Any]) -> float:
         """The goodput of all flows together in the window, bit/s."""

@@ -30,6 +30,7 @@ class GoodputVariation(FlowsObjective):
     name: ClassVar[str] = "goodput-variation"
     summary: ClassVar[str] = "coefficient of variation of the goodputs of flows"
     unit: ClassVar[str] = ""
+    noticeable: ClassVar[float] = 0.01
 
     def value(self, window: Mapping[str, Any]) -> float:
         """Standard deviation / mean of the flows' goodputs in the window.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from vermilion.objectives.fields import FLOWS, LINK, OVER
+from vermilion.objectives.noticeable import NOTICEABLE_SHARE, Noticeable
 from vermilion.objectives.windows import (
     ALL_FLOWS,
     Over,
@@ -20,6 +21,7 @@ from vermilion.objectives.windows import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
 
@@ -43,6 +45,9 @@ class Objective(ABC):
         goal: whether low or high values are wanted; "either" where each object says it.
         guards: constraints without which the objective could be gamed, with ``{link}`` for each
             of its links; they come with every list of constraints but an empty one.
+        noticeable: the smallest difference that anyone would notice, in its unit.
+        noticeable_share: the smallest part of what the setting in force reaches that anyone would
+            notice. What is gained has to be more than either.
     """
 
     name: ClassVar[str]
@@ -50,6 +55,25 @@ class Objective(ABC):
     unit: ClassVar[str]
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "minimise"
     guards: ClassVar[tuple[str, ...]] = ()
+    noticeable: ClassVar[float] = 0.0
+    noticeable_share: ClassVar[float] = NOTICEABLE_SHARE
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], scenario: Scenario) -> Self:
+        """The objective that a table describes.
+
+        Args:
+            values: of the table's fields, as their kinds have read them.
+            scenario: what the table belongs to.
+
+        Raises:
+            FieldError: values that do not fit each other or the scenario.
+        """
+        return cls(**values).for_scenario(scenario)
+
+    def for_scenario(self, scenario: Scenario) -> Self:  # noqa: ARG002 - most need nothing of it
+        """The same objective, told what it has to know of the scenario."""
+        return self
 
     @abstractmethod
     def measure(self, result: Result) -> float:
@@ -88,6 +112,25 @@ class Objective(ABC):
     def maximised(self) -> bool:
         """Whether high values are wanted."""
         return self.goal == "maximise"
+
+    @property
+    def own_constraints(self) -> tuple[str, ...]:
+        """Constraints that are a part of it: they hold whatever else is asked for, or is not."""
+        return ()
+
+    @property
+    def noticed(self) -> Noticeable:
+        """What difference anyone would notice, of this very objective."""
+        return Noticeable(self.noticeable, self.noticeable_share)
+
+    def least_gain(self, incumbent: float, share: float | None = None) -> float:
+        """What has to be gained for anyone to notice, in its unit.
+
+        Args:
+            incumbent: what the setting in force reaches.
+            share: of that, if another part than the objective's own is asked for.
+        """
+        return self.noticed.least_gain(incumbent, share)
 
     @property
     def label(self) -> str:

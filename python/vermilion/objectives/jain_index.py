@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,8 @@ class JainIndex(FlowsObjective):
     summary: ClassVar[str] = "Jain's fairness index of the flows' goodputs; maximised"
     unit: ClassVar[str] = ""
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+    noticeable: ClassVar[float] = 0.01
+    noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
 
     def value(self, window: Mapping[str, Any]) -> float:
         """The index over the window, 1/n to 1."""

@@ -18,6 +18,7 @@ class MarkRate(LinkObjective):
     name: ClassVar[str] = "mark-rate"
     summary: ClassVar[str] = "marks per arrival at the queue"
     unit: ClassVar[str] = ""
+    noticeable: ClassVar[float] = 0.001
 
     def value(self, window: Mapping[str, Any]) -> float:
         """Marks per arrival in the window, 0 to 1."""

@@ -10,18 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.noticeable import NoticesDelay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class MeanSojourn(LinkObjective):
+class MeanSojourn(NoticesDelay, LinkObjective):
     """Mean waiting time of the packets that were sent, ms."""
 
     name: ClassVar[str] = "mean-sojourn"
     summary: ClassVar[str] = "mean waiting time in the queue"
     unit: ClassVar[str] = "ms"
+    noticeable: ClassVar[float] = 1.0
 
     def value(self, window: Mapping[str, Any]) -> float:
         """The mean waiting time over the window, ms."""

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from vermilion.objectives.noticeable import of_metric
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, matching
 from vermilion.scenario.errors import FieldError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, RATE, RATIO, SIZE, TIME, Dimension
@@ -17,6 +18,7 @@ from vermilion.scenario.quantities import PACKETS, RATE, RATIO, SIZE, TIME, Dime
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.objectives.noticeable import Noticeable
     from vermilion.objectives.windows import Over, Window
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
@@ -140,6 +142,11 @@ class MetricPath:
     def unit(self) -> str:
         """Of the metric, "" where it has none."""
         return "ms" if self.metric.startswith("sojourn_ms") else self.dimension.unit
+
+    @property
+    def noticed(self) -> Noticeable:
+        """What difference of the metric anyone would notice, in its unit."""
+        return of_metric(self.metric)
 
     @property
     def higher_is_better(self) -> bool:

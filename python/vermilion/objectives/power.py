@@ -36,6 +36,7 @@ class Power(LinkObjective):
     summary: ClassVar[str] = "goodput per delay at a link; maximised"
     unit: ClassVar[str] = "bit/s^2"
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+    noticeable: ClassVar[float] = 0.0
 
     base_delay: float = field(metadata=BASE_DELAY)
     flows: str = field(default=ALL_FLOWS, metadata=FLOWS)

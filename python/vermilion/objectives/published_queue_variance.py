@@ -12,26 +12,25 @@ The paper samples the average periodically; here the mean is the exact one over 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vermilion.objectives.fields import TARGET
-from vermilion.objectives.interface import LinkObjective, mean_squared_distance
+from vermilion.objectives.interface import mean_squared_distance
+from vermilion.objectives.queue_target import QueueTargetObjective
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class PublishedQueueVariance(LinkObjective):
+class PublishedQueueVariance(QueueTargetObjective):
     """Mean squared distance of the discipline's own average from the target, packets^2."""
 
     name: ClassVar[str] = "published-queue-variance"
     summary: ClassVar[str] = "the source paper's equation (1), of RED's own average; gameable"
     unit: ClassVar[str] = "packets^2"
+    noticeable: ClassVar[float] = 1.0
     guards: ClassVar[tuple[str, ...]] = ("links.{link}.queue_packets.sd <= 1 of reference",)
-
-    target: float = field(metadata=TARGET)
 
     def value(self, window: Mapping[str, Any]) -> float:
         """mean((average queue - target)^2) over the window, packets^2."""

@@ -1,4 +1,4 @@
-"""How far the queue is from where it should be: the default objective.
+"""How far the queue is from where it should be.
 
 The mean over time of (queue - target)^2, of the instantaneous queue: packets waiting, the one
 in transmission not counted. Both a wrong level and swings around the right level make it
@@ -8,25 +8,24 @@ of 3 packets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vermilion.objectives.fields import TARGET
-from vermilion.objectives.interface import LinkObjective, mean_squared_distance
+from vermilion.objectives.interface import mean_squared_distance
+from vermilion.objectives.queue_target import QueueTargetObjective
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class QueueDeviation(LinkObjective):
+class QueueDeviation(QueueTargetObjective):
     """Mean squared distance of the instantaneous queue from the target, packets^2."""
 
     name: ClassVar[str] = "queue-deviation"
     summary: ClassVar[str] = "mean squared distance of the queue itself from the target"
     unit: ClassVar[str] = "packets^2"
-
-    target: float = field(metadata=TARGET)
+    noticeable: ClassVar[float] = 1.0
 
     def value(self, window: Mapping[str, Any]) -> float:
         """mean((queue - target)^2) over the window, packets^2."""

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.objectives.chosen_metric import ChosenMetric
 from vermilion.objectives.completion_time import CompletionTime
 from vermilion.objectives.constraint import Constraint
+from vermilion.objectives.delay_bound import DelayBound
 from vermilion.objectives.drop_rate import DropRate
 from vermilion.objectives.fields import fields_of, required_fields
 from vermilion.objectives.goodput import Goodput
 from vermilion.objectives.goodput_variation import GoodputVariation
 from vermilion.objectives.jain_index import JainIndex
+from vermilion.objectives.knee import Knee
+from vermilion.objectives.latency_under_load import LatencyUnderLoad
 from vermilion.objectives.mark_rate import MarkRate
 from vermilion.objectives.mean_sojourn import MeanSojourn
 from vermilion.objectives.power import Power
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 _OBJECTIVES: Final[tuple[type[Objective], ...]] = (
     QueueDeviation,
     PublishedQueueVariance,
+    Knee,
+    DelayBound,
+    LatencyUnderLoad,
     GoodputVariation,
     MeanSojourn,
     SojournPercentile,
@@ -52,11 +58,11 @@ _OBJECTIVES: Final[tuple[type[Objective], ...]] = (
 OBJECTIVES: Final[Mapping[str, type[Objective]]] = {
     objective.name: objective for objective in _OBJECTIVES
 }
-"""The objectives by name, the default first."""
+"""The objectives by name; first the one that a table without a name means if it has a target."""
 
 DEFAULT_CONSTRAINT: Final = "links.{link}.utilization >= 0.95 of reference"
-"""What every objective is subject to when nothing is said: no more than a twentieth of what the
-setting in force carries may be given up."""
+"""What every objective without constraints of its own is subject to when nothing is said: no more
+than a twentieth of what the setting in force carries may be given up."""
 
 _PLACE: Final = "tuning.objective"
 _STATEMENT: Final = re.compile(
@@ -69,8 +75,10 @@ def objective_from_table(table: Mapping[str, Any], scenario: Scenario) -> Object
     """The objective that a table like ``[tuning] objective = { ... }`` describes.
 
     Args:
-        table: ``name`` (by default the first of :data:`OBJECTIVES`) and the fields of that
-            objective, such as ``link`` and ``target`` (packets, or a text like "30 packets").
+        table: ``name`` and the fields of that objective, such as ``link`` and ``target`` (packets,
+            or a text like "30 packets" or "20 ms"). Without a name a ``path`` means that metric, a
+            ``target`` the first of :data:`OBJECTIVES`, and anything else the knee, by default of
+            the link that :func:`default_link` finds.
         scenario: to which links and flows belong.
 
     Raises:
@@ -103,18 +111,46 @@ def objective_from_text(text: str, scenario: Scenario) -> tuple[Objective, tuple
         raise ScenarioError(_PLACE, text, error.accepted, scenario.origin) from None
 
 
-def objective_of(scenario: Scenario) -> Objective:
-    """The objective that the scenario itself names.
+def objective_of(scenario: Scenario, *, links: Iterable[str] | None = None) -> Objective:
+    """The objective that the scenario itself names; where it names none, the knee.
+
+    Args:
+        scenario: in which ``[tuning]``, or its objective, may be missing or empty.
+        links: whose queues are tuned, the first of which the default is about; by default what
+            :func:`default_link` finds.
 
     Raises:
-        ScenarioError: it names none.
+        ScenarioError: what it names is not accepted.
     """
-    if scenario.tuning is None:
-        accepted = 'a table, like { name = "queue-deviation", link = "...", target = "30 packets" }'
-        raise ScenarioError(_PLACE, MISSING, accepted, scenario.origin)
-    if scenario.tuning.objective.statement is not None:
-        return objective_from_text(scenario.tuning.objective.statement, scenario)[0]
-    return objective_from_table(scenario.tuning.objective.model_dump(exclude_none=True), scenario)
+    stated = None if scenario.tuning is None else scenario.tuning.objective
+    if stated is not None and stated.statement is not None:
+        return objective_from_text(stated.statement, scenario)[0]
+    table = {} if stated is None else stated.model_dump(exclude_none=True)
+    if stated is not None and stated.target_delay_s is not None:
+        table["target"] = f"{stated.target_delay_s!r} s"
+    if not table and links is not None:
+        table["link"] = next(iter(links), default_link(scenario))
+    return objective_from_table(table, scenario)
+
+
+def default_link(scenario: Scenario) -> str:
+    """The link that is meant where none is named.
+
+    The first of those whose queues the scenario's ``[tuning]`` changes; else the first that data
+    crosses and whose queue has something to tune; else the first that data crosses.
+    """
+    tuned = () if scenario.tuning is None else scenario.tuning.parameters
+    for path in tuned:
+        room, _, rest = path.partition(".")
+        if room == "links":
+            return rest.partition(".")[0]
+    crossed = {link for group in scenario.flows.values() for link in group.path}
+    links = [name for name in scenario.links if name in crossed] or list(scenario.links)
+    for name in links:
+        table = scenario.links[name].queue.algorithm.parameters.values()
+        if any(row.search is not None for row in table):
+            return name
+    return links[0]
 
 
 def constraints_of(
@@ -129,9 +165,9 @@ def constraints_of(
     Args:
         scenario: to which the links and flows belong.
         objective: what they accompany.
-        texts: the constraints; by default the scenario's own, and if it has none,
-            :data:`DEFAULT_CONSTRAINT`. To any of these come the objective's own guards; only an
-            empty list means none.
+        texts: the constraints; by default the scenario's own, and if there are none,
+            :data:`DEFAULT_CONSTRAINT` where the objective has no constraints of its own. To any of
+            these come the objective's guards, unless the list is empty, and its own in any case.
         links: for the default, where the objective itself is not of a link; by default all.
 
     Raises:
@@ -139,13 +175,15 @@ def constraints_of(
     """
     if texts is None:
         texts = _own_constraints(scenario)
+    own = list(objective.own_constraints)
+    nothing_said = texts is None
     if texts is None:
         about = objective.links or tuple(scenario.links if links is None else links)
-        texts = (DEFAULT_CONSTRAINT.format(link=link) for link in about)
+        texts = () if own else (DEFAULT_CONSTRAINT.format(link=link) for link in about)
     listed = tuple(texts)
-    if listed:
-        own = [guard.format(link=link) for guard in objective.guards for link in objective.links]
-        listed += tuple(text for text in own if text not in listed)
+    if listed or nothing_said:
+        own += [guard.format(link=link) for guard in objective.guards for link in objective.links]
+    listed += tuple(text for text in own if text not in listed)
     return tuple(
         Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
         for index, text in enumerate(listed)
@@ -171,10 +209,12 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
     Raises:
         FieldError: a field of the table that is not accepted.
     """
-    name = table.get("name", ChosenMetric.name if "path" in table else QueueDeviation.name)
+    name = table.get("name", _unnamed(table))
     if not isinstance(name, str) or name not in OBJECTIVES:
         raise FieldError("name", name, did_you_mean(str(name), OBJECTIVES))
     objective = OBJECTIVES[name]
+    if "name" not in table and objective is Knee:
+        table = {"link": default_link(scenario), **table}
     kinds = fields_of(objective)
     for key in table:
         if key != "name" and key not in kinds:
@@ -185,7 +225,14 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
             values[field] = kinds[field].read(table.get(field, MISSING), scenario)
         except FieldError as error:
             raise error.under(field) from None
-    return objective(**values)
+    return objective.from_values(values, scenario)
+
+
+def _unnamed(table: Mapping[str, Any]) -> str:
+    """The name of the objective that a table without one means."""
+    if "path" in table:
+        return ChosenMetric.name
+    return QueueDeviation.name if "target" in table else Knee.name
 
 
 def _inline_table(text: str, scenario: Scenario) -> dict[str, Any]:

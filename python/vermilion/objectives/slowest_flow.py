@@ -23,6 +23,7 @@ class SlowestFlow(FlowsObjective):
     summary: ClassVar[str] = "goodput of the slowest flow per mean goodput; maximised"
     unit: ClassVar[str] = ""
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+    noticeable: ClassVar[float] = 0.01
 
     def value(self, window: Mapping[str, Any]) -> float:
         """The slowest flow's share of the mean in the window, 0 to 1."""

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from vermilion.objectives.fields import PERCENTILE
 from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.noticeable import NoticesDelay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class SojournPercentile(LinkObjective):
+class SojournPercentile(NoticesDelay, LinkObjective):
     """The waiting time that so many percent of the packets sent did not exceed, ms.
 
     Attributes:
@@ -23,6 +24,7 @@ class SojournPercentile(LinkObjective):
     name: ClassVar[str] = "sojourn-percentile"
     summary: ClassVar[str] = "a percentile of the waiting time in the queue"
     unit: ClassVar[str] = "ms"
+    noticeable: ClassVar[float] = 1.0
 
     percentile: str = field(default="p99", metadata=PERCENTILE)
 

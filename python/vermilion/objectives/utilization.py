@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,8 @@ class Utilization(LinkObjective):
     summary: ClassVar[str] = "share of the link's capacity that is used; maximised"
     unit: ClassVar[str] = ""
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
+    noticeable: ClassVar[float] = 0.005
+    noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
 
     def value(self, window: Mapping[str, Any]) -> float:
         """The utilisation in the window, 0 to 1."""

@@ -87,6 +87,7 @@ class WeightedSum(Objective):
     name: ClassVar[str] = "weighted-sum"
     summary: ClassVar[str] = "several objectives, each divided by the incumbent's value"
     unit: ClassVar[str] = ""
+    noticeable: ClassVar[float] = 0.0
 
     parts: tuple[Part, ...] = field(metadata=PARTS)
 
@@ -94,6 +95,12 @@ class WeightedSum(Objective):
     def links(self) -> tuple[str, ...]:
         """The links of all parts."""
         return tuple(dict.fromkeys(link for part in self.parts for link in part.objective.links))
+
+    @property
+    def own_constraints(self) -> tuple[str, ...]:
+        """Those of all parts."""
+        texts = (text for part in self.parts for text in part.objective.own_constraints)
+        return tuple(dict.fromkeys(texts))
 
     @property
     def needs_incumbent(self) -> bool:

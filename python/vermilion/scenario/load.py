@@ -24,6 +24,7 @@ from vermilion.scenario.model import Scenario
 from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.paths import fields_at
 from vermilion.scenario.quantities import Quantity, QuantityRange
+from vermilion.scenario.queue_target import with_target_in_packets
 from vermilion.scenario.structure import check_structure
 from vermilion.scenario.traces import read_traces
 
@@ -137,7 +138,10 @@ def _build(document: dict[str, Any], origin: str) -> Scenario:
     scenario._document = document  # noqa: SLF001 - this module makes scenarios
     scenario._origin = origin  # noqa: SLF001
     check_with_core(scenario)
-    return scenario
+    try:
+        return with_target_in_packets(scenario)
+    except FieldError as error:
+        raise error.at(origin) from None
 
 
 def check_with_core(scenario: Scenario) -> None:

@@ -31,6 +31,7 @@ from vermilion.scenario.quantities import (
     Quantity,
     QuantityRange,
 )
+from vermilion.scenario.queue_target import target_delay
 from vermilion.scenario.round_trips import LONGEST_DELAY_S, RoundTrips
 from vermilion.scenario.table import Table
 from vermilion.scenario.traffic import Rate, Traffic
@@ -204,29 +205,50 @@ class TuningObjective(Table):
 
     model_config = ConfigDict(extra="allow")
 
-    name: StrictStr = Field(description='the name of an objective, like "queue-deviation"')
+    name: StrictStr | None = Field(
+        default=None, description='the name of an objective, like "queue-deviation"'
+    )
     link: StrictStr | None = Field(default=None, description="the name of a link")
-    target: Packets | None = Field(default=None, description="the queue length wanted, packets")
+    target: Packets | None = Field(
+        default=None, description="the queue length wanted, packets; or the time it takes to send"
+    )
     over: Literal["phases", "total"] | None = Field(
         default=None, description='the mean of all "phases" (default) or the "total"'
     )
 
     _statement: str | None = PrivateAttr(default=None)
+    _target_delay_s: float | None = PrivateAttr(default=None)
 
     @property
     def statement(self) -> str | None:
         """The short form, like "minimise links.bottleneck.sojourn_ms.p99", where it was one."""
         return self._statement
 
+    @property
+    def target_delay_s(self) -> float | None:
+        """The target as a time, seconds, where it was given as one; ``target`` has its packets."""
+        return self._target_delay_s
+
     @model_validator(mode="wrap")
     @classmethod
     def _a_text_is_a_statement(
         cls, value: object, handler: ModelWrapValidatorHandler[Self]
     ) -> Self:
-        if not isinstance(value, str):
+        if isinstance(value, str):
+            objective = handler({"name": "metric"})
+            objective._statement = value  # noqa: SLF001 - of its own class
+            return objective
+        if not isinstance(value, dict) or "target" not in value:
             return handler(value)
-        objective = handler({"name": "metric"})
-        objective._statement = value  # noqa: SLF001 - of its own class
+        try:
+            delay = target_delay(value["target"])
+        except FieldError as error:
+            raise error.under("target") from None
+        if delay is None:
+            return handler(value)
+        # How many packets that are, only the whole scenario knows: see queue_target.
+        objective = handler({key: entry for key, entry in value.items() if key != "target"})
+        objective._target_delay_s = delay  # noqa: SLF001
         return objective
 
 
@@ -240,8 +262,9 @@ class Tuning(Table):
 
     parameters: Names = Field(description='a list of paths, like ["links.bottleneck.queue.weight"]')
     objective: TuningObjective = Field(
+        default_factory=TuningObjective,
         description='a table, like { name = "queue-deviation", link = "bottleneck", '
-        'target = "30 packets" }, or a text like "minimise links.bottleneck.sojourn_ms.p99"'
+        'target = "30 packets" }, or a text like "minimise links.bottleneck.sojourn_ms.p99"',
     )
     constraints: tuple[StrictStr, ...] | None = None
     harm: tuple[StrictStr, ...] | None = None

@@ -1,0 +1,62 @@
+"""What the packets of chosen flows feel while others load the network: delay, jitter or loss.
+
+Of the packets of a group, all the way through the network and not at one link. Percentiles and
+jitter are known of a single group only, not of several together, so one group has to be named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from vermilion.objectives.fields import FLOWS, LATENCY, PERCENTILE
+from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.metrics import MetricPath
+from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class LatencyUnderLoad(KnowsRoundTrip, FlowsObjective):
+    """Delay or jitter of a group's packets, ms, or the share of them that is lost, 0 to 1.
+
+    Attributes:
+        flows: the group.
+        what: "delay", "jitter" or "loss".
+        percentile: of the delay: "p5", "p50", "p95" or "p99"; a table has the number alone.
+    """
+
+    name: ClassVar[str] = "latency-under-load"
+    summary: ClassVar[str] = "delay, jitter or loss of the packets of one group of flows"
+    unit: ClassVar[str] = "the metric's"
+    noticeable: ClassVar[float] = 1.0
+
+    flows: str = field(metadata=FLOWS)
+    what: Literal["delay", "jitter", "loss"] = field(default="delay", metadata=LATENCY)
+    percentile: str = field(default="p95", metadata=PERCENTILE)
+
+    @property
+    def path(self) -> MetricPath:
+        """The metric that it is."""
+        metrics = {
+            "delay": f"delay_ms.{self.percentile}",
+            "jitter": "jitter_ms",
+            "loss": "packet_loss_rate",
+        }
+        return MetricPath("flows", self.flows, metrics[self.what])
+
+    @property
+    def label(self) -> str:
+        """Of what and of whom, like "latency-under-load web delay_ms.p95"."""
+        return f"{self.name} {self.flows} {self.path.metric}"
+
+    @property
+    def noticed(self) -> Noticeable:
+        """What anyone would notice of that metric."""
+        return self.path.noticed.with_round_trip(self.shortest_round_trip_s)
+
+    def value(self, window: Mapping[str, Any]) -> float:
+        """The number over the window, ms or 0 to 1."""
+        return measured(self.label, window, *self.path.metric.split("."))
