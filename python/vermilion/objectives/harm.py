@@ -97,7 +97,11 @@ def harm_bounds(
     Raises:
         ScenarioError: a text that is not accepted.
     """
-    margins = {margin.name: margin for margin in MARGINS}
+    margins = {
+        margin.name: margin
+        for margin in MARGINS
+        if scenario.flows or not margin.path.startswith("flows.")
+    }
     for text in texts or ():
         if text.strip() == NOTHING:
             margins = {}

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.metrics import metric_of
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, weighted_mean
+from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives.windows import Over, Window
     from vermilion.simulate import Result
+    from vermilion.simulate.statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +86,21 @@ def price_of(result: Result, link: str, over: Over = "phases") -> dict[str, floa
         if known and len(known) == len(values):
             found[row.metric] = weighted_mean(known, windows[row.of_flows])
     return found
+
+
+def price_intervals(
+    results: Sequence[Result], link: str, over: Over = "phases"
+) -> dict[str, Interval]:
+    """The price over several seeds, what every run has measured.
+
+    Args:
+        results: of the runs.
+        link: whose queue is tuned.
+        over: the phases, or the whole run after the warm-up.
+    """
+    prices = [price_of(result, link, over) for result in results]
+    return {
+        row.metric: mean_interval(price[row.metric] for price in prices)
+        for row in PRICE
+        if prices and all(row.metric in price for price in prices)
+    }

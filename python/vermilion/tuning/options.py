@@ -44,6 +44,7 @@ class CommonOptions(ResumptionOptions, total=False):
     harm: Iterable[str] | None
     minimum_improvement: float | None
     robustness: bool
+    rivals: bool
     boxes: Mapping[str, tuple[float, float]] | None
     profile: str | None
     place: Place | None

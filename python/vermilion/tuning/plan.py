@@ -97,7 +97,8 @@ class TuningPlan:
             by default as the scenario says.
         required_improvement: the fraction of the incumbent's objective that must be gained, beyond
             doubt, for a setting to be recommended.
-        robustness: whether a recommendation has to hold around the scenario too.
+        robustness: whether a recommendation is also tried around the scenario.
+        rivals: whether the simplest things that might do the same are shown beside it.
         boxes: lower and upper ends of some parameters, in the units of their tables.
         profile: the name of a device profile: only what the device can be set to is proposed, and
             the outcome has the device's own command. Packet sizes are the first scenario's.
@@ -131,6 +132,7 @@ class TuningPlan:
     minimum_improvement: float | None = None
     required_improvement: float = 0.0
     robustness: bool = True
+    rivals: bool = True
     boxes: Mapping[str, tuple[float, float]] | None = None
     profile: str | None = None
     place: Place | None = None

@@ -20,6 +20,7 @@ from vermilion.objectives import (
     objective_from_text,
     objective_of,
 )
+from vermilion.objectives.harm import harm_bounds
 from vermilion.profiles import Device, SettableSpace
 from vermilion.scenario.errors import ScenarioError
 from vermilion.search import Space, chosen_search
@@ -56,9 +57,8 @@ class Case:
         text: the same as the core reads it.
         candidates: writes it with a setting.
         objectives: of a front two, else one.
-        constraints: what must hold.
+        constraints: what must hold, and but for a front what a change may cost at most.
         incumbent: the setting in force.
-        harm: what a recommendation may not do; ``None`` for what is usual.
         minimum_improvement: the fraction of the objective that somebody would notice; ``None``
             for what is usual.
     """
@@ -70,13 +70,21 @@ class Case:
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
     incumbent: Setting
-    harm: tuple[str, ...] | None
     minimum_improvement: float | None
 
     @property
     def objective(self) -> Objective:
         """The first objective."""
         return self.objectives[0]
+
+    @property
+    def asked(self) -> tuple[Constraint, ...]:
+        """The constraints without those of harm."""
+        return tuple(each for each in self.constraints if not each.of_harm)
+
+    def least_gain(self, incumbent: float) -> float:
+        """What anyone would notice of the objective, where the incumbent reaches so much."""
+        return self.objective.least_gain(incumbent, self.minimum_improvement)
 
     def told_of_incumbent(self, seeds: Sequence[int], threads: int | None) -> Case:
         """The same, its objectives told of what the incumbent does if they have to be."""
@@ -193,6 +201,8 @@ def _case(plan: TuningPlan, scenario: Scenario, label: str, paths: Sequence[str]
     if tuning is not None:
         harm = tuning.harm if harm is None else harm
         least = tuning.minimum_improvement if least is None else least
+    if plan.kind != "front":
+        constraints = (*constraints, *harm_bounds(scenario, links, harm))
     return Case(
         label=label,
         scenario=scenario,
@@ -201,7 +211,6 @@ def _case(plan: TuningPlan, scenario: Scenario, label: str, paths: Sequence[str]
         objectives=objectives,
         constraints=constraints,
         incumbent={path: scenario.get(path) for path in paths},
-        harm=harm,
         minimum_improvement=least,
     )
 

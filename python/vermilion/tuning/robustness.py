@@ -161,7 +161,7 @@ class Robustness:
         }
 
     def __str__(self) -> str:
-        """A table: one line for each condition, then the warnings."""
+        """A table: one line for each condition."""
         unit = f", {self.unit}" if self.unit else ""
         rows = [("with", f"in force{unit}", f"recommended{unit}", "the recommended is")]
         rows += [
@@ -173,7 +173,7 @@ class Robustness:
             f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}"
             for row in rows
         ]
-        return "\n".join([*lines, *(f"warning: {each}" for each in self.warnings)])
+        return "\n".join(lines)
 
 
 def check_robustness(
