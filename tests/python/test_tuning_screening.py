@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from vermilion.objectives import feasible_first
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.screening import Screening
 
@@ -11,13 +12,18 @@ def evaluation(*objectives):
     return Evaluation({}, seeds=list(range(len(objectives))), objectives=list(objectives))
 
 
+def value(met, violation=0.0):
+    """What the search was told of a setting."""
+    return feasible_first(met.objective, violation, scale=10.0)
+
+
 def learned(noise, count=20, mean=10.0):
     """A screening that has seen settings of this mean, with this noise on each of three seeds."""
     random = np.random.default_rng(1)
     screening = Screening()
     for _ in range(count):
         met = evaluation(*random.normal(mean, noise, 3))
-        screening.learn(met.objective, met)
+        screening.learn(value(met), met)
     return screening
 
 
@@ -44,7 +50,7 @@ def test_luck_that_all_settings_share_is_no_noise():
     screening = Screening()
     for mean in (10.0, 10.1, 9.9, 10.2, 10.0, 10.1, 9.95, 10.0):
         met = evaluation(mean + 5.0, mean, mean - 5.0)
-        screening.learn(met.objective, met)
+        screening.learn(value(met), met)
     assert screening.is_hopeless(evaluation(16.5))
     assert not screening.is_hopeless(evaluation(14.9))
 
@@ -54,7 +60,7 @@ def test_a_hopeless_setting_never_seems_better_than_the_best():
     screening = Screening()
     for mean in (20.0, 20.1, 20.2, 20.1, 20.3, 20.2, 20.1, 20.0):
         met = evaluation(mean - 5.0, mean + 5.0, mean)
-        screening.learn(met.objective, met)
+        screening.learn(value(met), met)
     poor = evaluation(19.0)
     assert screening.is_hopeless(poor)
     # As far above the best, 20, as it is above the best's first seed, 15, relative to their sum.
@@ -65,10 +71,10 @@ def test_the_luck_of_the_best_with_the_first_seed_is_allowed_for():
     """The best has 5 on the first seed and 10 on average, the others 10.1 on all."""
     screening = Screening()
     lucky = evaluation(5.0, 12.5, 12.5)
-    screening.learn(lucky.objective, lucky)
+    screening.learn(value(lucky), lucky)
     for _ in range(8):
         met = evaluation(10.1, 10.1, 10.1)
-        screening.learn(met.objective, met)
+        screening.learn(value(met), met)
     assert not screening.is_hopeless(evaluation(10.0))
     assert screening.is_hopeless(evaluation(100.0))
 
@@ -77,3 +83,15 @@ def test_objectives_below_zero_are_judged_alike():
     screening = learned(0.1, mean=-10.0)
     assert screening.is_hopeless(evaluation(-8.0))
     assert not screening.is_hopeless(evaluation(-10.0))
+
+
+def test_while_nothing_keeps_the_constraints_nothing_is_hopeless():
+    """What breaks a bound on utilisation has a shorter queue than whatever keeps it."""
+    screening = Screening()
+    for _ in range(10):
+        met = evaluation(5.0, 5.1, 4.9)
+        screening.learn(value(met, violation=0.02), met)
+    assert not screening.is_hopeless(evaluation(1000.0))
+    kept = evaluation(7.0, 7.1, 6.9)
+    screening.learn(value(kept), kept)
+    assert screening.is_hopeless(evaluation(1000.0))

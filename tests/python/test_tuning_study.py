@@ -114,16 +114,17 @@ def test_whatever_part_of_the_simulations_is_known_the_outcome_is_the_same(
         assert numbers(resume_study(study, budget=BUDGET)) == uninterrupted
 
 
-def test_what_is_known_is_not_simulated_again(scenario, finished, tmp_path, monkeypatch):
+def test_what_is_known_is_not_simulated_again(scenario, tmp_path, monkeypatch):
     path = tmp_path / "x.study"
-    shutil.copy(finished, path)
+    with Study(path) as study:  # what stands beside the search is not kept
+        tune(scenario, budget=BUDGET, study=study, rivals=False, robustness=False)
 
     def simulate(*_arguments, **_options):
         pytest.fail("it simulated what the study has")
 
     monkeypatch.setattr("vermilion.tuning.simulations.run_many", simulate)
     with Study(path) as study:
-        tune(scenario, budget=BUDGET, study=study)
+        tune(scenario, budget=BUDGET, study=study, rivals=False, robustness=False)
 
 
 def test_data_that_do_not_fit_are_simulated_again(finished, uninterrupted, tmp_path):

@@ -121,7 +121,14 @@ def tune(
         bool,
         typer.Option(
             "--no-robustness",
-            help="Do not ask that a recommendation holds in conditions around the scenario's too.",
+            help="Do not try a recommendation in conditions around the scenario's.",
+        ),
+    ] = False,
+    no_rivals: Annotated[
+        bool,
+        typer.Option(
+            "--no-rivals",
+            help="Do not show drop-tail with its best limit, and PIE told the target, beside it.",
         ),
     ] = False,
     pareto: Annotated[
@@ -293,6 +300,7 @@ def tune(
         harm=None if harm is None else tuple(harm),
         minimum_improvement=share_of("--minimum-improvement", minimum_improvement),
         robustness=not no_robustness,
+        rivals=not no_rivals,
         profile=profile,
         place=Place(device, parent),
         search=search,

@@ -26,10 +26,5 @@ def conclusion_of(outcome: Recommendation | RobustRecommendation) -> Conclusion:
         if isinstance(outcome, Recommendation)
         else [case.comparison for case in outcome.cases]
     )
-    missed = any(
-        verdict.holds != "met"
-        for comparison in compared
-        if comparison is not None
-        for verdict in comparison.best_verdicts
-    )
-    return "refused" if missed else "kept"
+    refused = any(each is not None and each.decision.refused for each in compared)
+    return "refused" if refused else "kept"

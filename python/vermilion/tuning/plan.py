@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from vermilion.profiles import Place
 from vermilion.scenario.errors import ScenarioError, did_you_mean
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.fidelity import Fidelity
     from vermilion.tuning.joint import Over
 
-    Goal = Objective | Callable[[Result], float | None] | str
+    Goal: TypeAlias = Objective | Callable[[Result], float | None] | str
     """What to minimise or maximise: an objective, a function to be minimised, or a text."""
 
 Kind = Literal["setting", "robust", "front"]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.search import Point
+    from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.joint import Over
     from vermilion.tuning.preparation import Case, PreparedTuning
     from vermilion.tuning.session import TuningSession
@@ -162,7 +163,14 @@ def _decision(
         if absent is not None:
             return False, f"kept the incumbents, because in {case.label} {absent}", nothing, None
     compared = [
-        compare(case.objective, case.constraints, mine, other) for case, mine, other in pairs
+        compare(
+            case.objective,
+            case.constraints,
+            mine,
+            other,
+            least_gain=case.least_gain(abs(other.objective)),
+        )
+        for case, mine, other in pairs
     ]
     missed = [
         (case.label, verdict)
@@ -184,9 +192,24 @@ def _decision(
     if missed:
         return False, f"refused, because in {missed[0][0]} {missed[0][1]}", compared, overall
     if over == "mean":
-        return *_by_mean(overall), compared, overall
-    highs = [mean_interval(row).high for row in changes]
-    return *_by_worst([case.label for case in cases], highs), compared, overall
+        accepted, reason = _by_mean(overall)
+    else:
+        highs = [mean_interval(row).high for row in changes]
+        accepted, reason = _by_worst([case.label for case in cases], highs)
+    if accepted and not _is_noticed(compared, pairs):
+        accepted = False
+        reason = "kept the incumbents, because in no scenario the gain is worth a change"
+    return accepted, reason, compared, overall
+
+
+def _is_noticed(
+    compared: Sequence[Comparison], pairs: Sequence[tuple[Case, Evaluation, Evaluation]]
+) -> bool:
+    """Whether in some scenario the gain is what anyone would notice."""
+    return any(
+        other.objective - mine.objective >= each.least_gain
+        for each, (_, mine, other) in zip(compared, pairs, strict=True)
+    )
 
 
 def _together(

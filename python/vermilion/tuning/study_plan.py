@@ -43,6 +43,7 @@ _SETTINGS: Final = (
     "fidelity",
     "required_improvement",
     "robustness",
+    "rivals",
     "points",
 )
 """What of a plan has to be the same beside what the other fields hold."""
@@ -65,7 +66,7 @@ class Aim:
         unit: of the objective, "" for a plain number.
         maximised: whether high values are wanted.
         constraints: as written.
-        harm: what a recommendation may not do; ``None`` for what is usual.
+        harm: what a change may cost at most, as constraints.
         minimum_improvement: the fraction of the objective that somebody would notice; ``None``
             for what is usual.
     """
@@ -79,8 +80,13 @@ class Aim:
     unit: str
     maximised: bool
     constraints: Sequence[str]
-    harm: Sequence[str] | None
+    harm: Sequence[str]
     minimum_improvement: float | None
+
+    @property
+    def values_kept(self) -> int:
+        """How many values are kept with the objective of each simulation."""
+        return len(self.constraints) + len(self.harm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +198,8 @@ class StudyPlan:
     def values_kept(self, scenario: int) -> int:
         """How many values are kept with the objective of each simulation of a scenario."""
         if self.kind == "robust":
-            return len(self.aims[scenario].constraints)
-        return len(self.aims[0].constraints) + (self.kind == "front")
+            return self.aims[scenario].values_kept
+        return self.aims[0].values_kept + (self.kind == "front")
 
     def plan(self) -> TuningPlan:
         """The plan, to be executed again.
@@ -270,7 +276,7 @@ class StudyPlan:
         yield "scenario", [aim.core for aim in aims]
         yield "the list of objectives", [aim.objective for aim in aims]
         yield "the lists of constraints", [list(aim.constraints) for aim in aims]
-        yield "what may not be harmed", _plain(_one_or_all([aim.harm for aim in aims]))
+        yield "what a change may cost", _plain(_one_or_all([aim.harm for aim in aims]))
         yield "the least improvement", _one_or_all([aim.minimum_improvement for aim in aims])
         yield "the box", _plain(self.space)
         yield "search", self.search
@@ -292,8 +298,8 @@ def _aim_of(case: Case, objective: Objective, constraints: Sequence[Constraint])
         objective_details=objective.label if of_python else repr(objective),
         unit=objective.unit,
         maximised=objective.maximised,
-        constraints=[constraint.text for constraint in constraints],
-        harm=case.harm,
+        constraints=[constraint.text for constraint in constraints if not constraint.of_harm],
+        harm=[constraint.text for constraint in constraints if constraint.of_harm],
         minimum_improvement=case.minimum_improvement,
     )
 
@@ -305,7 +311,8 @@ def _check_texts(plan: StudyPlan) -> None:
         ValueError: a list of texts is none.
         TypeError: a text, a table or a list is none.
     """
-    for texts in (plan.parameters, plan.units, *(aim.constraints for aim in plan.aims)):
+    of_aims = [texts for aim in plan.aims for texts in (aim.constraints, aim.harm)]
+    for texts in (plan.parameters, plan.units, *of_aims):
         if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
             message = "a list of texts is none"
             raise ValueError(message)

@@ -107,8 +107,11 @@ def mean_violation(
     for number, phases in enumerate(paired_margins(constraints, evaluation, reference)):
         inside = None if allowances is None else allowances[number]
         total += max(
-            _violation(*phase, 0.0 if inside is None else inside[place])
-            for place, phase in enumerate(phases)
+            (
+                _violation(*phase, 0.0 if inside is None else inside[place])
+                for place, phase in enumerate(phases)
+            ),
+            default=0.0,  # there are no flows of which it could ask anything
         )
     return total
 
@@ -168,7 +171,10 @@ def _judge(
         )
         for phase in range(phases)
     ]
-    return max(verdicts, key=lambda verdict: verdict[0])[1]
+    nothing_asked = ConstraintVerdict(
+        constraint.text, "met", None, None, 0, 0.0, 0.0, constraint.of_harm
+    )
+    return max(verdicts, key=lambda verdict: verdict[0], default=(0.0, nothing_asked))[1]
 
 
 def _judge_phase(
