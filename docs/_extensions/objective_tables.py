@@ -1,7 +1,8 @@
 """Puts the objectives, and what difference of each anyone would notice, into the documentation.
 
-A page holds the line ``<!-- objectives -->``, ``<!-- noticeable -->`` or ``<!-- noticeable metrics -->``;
-what stands there in the end is asked of the registry, so it cannot be out of date.
+A page holds the line ``<!-- objectives -->``, ``<!-- noticeable -->`` or
+``<!-- noticeable metrics -->``; what stands there in the end is asked of the registry, so it cannot
+be out of date.
 """
 
 from __future__ import annotations

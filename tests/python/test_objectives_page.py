@@ -25,7 +25,7 @@ delay = "1 ms"
 queue = { discipline = "red" }
 [flows.calls]
 path = ["bottleneck"]
-traffic = { kind = "constant", rate = "64 kbit/s" }
+traffic = { kind = "constant-rate", rate = "64 kbit/s" }
 [flows.web]
 path = ["bottleneck"]
 rtt = "20 ms"

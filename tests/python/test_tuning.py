@@ -233,6 +233,10 @@ def test_an_objective_that_the_discipline_cannot_have_is_refused():
     assert refused.value.field == "tuning.objective.name"
 
 
-def test_a_scenario_without_tuning_says_what_is_missing():
-    with pytest.raises(ScenarioError, match=r"tuning.objective is missing"):
-        vermilion.tune(parse_scenario(SMALL.partition("[tuning]")[0]))
+def test_a_scenario_without_tuning_is_tuned_for_the_knee():
+    bare = parse_scenario(SMALL.partition("[tuning]")[0])
+    found = vermilion.tune(bare, parameters=["links.bottleneck.queue.max_probability"], budget=3)
+    assert found.objective == "p95 delay (goodput at least 98 % of now)"
+    assert [verdict.constraint for verdict in found.comparison.best_verdicts] == [
+        "flows.*.goodput_bit_per_s.total >= 0.98 of reference"
+    ]
