@@ -12,7 +12,7 @@ author = "The Vermilion developers"
 copyright = "The Vermilion developers"  # noqa: A001 - Sphinx's name for it
 version = release = __version__
 
-extensions = ["myst_parser", "algorithm_tables", "discipline_pages"]
+extensions = ["myst_parser", "algorithm_tables", "discipline_pages", "objective_tables"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True

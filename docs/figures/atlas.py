@@ -1,6 +1,6 @@
 """Draws the atlas of docs/atlas.md and writes the tables that it includes.
 
-About a minute and a half of CPU time. With a folder, finished cells are kept there, and an
+About two minutes of CPU time. With a folder, finished cells are kept there, and an
 interrupted run goes on:
 
     .venv/bin/python docs/figures/atlas.py [FOLDER]

@@ -42,6 +42,7 @@ def objectives(target: options.Json = None) -> None:
         fields = " ".join([*needed, *optional]).replace("[", "\\[")
         table.add_row(objective.name, objective.summary, fields)
     console().print(table)
+    width = max(map(len, meanings))
     typer.echo("\nfields")
     for name, meaning in sorted(meanings.items()):
-        typer.echo(f"  {name:<12} {meaning}")
+        typer.echo(f"  {name:<{width}} {meaning}")

@@ -77,8 +77,8 @@ def objective_from_table(table: Mapping[str, Any], scenario: Scenario) -> Object
     Args:
         table: ``name`` and the fields of that objective, such as ``link`` and ``target`` (packets,
             or a text like "30 packets" or "20 ms"). Without a name a ``path`` means that metric, a
-            ``target`` the first of :data:`OBJECTIVES`, and anything else the knee, by default of
-            the link that :func:`default_link` finds.
+            ``target`` the first of :data:`OBJECTIVES`, and anything else the knee. Without a
+            ``link`` the knee is that of :func:`default_link`.
         scenario: to which links and flows belong.
 
     Raises:
@@ -213,7 +213,7 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
     if not isinstance(name, str) or name not in OBJECTIVES:
         raise FieldError("name", name, did_you_mean(str(name), OBJECTIVES))
     objective = OBJECTIVES[name]
-    if "name" not in table and objective is Knee:
+    if objective is Knee:
         table = {"link": default_link(scenario), **table}
     kinds = fields_of(objective)
     for key in table:
