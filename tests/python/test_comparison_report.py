@@ -107,6 +107,57 @@ def test_a_discipline_that_is_none_is_refused(discipline, words):
         vermilion.compare("varying-load", [discipline], seeds=2)
 
 
+def test_a_grid_over_disciplines_converts_as_a_comparison_does():
+    scenario = load_scenario("varying-load", SHORT)
+    disciplines = ["red", "drop-tail", "codel:target=10 ms"]
+    variants = vermilion.grid(scenario, {"discipline": disciplines, "flows.early.count": [8]})
+    assert list(variants) == [f"discipline={name}, flows.early.count=8" for name in disciplines]
+    expected = vermilion.compare(scenario, disciplines, settings=["flows.early.count=8"], seeds=1)
+    for variant, other in zip(variants.values(), expected.scenarios, strict=True):
+        assert variant.core_json() == other.core_json()
+
+
+def test_a_grid_may_give_links_different_disciplines():
+    scenario = load_scenario("tcpeval-multiple-bottlenecks")
+    first, second, *_ = scenario.links
+    variants = vermilion.grid(
+        scenario,
+        {
+            f"links.{first}.queue.discipline": ["drop-tail", "codel"],
+            f"links.{second}.queue.discipline": ["red"],
+        },
+    )
+    found = [
+        [variant.links[name].queue.discipline for name in (first, second)]
+        for variant in variants.values()
+    ]
+    assert found == [["drop-tail", "red"], ["codel", "red"]]
+    everywhere = vermilion.grid(scenario, {"discipline": ["codel"]})["discipline=codel"]
+    assert {link.queue.discipline for link in everywhere.links.values()} == {"codel"}
+
+
+def test_all_in_a_grid_is_every_discipline_there_is():
+    variants = vermilion.grid(load_scenario("varying-load"), {"discipline": ["all"]})
+    assert [one.links["bottleneck"].queue.discipline for one in variants.values()] == list(
+        disciplines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"discipline": "codel"}, 'discipline: "codel" is not accepted; expected a list'),
+        ({"flows.early.count": 4}, r"flows\.early\.count: 4 is not accepted; expected a list"),
+        ({"discipline": ["red", "redd"]}, 'did you mean "red"'),
+        ({"discipline": ["codel:taget=5 ms"]}, 'did you mean "target"'),
+    ],
+)
+def test_a_grid_that_cannot_be_made_is_refused_in_a_line(values, words):
+    with pytest.raises(ScenarioError, match=words) as refusal:
+        vermilion.grid(load_scenario("varying-load"), values)
+    assert "\n" not in str(refusal.value)
+
+
 def test_any_scenarios_can_be_compared_by_name():
     scenario = load_scenario("varying-load", SHORT)
     path = "links.bottleneck.queue.weight"

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from vermilion.scenario import algorithms
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.overrides import value_of_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vermilion.scenario.algorithms import Algorithm
     from vermilion.scenario.model import Scenario
 
@@ -40,43 +43,76 @@ class CarriedOver:
         return f"{self.after} on {self.link} takes over from {self.before}: {kept}{left}"
 
 
-def with_discipline(scenario: Scenario, name: str) -> tuple[Scenario, list[CarriedOver]]:
-    """A checked copy whose links all have the discipline ``name``.
+def with_discipline(
+    scenario: Scenario, text: object, link: str | None = None
+) -> tuple[Scenario, list[CarriedOver]]:
+    """A checked copy whose links all have a discipline, or that one link of it.
 
     Parameters that the scenario sets and that the new discipline has too, with the same unit,
     keep their values; its others have their defaults. A ``[tuning]`` table speaks of the
     parameters of the old discipline and is left out where one is replaced.
 
+    Args:
+        scenario: itself.
+        text: the discipline's name, and after a colon parameters of its own if it is to have any:
+            "codel" or "codel:target=10 ms,interval=50 ms".
+        link: the only link to get it; ``None`` for all of them.
+
     Raises:
-        ScenarioError: there is no such discipline, or it refuses a value carried over.
+        ScenarioError: there is no such discipline, or it refuses a value given or carried over.
     """
+    links = list(scenario.links) if link is None else [link]
     try:
-        after = algorithms.discipline(name)
+        after, own = _named(text)
     except FieldError as error:
-        raise error.at(scenario.origin) from None
+        raise (error if link is None else error.under(f"links.{link}.queue")).at(
+            scenario.origin
+        ) from None
     document = deepcopy(dict(scenario.document))
     reports = []
-    for link, table in document["links"].items():
-        before = scenario.links[link].queue.algorithm
-        if before.name == after.name:
-            continue
-        report = _replace(link, table["queue"], before, after)
-        table["queue"] = {
-            "discipline": after.name,
-            **{kept: table["queue"][kept] for kept in report.kept},
-        }
-        reports.append(report)
-    if not reports:
+    for name in links:
+        before = scenario.links[name].queue.algorithm
+        table = document["links"][name]
+        if before.name != after.name:
+            report = _replace(name, table["queue"], before, after, own)
+            kept = {each: table["queue"][each] for each in report.kept}
+            table["queue"] = {"discipline": after.name, **kept}
+            reports.append(report)
+        table["queue"].update(own)
+    if not reports and not own:
         return scenario, reports
-    document.pop("tuning", None)
+    if reports:
+        document.pop("tuning", None)
     return scenario_from_document(document, scenario.origin), reports
 
 
-def _replace(link: str, queue: dict[str, Any], before: Algorithm, after: Algorithm) -> CarriedOver:
+def _named(text: object) -> tuple[Algorithm, dict[str, object]]:
+    """A discipline and the parameters of its own, from "codel:target=10 ms"."""
+    if not isinstance(text, str):
+        return algorithms.discipline(text), {}
+    name, _, settings = text.partition(":")
+    after = algorithms.discipline(name)
+    own: dict[str, object] = {}
+    for setting in filter(str.strip, settings.split(",")):
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            accepted = 'path=value for each parameter after the colon, like "codel:target=10 ms"'
+            raise FieldError("discipline", text, accepted)
+        own[key.strip()] = value_of_text(value)
+    return after, own
+
+
+def _replace(
+    link: str,
+    queue: dict[str, Any],
+    before: Algorithm,
+    after: Algorithm,
+    own: Mapping[str, object],
+) -> CarriedOver:
     kept: list[str] = []
     left: list[str] = []
     for name, value in queue.items():
-        if name == "discipline":
+        if name == "discipline" or name in own:
             continue
         row, other = before.parameters[name], after.parameters.get(name)
         same = other is not None and (row.kind, row.unit) == (other.kind, other.unit)
