@@ -370,6 +370,31 @@ def test_many_variants_have_a_line_each_with_what_was_measured(everything):
     assert goodput.get_xlabel() == "goodput (Mbit/s)"
 
 
+def caption(comparison):
+    return re.search(r"<figcaption>\s*(.*?)\s*</figcaption>", comparison.page(), re.DOTALL)[1]
+
+
+def test_the_caption_says_what_is_drawn(everything, outcome):
+    clouds = caption(outcome)
+    assert "every point is one run" in clouds
+    assert "ellipse" in clouds
+    lines = caption(everything)
+    assert lines.startswith("Link bottleneck. Each variant has a line.")
+    for absent in ("ellipse", "shade", "every point is one run", "wait no longer"):
+        assert absent not in lines
+    for panel in ("median", "goodput", "dropped"):
+        assert panel in lines
+    alternative = re.search(r'aria-label="([^"]*)"', everything.page())[1]
+    assert "distribution" not in alternative
+    assert "dropped" in alternative
+
+
+def test_the_caption_of_few_seeds_promises_neither_ellipse_nor_interval():
+    for seeds, words in ((2, ("ellipse",)), (1, ("ellipse", "shade", "interval"))):
+        comparison = vermilion.compare("varying-load", ["red"], settings=SHORT, seeds=seeds)
+        assert not [word for word in words if word in caption(comparison)]
+
+
 def test_many_variants_stand_one_below_the_other_in_the_tables(everything, outcome):
     many, few = everything.tables()[0], outcome.tables()[0]
     assert [label for label, _ in many.sections[0].rows] == list(everything.names)

@@ -12,7 +12,7 @@ from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.overrides import value_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from vermilion.scenario.algorithms import Algorithm
     from vermilion.scenario.model import Scenario
@@ -44,37 +44,34 @@ class CarriedOver:
 
 
 def with_discipline(
-    scenario: Scenario, text: object, link: str | None = None
+    scenario: Scenario, name: object, links: Iterable[str] | None = None
 ) -> tuple[Scenario, list[CarriedOver]]:
-    """A checked copy whose links all have a discipline, or that one link of it.
+    """A checked copy whose links have another discipline.
 
     Parameters that the scenario sets and that the new discipline has too, with the same unit,
     keep their values; its others have their defaults. A ``[tuning]`` table speaks of the
     parameters of the old discipline and is left out where one is replaced.
 
     Args:
-        scenario: itself.
-        text: the discipline's name, and after a colon parameters of its own if it is to have any:
+        scenario: that is copied.
+        name: of the discipline, and after a colon parameters of its own if it is to have any:
             "codel" or "codel:target=10 ms,interval=50 ms".
-        link: the only link to get it; ``None`` for all of them.
+        links: whose queues it takes over; all of them unless given.
 
     Raises:
         ScenarioError: there is no such discipline, or it refuses a value given or carried over.
     """
-    links = list(scenario.links) if link is None else [link]
     try:
-        after, own = _named(text)
+        after, own = _named(name)
     except FieldError as error:
-        raise (error if link is None else error.under(f"links.{link}.queue")).at(
-            scenario.origin
-        ) from None
+        raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
     reports = []
-    for name in links:
-        before = scenario.links[name].queue.algorithm
-        table = document["links"][name]
+    for link in scenario.links if links is None else links:
+        table = document["links"][link]
+        before = scenario.links[link].queue.algorithm
         if before.name != after.name:
-            report = _replace(name, table["queue"], before, after, own)
+            report = _replace(link, table["queue"], before, after, own)
             kept = {each: table["queue"][each] for each in report.kept}
             table["queue"] = {"discipline": after.name, **kept}
             reports.append(report)
@@ -86,18 +83,18 @@ def with_discipline(
     return scenario_from_document(document, scenario.origin), reports
 
 
-def _named(text: object) -> tuple[Algorithm, dict[str, object]]:
+def _named(given: object) -> tuple[Algorithm, dict[str, object]]:
     """A discipline and the parameters of its own, from "codel:target=10 ms"."""
-    if not isinstance(text, str):
-        return algorithms.discipline(text), {}
-    name, _, settings = text.partition(":")
+    if not isinstance(given, str):
+        return algorithms.discipline(given), {}
+    name, _, settings = given.partition(":")
     after = algorithms.discipline(name)
     own: dict[str, object] = {}
     for setting in filter(str.strip, settings.split(",")):
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
             accepted = 'path=value for each parameter after the colon, like "codel:target=10 ms"'
-            raise FieldError("discipline", text, accepted)
+            raise FieldError("discipline", given, accepted)
         own[key.strip()] = value_of_text(value)
     return after, own
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from vermilion.scenario.algorithms import AUTOMATIC
-from vermilion.scenario.errors import FieldError, did_you_mean
+from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
 from vermilion.scenario.paths import fields_at, find_parameter
 from vermilion.scenario.quantities import Quantity, QuantityRange, exact_text
 
@@ -72,7 +72,12 @@ def _with_disciplines(scenario: Scenario, values: Mapping[str, object]) -> Scena
     for path, value in values.items():
         link = _link_of(scenario, path)
         if link:
-            scenario, _ = with_discipline(scenario, value, link)
+            try:
+                scenario, _ = with_discipline(scenario, value, [link])
+            except ScenarioError as error:
+                # Where it is written is known here.
+                place = path if error.field == "discipline" else error.field
+                raise ScenarioError(place, error.value, error.accepted, error.origin) from None
     return scenario
 
 
