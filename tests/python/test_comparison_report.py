@@ -398,7 +398,7 @@ def test_the_caption_of_few_seeds_promises_neither_ellipse_nor_interval():
 def test_many_variants_stand_one_below_the_other_in_the_tables(everything, outcome):
     many, few = everything.tables()[0], outcome.tables()[0]
     assert [label for label, _ in many.sections[0].rows] == list(everything.names)
-    column = list(many.headings).index("queue p95")
+    column = list(many.headings).index("queue p95 (pkt)")
     assert many.headings == [label.strip() for label, _ in few.sections[0].rows]
     turned_back = many.turned("-").sections[0].rows[column]
     assert turned_back[1] == tuple(cells[column] for _, cells in many.sections[0].rows)

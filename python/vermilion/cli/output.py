@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT: Final = "-"
 
-PIPE_WIDTH: Final = 200
+PIPE_WIDTH: Final = 320
 """Columns of a table that is not shown on a terminal, where nothing should be cut off."""
 
 

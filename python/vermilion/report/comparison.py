@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from vermilion.objectives import LinkObjective
     from vermilion.scenario import Scenario
 
 FORMATS: Final = ("html", "svg", "png")
@@ -279,6 +280,7 @@ def compare_variants(
         ValueError: there is nothing to compare.
     """
     _check_same_places(variants)
+    objective = _objective(variants)
     outcome = simulated.compare(
         variants,
         seeds,
@@ -293,6 +295,7 @@ def compare_variants(
         outcome.results,
         outcome.measures,
         outcome.scenarios,
+        measure_units={} if objective is None else {objective.name: objective.unit},
         notes=tuple(notes),
         command=command,
     )
@@ -305,13 +308,10 @@ def objective_measure(
 
     A comparison shows the same metrics of every link, and an objective belongs to one.
     """
-    from vermilion.objectives import LinkObjective, NotMeasuredError, objective_of
+    from vermilion.objectives import NotMeasuredError
 
-    tuned = next((entry for entry in variants.values() if entry.tuning is not None), None)
-    if tuned is None or len(tuned.links) > 1:
-        return {}
-    objective = objective_of(tuned)
-    if not isinstance(objective, LinkObjective):
+    objective = _objective(variants)
+    if objective is None:
         return {}
 
     def measure(window: Mapping[str, Any]) -> float | None:
@@ -321,6 +321,16 @@ def objective_measure(
             return None
 
     return {objective.name: measure}
+
+
+def _objective(variants: Mapping[str, Scenario]) -> LinkObjective | None:
+    from vermilion.objectives import LinkObjective, objective_of
+
+    tuned = next((entry for entry in variants.values() if entry.tuning is not None), None)
+    if tuned is None or len(tuned.links) > 1:
+        return None
+    objective = objective_of(tuned)
+    return objective if isinstance(objective, LinkObjective) else None
 
 
 def command_to_repeat(

@@ -40,6 +40,8 @@ COMPARISON_COLUMNS: Final = (
 )
 """The columns of a comparison's frame."""
 
+_KINDS: Final = {"links": "link", "flows": "flows", "bulk_flows": "bulk flows"}
+
 FLOW_COLUMNS: Final = ("group", "flow", "phase", "start_s", "end_s")
 """The columns of a frame of single flows, before those with the flows' metrics."""
 
@@ -152,7 +154,7 @@ def comparison_frame(comparison: Comparison) -> pd.DataFrame:
         rows.append(
             (
                 comparison.names[entry.variant],
-                "link" if entry.kind == "links" else "flows",
+                _KINDS[entry.kind],
                 entry.name,
                 (entry.index + 1) % windows,
                 entry.window["start_s"],
