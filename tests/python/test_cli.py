@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -285,6 +286,44 @@ def test_a_reader_that_goes_away_hears_nothing(output):
         shown = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
     assert shown.stderr == ""
     assert shown.returncode == 141
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        (["run", "varying-load", *SHORT, "--json=a"], ["a"]),
+        (["run", "varying-load", *SHORT, "--series=a.csv", "--json=-"], ["a.csv"]),
+        (["compare", "varying-load", "--seeds=2", *SHORT, "--json=-", "--figure=a.svg"], ["a.svg"]),
+        (["tune", "varying-load", "--budget=3", *SHORT, "--json=a", "--pareto"], ["a"]),
+        (["disciplines", "--json=a"], ["a"]),
+        (
+            ["online", "varying-load", "--clock=fixed", *SHORT, "--report=a.html", "--json=b"],
+            ["a.html", "b"],
+        ),
+    ],
+)
+def test_files_are_written_although_the_reader_goes_away(command, files, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        gone = subprocess.run(
+            [*PROGRAM, *command], stdout=pipe, stderr=subprocess.PIPE, check=False, cwd=tmp_path
+        )
+    found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert sorted(found) == files  # and nothing half written beside them
+    (tmp_path / "read").mkdir()
+    read = subprocess.run(
+        [*PROGRAM, *command], capture_output=True, check=False, cwd=tmp_path / "read"
+    )
+    assert gone.stderr == read.stderr
+    assert gone.returncode == read.returncode != 141
+    for name, content in found.items():
+        whole = (tmp_path / "read" / name).read_bytes()
+        assert without_times(content) == without_times(whole)
+
+
+def without_times(content):
+    return re.sub(rb'"(wall|cpu|took)_s": [-+.e0-9]+', b"", content)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,57 @@ def test_a_discipline_that_is_none_is_refused(discipline, words):
         vermilion.compare("varying-load", [discipline], seeds=2)
 
 
+def test_a_grid_over_disciplines_converts_as_a_comparison_does():
+    scenario = load_scenario("varying-load", SHORT)
+    disciplines = ["red", "drop-tail", "codel:target=10 ms"]
+    variants = vermilion.grid(scenario, {"discipline": disciplines, "flows.early.count": [8]})
+    assert list(variants) == [f"discipline={name}, flows.early.count=8" for name in disciplines]
+    expected = vermilion.compare(scenario, disciplines, settings=["flows.early.count=8"], seeds=1)
+    for variant, other in zip(variants.values(), expected.scenarios, strict=True):
+        assert variant.core_json() == other.core_json()
+
+
+def test_a_grid_may_give_links_different_disciplines():
+    scenario = load_scenario("tcpeval-multiple-bottlenecks")
+    first, second, *_ = scenario.links
+    variants = vermilion.grid(
+        scenario,
+        {
+            f"links.{first}.queue.discipline": ["drop-tail", "codel"],
+            f"links.{second}.queue.discipline": ["red"],
+        },
+    )
+    found = [
+        [variant.links[name].queue.discipline for name in (first, second)]
+        for variant in variants.values()
+    ]
+    assert found == [["drop-tail", "red"], ["codel", "red"]]
+    everywhere = vermilion.grid(scenario, {"discipline": ["codel"]})["discipline=codel"]
+    assert {link.queue.discipline for link in everywhere.links.values()} == {"codel"}
+
+
+def test_all_in_a_grid_is_every_discipline_there_is():
+    variants = vermilion.grid(load_scenario("varying-load"), {"discipline": ["all"]})
+    assert [one.links["bottleneck"].queue.discipline for one in variants.values()] == list(
+        disciplines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"discipline": "codel"}, 'discipline: "codel" is not accepted; expected a list'),
+        ({"flows.early.count": 4}, r"flows\.early\.count: 4 is not accepted; expected a list"),
+        ({"discipline": ["red", "redd"]}, 'did you mean "red"'),
+        ({"discipline": ["codel:taget=5 ms"]}, 'did you mean "target"'),
+    ],
+)
+def test_a_grid_that_cannot_be_made_is_refused_in_a_line(values, words):
+    with pytest.raises(ScenarioError, match=words) as refusal:
+        vermilion.grid(load_scenario("varying-load"), values)
+    assert "\n" not in str(refusal.value)
+
+
 def test_any_scenarios_can_be_compared_by_name():
     scenario = load_scenario("varying-load", SHORT)
     path = "links.bottleneck.queue.weight"
@@ -319,10 +370,35 @@ def test_many_variants_have_a_line_each_with_what_was_measured(everything):
     assert goodput.get_xlabel() == "goodput (Mbit/s)"
 
 
+def caption(comparison):
+    return re.search(r"<figcaption>\s*(.*?)\s*</figcaption>", comparison.page(), re.DOTALL)[1]
+
+
+def test_the_caption_says_what_is_drawn(everything, outcome):
+    clouds = caption(outcome)
+    assert "every point is one run" in clouds
+    assert "ellipse" in clouds
+    lines = caption(everything)
+    assert lines.startswith("Link bottleneck. Each variant has a line.")
+    for absent in ("ellipse", "shade", "every point is one run", "wait no longer"):
+        assert absent not in lines
+    for panel in ("median", "goodput", "dropped"):
+        assert panel in lines
+    alternative = re.search(r'aria-label="([^"]*)"', everything.page())[1]
+    assert "distribution" not in alternative
+    assert "dropped" in alternative
+
+
+def test_the_caption_of_few_seeds_promises_neither_ellipse_nor_interval():
+    for seeds, words in ((2, ("ellipse",)), (1, ("ellipse", "shade", "interval"))):
+        comparison = vermilion.compare("varying-load", ["red"], settings=SHORT, seeds=seeds)
+        assert not [word for word in words if word in caption(comparison)]
+
+
 def test_many_variants_stand_one_below_the_other_in_the_tables(everything, outcome):
     many, few = everything.tables()[0], outcome.tables()[0]
     assert [label for label, _ in many.sections[0].rows] == list(everything.names)
-    column = list(many.headings).index("queue p95")
+    column = list(many.headings).index("queue p95 (pkt)")
     assert many.headings == [label.strip() for label, _ in few.sections[0].rows]
     turned_back = many.turned("-").sections[0].rows[column]
     assert turned_back[1] == tuple(cells[column] for _, cells in many.sections[0].rows)

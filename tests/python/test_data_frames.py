@@ -1,8 +1,11 @@
 """Results as data frames: every number is there once, with its unit, and nothing is made up."""
 
 import math
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +15,9 @@ import vermilion
 from vermilion.scenario import load_scenario
 from vermilion.simulate import MissingPackageError, run, run_many
 from vermilion.simulate.data_frames import COLUMNS, COMPARISON_COLUMNS, MANY_COLUMNS, unit_of
+from vermilion.simulate.extras import EXTRAS
+
+ROOT = Path(__file__).parents[2]
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 
@@ -180,6 +186,48 @@ def test_without_the_package_one_line_says_what_to_install(
     assert len(str(caught.value).splitlines()) == 1
     assert str(caught.value).startswith(f"{package} is needed for")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_hint_names_what_the_extra_brings(result, monkeypatch):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {
+        name: tuple(re.split(r"[<>=]", package)[0] for package in packages)
+        for name, packages in project["optional-dependencies"].items()
+    }
+    assert extras == EXTRAS
+    # A checkout is not known to pip by its name; the packages always are.
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError) as caught:
+        result.to_frame()
+    assert f"{sys.executable} -m pip install pandas pyarrow" in str(caught.value)
+
+
+def test_a_single_result_may_stand_for_a_variant(scenario):
+    one, other = run(scenario, 1), run(scenario, 2)
+    frame = vermilion.frames({"a": one, "b": [one, other]})
+    assert frame.groupby("variant")["seed"].unique().map(sorted).to_dict() == {
+        "a": [1],
+        "b": [1, 2],
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        (lambda scenario, _: scenario, "Scenario"),
+        (lambda scenario, _: {"a": scenario}, "Scenario"),
+        (lambda _, result: result.data, "int"),
+        (lambda *_: None, "NoneType"),
+        (lambda *_: "varying-load", "str"),
+        (lambda *_: [1, 2], "int"),
+        (lambda scenario, _: vermilion.compare(scenario, ["red"], seeds=1), "ComparisonReport"),
+    ],
+)
+def test_what_is_no_result_is_refused_with_what_to_do(scenario, result, wrong, kind, monkeypatch):
+    # Also where pandas is missing: installing it would not help.
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(TypeError, match=rf"frames: {kind} is not accepted; expected .*run_many"):
+        vermilion.frames(wrong(scenario, result))
 
 
 def test_simulating_loads_neither_pandas_nor_pyarrow():

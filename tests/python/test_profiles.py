@@ -231,6 +231,84 @@ class TestSonic:
         assert refused.value.field == "tuning.parameters"
 
 
+WRED = load_scenario("varying-load").with_values({f"{QUEUE}discipline": "wred"})
+COLOURS = ("green", "yellow", "red")
+OF_COLOURS = [
+    f"{QUEUE}{colour}_{name}"
+    for colour in COLOURS
+    for name in ("min_threshold", "max_threshold", "max_probability")
+]
+STAGES = dict(zip(OF_COLOURS, (32.0, 40.0, 0.1, 28.0, 40.0, 0.2, 24.0, 40.0, 0.5), strict=True))
+
+
+class TestWred:
+    """The discipline ``wred`` stands for the WRED of devices."""
+
+    def test_each_colour_of_a_switch_has_its_own_numbers(self):
+        colours = WRED.with_values({"flows.late.colour": "yellow"})
+        patch = json.loads(Device("sonic", colours, OF_COLOURS).command(STAGES))
+        written = {entry["path"].rpartition("/")[2]: entry["value"] for entry in patch}
+        for colour, low, percent in (
+            ("green", "32000", "10"),
+            ("yellow", "28000", "20"),
+            ("red", "24000", "50"),
+        ):
+            assert written[f"{colour}_min_threshold"] == low
+            assert written[f"{colour}_max_threshold"] == "40000"
+            assert written[f"{colour}_drop_probability"] == percent
+
+    def test_colours_that_no_packet_has_are_treated_like_the_one_that_all_have(self):
+        patch = json.loads(Device("sonic", WRED, OF_COLOURS).command(STAGES))
+        written = {entry["path"].rpartition("/")[2]: entry["value"] for entry in patch}
+        assert {written[f"{colour}_min_threshold"] for colour in COLOURS} == {"32000"}
+        assert {written[f"{colour}_drop_probability"] for colour in COLOURS} == {"10"}
+        lines = Device("cisco", WRED, OF_COLOURS).command(STAGES).splitlines()
+        assert lines[3:11] == [f"random-detect precedence {n} 32 40 10" for n in range(8)]
+
+    def test_in_byte_mode_a_packet_is_of_the_mean_size(self):
+        scenario = WRED.with_values({f"{QUEUE}byte_mode": True, f"{QUEUE}mean_packet_size": 500})
+        patch = json.loads(Device("sonic", scenario, OF_COLOURS).command(STAGES))
+        written = {entry["path"].rpartition("/")[2]: entry["value"] for entry in patch}
+        assert written["green_min_threshold"] == "16000"
+
+    def test_the_switch_has_whole_bytes_and_percents_and_no_weight(self):
+        wanted = {**STAGES, OF_COLOURS[0]: 31.4163, OF_COLOURS[5]: 0.2049}
+        near = Device("sonic", WRED, OF_COLOURS).nearest(wanted)
+        assert near == {**STAGES, OF_COLOURS[0]: 31.416, OF_COLOURS[5]: 0.2}
+        with pytest.raises(ScenarioError, match="which the profile sonic can set"):
+            Device("sonic", WRED, [f"{QUEUE}weight"])
+
+    def test_a_router_has_whole_packets_inverses_and_powers_of_two(self):
+        paths = [*OF_COLOURS, f"{QUEUE}weight"]
+        wanted = {**STAGES, OF_COLOURS[3]: 27.6, OF_COLOURS[8]: 0.3, f"{QUEUE}weight": 0.002}
+        near = Device("cisco", WRED, paths).nearest(wanted)
+        assert near == pytest.approx(
+            {**STAGES, OF_COLOURS[8]: 1 / 3, f"{QUEUE}weight": 1 / 512}, rel=1e-12
+        )
+
+    def test_a_router_tells_colours_by_their_code_points(self):
+        colours = WRED.with_values({"flows.late.colour": "red"})
+        lines = Device("cisco", colours, OF_COLOURS).command(STAGES).splitlines()
+        assert lines[:4] == [
+            "random-detect dscp-based",
+            "random-detect ecn",
+            "random-detect exponential-weighting-constant 9",
+            "random-detect dscp 0 32 40 10",
+        ]
+        assert lines[4:16] == [
+            f"random-detect dscp af{number}{drop} {low} 40 {denominator}"
+            for number in range(1, 5)
+            for drop, low, denominator in ((1, 32, 10), (2, 28, 5), (3, 24, 2))
+        ]
+        assert lines[16] == "queue-limit 100 packets"
+
+    @pytest.mark.parametrize("profile", ["sonic", "cisco"])
+    def test_some_colours_may_be_tuned_and_the_rest_stays(self, profile):
+        green = OF_COLOURS[:3]
+        near = Device(profile, WRED, green).nearest({path: STAGES[path] for path in green})
+        assert near == pytest.approx({path: STAGES[path] for path in green})
+
+
 class TestCisco:
     def test_a_setting_is_written_for_every_precedence(self):
         queue = device("cisco", linux())

@@ -12,6 +12,7 @@ from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
 from vermilion.scenario.carry_over import with_discipline
 
 WEIGHT = "links.bottleneck.queue.weight"
+LIMIT = "links.bottleneck.queue.limit"
 
 
 def overridden(*overrides):
@@ -133,6 +134,62 @@ def test_a_number_arrives_unchanged(weight):
 def test_a_copy_is_checked_like_any_scenario(value):
     with pytest.raises(ScenarioError, match=r"queue\.weight"):
         parse_scenario(GOOD).with_values({WEIGHT: value})
+
+
+DISCIPLINE = "links.bottleneck.queue.discipline"
+
+
+def test_a_discipline_among_the_values_takes_over_what_it_knows():
+    red = load_scenario("varying-load")
+    codel = red.with_values({DISCIPLINE: "codel"})
+    assert codel.document["links"]["bottleneck"]["queue"] == {
+        "discipline": "codel",
+        "limit": "100 packets",
+    }
+    assert codel.tuning is None
+    assert red.links["bottleneck"].queue.discipline == "red"
+    assert red.with_values({DISCIPLINE: "red"}).core_json() == red.core_json()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {DISCIPLINE: "codel:target=10 ms, limit=50 packets"},
+        {DISCIPLINE: "codel", "links.bottleneck.queue.target": 0.01, LIMIT: 50},
+        # A parameter may stand before the discipline that it belongs to.
+        {"links.bottleneck.queue.target": "10 ms", LIMIT: "50 packets", DISCIPLINE: "codel"},
+    ],
+)
+def test_a_discipline_comes_with_parameters_of_its_own(values):
+    codel = load_scenario("varying-load").with_values(values)
+    assert codel.links["bottleneck"].queue.discipline == "codel"
+    assert codel.get("links.bottleneck.queue.target") == 0.01
+    assert codel.get(LIMIT) == 50
+
+
+def test_only_the_link_that_is_named_gets_the_discipline():
+    parking_lot = load_scenario("tcpeval-multiple-bottlenecks")
+    first, *others = parking_lot.links
+    changed = parking_lot.with_values({f"links.{first}.queue.discipline": "codel"})
+    assert changed.links[first].queue.discipline == "codel"
+    assert [changed.links[name] for name in others] == [parking_lot.links[name] for name in others]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({DISCIPLINE: "codl"}, rf'{DISCIPLINE}: "codl" .*did you mean "codel"'),
+        ({DISCIPLINE: 5}, rf"{DISCIPLINE}: 5 is not accepted"),
+        ({DISCIPLINE: "codel:taget=5 ms"}, r'queue\.taget: .*did you mean "target"'),
+        ({DISCIPLINE: "codel:target"}, "path=value"),
+        ({DISCIPLINE: "codel", WEIGHT: 0.01}, r"queue\.weight: 0.01 .* a parameter of codel"),
+        ({"links.x.queue.discipline": "codel"}, 'in links: "bottleneck"'),
+    ],
+)
+def test_a_discipline_that_cannot_be_is_refused_in_a_line(values, words):
+    with pytest.raises(ScenarioError, match=words) as refusal:
+        load_scenario("varying-load").with_values(values)
+    assert "\n" not in str(refusal.value)
 
 
 def test_another_discipline_takes_over_what_it_knows():

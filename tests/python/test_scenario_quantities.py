@@ -13,7 +13,9 @@ from vermilion.scenario import (
     SIZE,
     TIME,
     QuantityError,
+    ScenarioError,
     format_quantity,
+    load_scenario,
     parse_quantity,
 )
 from vermilion.scenario.quantities import Quantity, exact_text
@@ -80,7 +82,7 @@ def test_unusual_units_are_read_too(text, dimension, expected):
         ("9**9**9 s", TIME),
         ("10 Hz", RATE),
         ("10 rad/s", RATE),
-        ("10 Mbit", RATE),
+        ("10 Mbyte", RATE),
         ("100", PACKETS),
         ("100 bytes", PACKETS),
         ("100 packets/s", PACKETS),
@@ -102,6 +104,104 @@ def test_anything_else_is_refused(value, dimension):
 def test_a_milli_bit_is_not_mistaken_for_a_mega_bit():
     with pytest.raises(QuantityError):
         parse_quantity("10 mbit/s", RATE)
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "expected"),
+    [
+        # The manual page tc(8), section PARAMETERS: RATES
+        ("9600bit", RATE, 9600.0),
+        ("500kbit", RATE, 500e3),
+        ("10mbit", RATE, 10e6),
+        ("1gbit", RATE, 1e9),
+        ("1tbit", RATE, 1e12),
+        ("1kibit", RATE, 1024.0),
+        ("1mibit", RATE, 1024.0**2),
+        ("1gibit", RATE, 1024.0**3),
+        ("1tibit", RATE, 1024.0**4),
+        # TIMES
+        ("1.5s", TIME, 1.5),
+        ("2sec", TIME, 2.0),
+        ("2secs", TIME, 2.0),
+        ("5ms", TIME, 0.005),
+        ("5msec", TIME, 0.005),
+        ("5msecs", TIME, 0.005),
+        ("100us", TIME, 1e-4),
+        ("100usec", TIME, 1e-4),
+        ("100usecs", TIME, 1e-4),
+        # SIZES
+        ("1514b", SIZE, 1514.0),
+        ("100kb", SIZE, 102_400.0),
+        ("100k", SIZE, 102_400.0),
+        ("1mb", SIZE, 1_048_576.0),
+        ("1m", SIZE, 1_048_576.0),
+        ("2gb", SIZE, 2_147_483_648.0),
+        ("2g", SIZE, 2_147_483_648.0),
+        # as tc prints them
+        ("10Mbit", RATE, 10e6),
+        ("1Gbit", RATE, 1e9),
+        ("11718Kibit", RATE, 11718 * 1024.0),
+        ("30Kb", SIZE, 30_720.0),
+        ("4Mb", SIZE, 4_194_304.0),
+        ("1000p", PACKETS, 1000.0),
+    ],
+)
+def test_what_tc_reads_and_prints_is_read(text, dimension, expected):
+    assert parse_quantity(text, dimension) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "expected"),
+    [
+        ("8 bps", RATE, 8.0),
+        ("8 kbps", RATE, 8e3),
+        ("8 Mbps", RATE, 8e6),
+        ("8 Gbps", RATE, 8e9),
+        ("8 Tbps", RATE, 8e12),
+        ("8 kB", SIZE, 8e3),
+        ("8 MB", SIZE, 8e6),
+        ("8 GB", SIZE, 8e9),
+        ("8 kbit", SIZE, 1e3),
+        ("8 Mbit", SIZE, 1e6),
+        ("8 Gbit", SIZE, 1e9),
+    ],
+)
+def test_what_tc_reads_otherwise_keeps_its_usual_meaning(text, dimension, expected):
+    assert parse_quantity(text, dimension) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "readings"),
+    [
+        ("10mbps", RATE, '"10 MB/s" or "10 Mbit/s"'),
+        ("2.5 gbps", RATE, '"2.5 GB/s" or "2.5 Gbit/s"'),
+        ("64Kbps", RATE, '"64 kB/s" or "64 kbit/s"'),
+        ("10 MBPS", RATE, '"10 MB/s" or "10 Mbit/s"'),
+        ("10mibps", RATE, '"10 MiB/s" or "10 Mibit/s"'),
+        ("30 KB", SIZE, '"30 KiB" or "30 kB"'),
+        ("30 mB", SIZE, '"30 MiB" or "30 MB"'),
+        ("8mbit", SIZE, '"8 Mibit" or "8 Mbit"'),
+        ("8 Kbit", SIZE, '"8 Kibit" or "8 kbit"'),
+    ],
+)
+def test_a_spelling_with_two_meanings_is_refused_and_both_are_named(text, dimension, readings):
+    with pytest.raises(QuantityError, match=rf"tc reads .*: write {readings}\)$"):
+        parse_quantity(text, dimension)
+    for reading in readings.replace('"', "").split(" or "):
+        assert parse_quantity(reading, dimension) > 0
+
+
+def test_both_meanings_are_named_in_a_scenario_and_in_a_range_too():
+    with pytest.raises(ScenarioError, match='"30 KiB" or "30 kB"'):
+        load_scenario(
+            "varying-load",
+            ["links.bottleneck.queue={discipline = 'linux-red', limit = '30 KB'}"],
+        )
+    with pytest.raises(QuantityError, match='"9 MB/s" or "9 Mbit/s"'):
+        Quantity(RATE).parse_range("9 mbps .. 10 Mbit/s")
+    with pytest.raises(QuantityError) as refusal:
+        parse_quantity("10 Mbyte", RATE)
+    assert "tc" not in str(refusal.value)
 
 
 def test_a_range_has_two_ends_in_order():

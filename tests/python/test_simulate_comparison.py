@@ -1,12 +1,13 @@
 """Comparing variants: common seeds, intervals, and differences seed by seed."""
 
 import json
+import re
 
 import pytest
 
 from vermilion.scenario import load_scenario
 from vermilion.scenario.carry_over import with_discipline
-from vermilion.simulate import metric_of
+from vermilion.simulate import metric_of, run
 from vermilion.simulate.comparison import METRICS, compare
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
@@ -64,7 +65,72 @@ def test_a_flow_that_is_alone_is_not_set_against_itself():
         for group in ("friendly", "udp")
     }
     assert shown["friendly"] == ["goodput (Mbit/s)"]
-    assert shown["udp"] == ["goodput (Mbit/s)", "  of the slowest", "Jain's fairness index"]
+    assert shown["udp"] == [
+        "goodput (Mbit/s)",
+        "  slowest flow (Mbit/s)",
+        "  slowest / mean (%)",
+        "Jain's fairness index",
+    ]
+
+
+def test_the_price_of_a_variant_is_shown_beside_its_gain(outcome):
+    link, *groups, together = outcome.tables()
+    assert [label for label, _ in link.sections[0].rows][:6] == [
+        "utilisation (%)",
+        "goodput (Mbit/s)",
+        "queueing delay mean (ms)",
+        "queueing delay p50 (ms)",
+        "queueing delay p95 (ms)",
+        "queueing delay p99 (ms)",
+    ]
+    assert "drop rate (%)" in dict(link.sections[0].rows)
+    assert [table.title for table in groups] == ["flows early", "flows late"]
+    assert together.title == "bulk flows together: early, late"
+    for table in (*groups, together):
+        rows = dict(table.sections[0].rows)
+        assert {"  slowest / mean (%)", "Jain's fairness index", "starved flows"} <= set(rows)
+
+
+def test_every_row_says_in_which_unit_its_numbers_are(outcome):
+    plain = {"Jain's fairness index", "starved flows"}
+    for table in outcome.tables():
+        for section in table.sections:
+            for label, _ in section.rows:
+                assert re.search(r" \((ms|s|pkt|%|Mbit/s)\)$", label) or label in plain, label
+
+
+def test_all_bulk_flows_together_are_the_flows_of_all_groups(outcome):
+    together = outcome.to_dict()["variants"][0]["bulk_flows"]
+    window, goodputs, starved = together["phases"][1], [], []
+    red = load_scenario("varying-load", SHORT)
+    for seed in outcome.seeds:
+        groups = [run(red, seed).flows(name).phases[1] for name in ("early", "late")]
+        each = [flow["goodput_bit_per_s"] for group in groups for flow in group["each"]]
+        goodputs.append(each)
+        starved.append(sum(one < 0.05 * sum(each) / len(each) for one in each))
+    assert {len(each) for each in goodputs} == {64}
+    count = len(goodputs)
+    jain = [sum(each) ** 2 / (64 * sum(one**2 for one in each)) for each in goodputs]
+    assert window["jain_index"]["mean"] == pytest.approx(sum(jain) / count)
+    slowest = [64 * min(each) / sum(each) for each in goodputs]
+    assert window["slowest_share"]["mean"] == pytest.approx(sum(slowest) / count)
+    assert sum(starved) > 0
+    assert window["starved"]["mean"] == pytest.approx(sum(starved) / count)
+    total = sum(map(sum, goodputs)) / count
+    assert window["goodput_bit_per_s"]["total"]["mean"] == pytest.approx(total)
+
+
+def test_calls_and_short_transfers_are_no_bulk_flows():
+    mix = load_scenario("rfc7928-traffic-mix", ["duration=20 s"])
+    outcome = compare({"mix": mix}, [1, 2])
+    bulk = [name for name, group in mix.flows.items() if group.traffic.kind == "bulk"]
+    assert 0 < len(bulk) < len(mix.flows)
+    assert outcome.bulk_groups == bulk
+    udp = load_scenario("rfc7928-unresponsive", ["duration=12 s"])
+    assert not [group for group in udp.flows.values() if group.traffic.kind == "bulk"]
+    none = compare({"udp": udp}, [1])
+    assert none.bulk_groups == []
+    assert "bulk_flows" not in none.to_dict()["variants"][0]
 
 
 def test_different_phases_are_not_compared():

@@ -16,10 +16,12 @@ from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.objectives import objective_from_text
 from vermilion.report.front_figure import front_figure, rendered
+from vermilion.report.front_parameters_figure import front_parameters_figure
 from vermilion.scenario import ScenarioError
-from vermilion.simulate import Result
+from vermilion.simulate import Interval, Result
 from vermilion.tuning import Front, Seeds, simulations, tune_front
 from vermilion.tuning.domination import non_dominated, thinned
+from vermilion.tuning.front import FrontPoint
 
 WEIGHT = "links.bottleneck.queue.weight"
 PROBABILITY = "links.bottleneck.queue.max_probability"
@@ -282,6 +284,59 @@ def test_the_page_has_every_number(monkeypatch):
     page = Page(rendered(found, "html").decode())
     for number, point in enumerate(found.points, 1):
         assert page.row(str(number))[0].startswith(f"{point.values[0].mean:.4g}")
+
+
+def of_pie(**changes):
+    """A front whose parameters are delays, ratios, and one that is left to PIE's own rule."""
+    path = "links.bottleneck.queue."
+    point = FrontPoint(
+        {f"{path}target": 0.0151874, f"{path}alpha": 0.125, f"{path}limit": None},
+        (Interval(8.5, 0.25, 10), Interval(0.99, 0.01, 10)),
+        (True, False),
+    )
+    fields = {
+        "scenario": "test",
+        "objectives": ("delay", "utilization"),
+        "units": ("ms", ""),
+        "maximised": (False, True),
+        "constraints": (),
+        "points": (point, point),
+        "incumbent": FrontPoint(
+            {**point.parameters, f"{path}target": 0.1}, point.values, (False, False)
+        ),
+        "dropped": 0,
+        "tried": ((8.5, 0.99),),
+        "evaluations": 1,
+        "simulations": 10,
+        "seeds": Seeds.counted(1),
+        "search": "test",
+        "end": "budget",
+        "version": "0",
+        "parameters": tuple(point.parameters),
+        "parameter_units": ("seconds", "1", "packets"),
+    }
+    return Front(**{**fields, **changes})
+
+
+def test_every_parameter_of_a_front_has_its_unit_and_delays_are_in_ms():
+    lines = str(of_pie()).splitlines()
+    [headings] = [line for line in lines if "utilization" in line and "target" in line]
+    assert headings.split()[-5:] == ["target", "(ms)", "alpha", "limit", "(packets)"]
+    [now] = [line for line in lines if line.lstrip().startswith("now")]
+    assert now.split()[-3:] == ["100", "0.125", "automatic"]
+    page = Page(rendered(of_pie(), "html").decode())
+    assert page.row("1")[-3:] == ["15.19", "0.125", "automatic"]
+    html = rendered(of_pie(), "html").decode()
+    for heading in ("target (ms)", "alpha", "limit (packets)"):
+        assert f'<th scope="col">{heading}</th>' in html
+
+
+def test_the_picture_of_the_parameters_has_the_same_units():
+    target, alpha, _, _ = front_parameters_figure(of_pie()).axes
+    assert target.get_ylabel() == "target (ms)"
+    assert alpha.get_ylabel() == "alpha"
+    assert list(target.lines[0].get_ydata()) == pytest.approx([15.1874] * 2)
+    assert list(target.lines[1].get_ydata()) == pytest.approx([100.0] * 2)
 
 
 def test_without_a_gap_the_budget_goes_on_to_the_ends(monkeypatch):

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from vermilion.cli.closed_pipe import forget_output, output_that_may_close
 from vermilion.scenario.errors import DisciplineError, ScenarioError
 
 if TYPE_CHECKING:
@@ -35,12 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A terminal that cannot show "±" shows "?"; that is no reason to fail.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    with output_that_may_close():
+        return _outcome(arguments)
+
+
+def _outcome(arguments: Sequence[str] | None) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has seen enough. Python would complain at exit otherwise.
-        _forget_output()
+        forget_output()
         return EXIT_BROKEN_PIPE
     except KeyboardInterrupt:
         sys.stderr.write("\nvermilion: interrupted\n")
@@ -48,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DisciplineError, ScenarioError, UserError) as error:
         return _mistake(str(error))
     except OSError as error:
-        _forget_output()
+        forget_output()
         return _mistake(f"cannot write the output: {error.strerror or error}")
     return code
 
@@ -78,11 +83,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     if outcome == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
     return outcome if isinstance(outcome, int) else 0
-
-
-def _forget_output() -> None:
-    """Drops what is still buffered: it cannot be written, and Python would try again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complaint(error: Exception) -> str:

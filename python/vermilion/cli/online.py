@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from vermilion.cli import options
+from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 
@@ -76,6 +77,8 @@ def online(
         Policy.of_scenario(scenario)
     limit = None if deadline is None else options.seconds("--deadline", deadline)
     shown = STANDARD_OUTPUT not in {target, report}
+    if journal is not None:
+        finish_anyway()
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         report_file = report and outputs.enter_context(output_file("--report", report))

@@ -29,5 +29,6 @@ def print_outcome(runs: Sequence[OnlineRun]) -> None:
             ),
             measures={objective.name: objective.value},
             scenarios=(first.scenario, first.scenario),
+            measure_units={objective.name: objective.unit},
         )
     )

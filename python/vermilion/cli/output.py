@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
+from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.entry import UserError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT: Final = "-"
 
-PIPE_WIDTH: Final = 200
+PIPE_WIDTH: Final = 320
 """Columns of a table that is not shown on a terminal, where nothing should be cut off."""
 
 
@@ -24,7 +25,8 @@ PIPE_WIDTH: Final = 200
 def output_file(option: str, target: str) -> Iterator[TextIO]:
     """A text file that appears under its name only when it is complete.
 
-    It is opened before the work begins, so that a target that cannot be written costs no time.
+    It is opened before the work begins, so that a target that cannot be written costs no time. From
+    then on, a reader of standard output who has gone does not keep it from being written.
 
     Args:
         option: the option that named it, for the message.
@@ -39,6 +41,7 @@ def output_file(option: str, target: str) -> Iterator[TextIO]:
         yield sys.stdout
         return
     with _complete(option, target), whole_file(Path(target)) as file:
+        finish_anyway()
         yield file
 
 
@@ -55,6 +58,7 @@ def binary_output_file(option: str, target: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     with _complete(option, target), whole_file(Path(target), binary=True) as file:
+        finish_anyway()
         yield file
 
 
@@ -66,6 +70,8 @@ def _complete(option: str, target: str) -> Iterator[None]:
         raise UserError(message)
     try:
         yield
+    except BrokenPipeError:
+        raise  # of standard output, or the target is a pipe whose reader has gone
     except OSError as error:
         reason = error.strerror or error
         message = f'{option}: "{target}" cannot be written ({reason})'

@@ -26,7 +26,8 @@ def run(
         typer.Option(
             metavar="NAME",
             help="Another queue discipline on every link. Parameters that the scenario sets are "
-            "carried over where the discipline has them too.",
+            "carried over where the discipline has them too; parameters of its own follow a "
+            "colon: codel:target='10 ms'.",
             show_default=False,
         ),
     ] = None,

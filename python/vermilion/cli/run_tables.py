@@ -8,6 +8,7 @@ from vermilion.cli.grid import Section, grid
 from vermilion.cli.numbers import fixed, megabits, percent, stretch, whole
 from vermilion.cli.output import console
 from vermilion.simulate import metric_of
+from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,12 +30,14 @@ def _three_decimals(value: float | None) -> str:
 
 LINK_ROWS: Sequence[Row] = (
     ("utilisation", "utilization", percent),
+    ("queueing delay mean (ms)", "sojourn_ms.mean", _one_decimal),
+    ("queueing delay p50 (ms)", "sojourn_ms.p50", _one_decimal),
+    ("queueing delay p95 (ms)", "sojourn_ms.p95", _one_decimal),
+    ("queueing delay p99 (ms)", "sojourn_ms.p99", _one_decimal),
     ("queue mean (pkt)", "queue_packets.mean", _one_decimal),
-    ("queue sd", "queue_packets.sd", _one_decimal),
-    ("queue p95", "queue_packets.p95", _one_decimal),
-    ("own average's mean", "average_queue_packets.mean", _one_decimal),
-    ("sojourn mean (ms)", "sojourn_ms.mean", _one_decimal),
-    ("sojourn p95", "sojourn_ms.p95", _one_decimal),
+    ("queue sd (pkt)", "queue_packets.sd", _one_decimal),
+    ("queue p95 (pkt)", "queue_packets.p95", _one_decimal),
+    ("own average's mean (pkt)", "average_queue_packets.mean", _one_decimal),
     ("packets forwarded", "packets_forwarded", whole),
     ("drops", "drops", whole),
     ("drop rate", "drop_rate", percent),
@@ -44,17 +47,19 @@ LINK_ROWS: Sequence[Row] = (
 FLOW_ROWS: Sequence[Row] = (
     ("flows", "flows", whole),
     ("goodput (Mbit/s)", "goodput_bit_per_s.total", megabits),
-    ("  of each: mean", "goodput_bit_per_s.mean", megabits),
-    ("  sd", "goodput_bit_per_s.sd", megabits),
-    ("  smallest", "goodput_bit_per_s.min", megabits),
-    ("  largest", "goodput_bit_per_s.max", megabits),
+    ("  of each: mean (Mbit/s)", "goodput_bit_per_s.mean", megabits),
+    ("  sd (Mbit/s)", "goodput_bit_per_s.sd", megabits),
+    ("  slowest (Mbit/s)", "goodput_bit_per_s.min", megabits),
+    ("  fastest (Mbit/s)", "goodput_bit_per_s.max", megabits),
+    ("  slowest / mean", SLOWEST_SHARE, percent),
     ("Jain's fairness index", "jain_index", _three_decimals),
+    ("starved flows", STARVED, whole),
     ("transfers begun", "transfers_begun", whole),
     ("  completed", "completed", whole),
     ("completion mean (s)", "completion_time_s.mean", _three_decimals),
-    ("  p50", "completion_time_s.p50", _three_decimals),
-    ("  p95", "completion_time_s.p95", _three_decimals),
-    ("  p99", "completion_time_s.p99", _three_decimals),
+    ("  p50 (s)", "completion_time_s.p50", _three_decimals),
+    ("  p95 (s)", "completion_time_s.p95", _three_decimals),
+    ("  p99 (s)", "completion_time_s.p99", _three_decimals),
     ("timeouts", "timeouts", whole),
     ("retransmissions", "retransmissions", whole),
 )
@@ -73,6 +78,7 @@ def print_result(scenario: Scenario, result: Result) -> None:
         for name in result.links
     ]
     flows = [_section(f"flows {name}", result.flows(name), FLOW_ROWS) for name in result.groups]
+    flows += _together(result)
     screen.print(grid([heading for heading, _ in windows], [*links, *flows]))
     data = result.data
     speed = data["packets_forwarded"] / data["cpu_s"] / 1e6 if data["cpu_s"] > 0 else None
@@ -93,13 +99,34 @@ def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, An
     return [*phases, ("whole run", entry.total)]
 
 
+def _together(result: Result) -> list[Section]:
+    """A section about the bulk flows of all groups, if several groups have any."""
+    measured = {
+        name: [window for _, window in _windows(result.flows(name))] for name in result.groups
+    }
+    groups = [
+        name for name, windows in measured.items() if any(STARVED in window for window in windows)
+    ]
+    if len(groups) < 2:  # noqa: PLR2004 - one group alone says it itself
+        return []
+    together = [bulk_flows(windows) for windows in zip(*measured.values(), strict=True)]
+    return [_rows(f"bulk flows together: {', '.join(groups)}", together, FLOW_ROWS)]
+
+
 def _section(title: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -> Section:
-    windows = [window for _, window in _windows(entry)]
+    return _rows(title, [window for _, window in _windows(entry)], rows)
+
+
+def _rows(title: str, windows: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> Section:
     cells = [
-        (label, [show(metric_of(window, path)) for window in windows]) for label, path, show in rows
+        (label, [show(_value(window, path)) for window in windows]) for label, path, show in rows
     ]
     # A line without a single number is one that this link or group has nothing to say about.
     return Section(title, [row for row in cells if any(map(_says_something, row[1]))])
+
+
+def _value(window: Mapping[str, Any], path: str) -> float | None:
+    return slowest_share(window) if path == SLOWEST_SHARE else metric_of(window, path)
 
 
 def _says_something(cell: str) -> bool:

@@ -1,7 +1,9 @@
 """RED as devices know it, whichever discipline of a scenario stands for it.
 
 ``red`` counts in packets and has any weight, ``linux-red`` counts in bytes and has powers of
-two. Between the two stands the size of a packet: the largest that crosses the link.
+two. Between the two stands the size of a packet: the largest that crosses the link. ``wred`` is
+``red`` with thresholds and a probability for each colour of packets; in byte mode its packets are
+of the mean size.
 """
 
 from __future__ import annotations
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
 
 RED: Final = ("min_threshold", "max_threshold", "max_probability", "weight")
 LINUX_RED: Final = ("min_threshold", "max_threshold", "max_probability", "weight_log")
+COLOURS: Final = ("green", "yellow", "red")
+"""Drop precedences, the lowest first."""
+
+WRED_OF_COLOURS: Final = tuple(
+    f"{colour}_{name}" for colour in COLOURS for name in RED if name != "weight"
+)
+WRED: Final = (*WRED_OF_COLOURS, "weight")
 _LARGEST_WEIGHT_LOG: Final = 31
 _BURST_OF_TC: Final = 3
 
@@ -73,6 +82,60 @@ def values_of(profile: DeviceProfile, setting: RedSetting) -> dict[str, float]:
         "max_probability": setting.max_probability,
         "weight": setting.weight,
     }
+
+
+def read_settings(profile: DeviceProfile, values: Mapping[str, float]) -> dict[str, RedSetting]:
+    """The setting for each colour; the same for all of them where the discipline knows none."""
+    if profile.discipline != "wred":
+        return dict.fromkeys(COLOURS, read_setting(profile, values))
+    known = {**_in_force(profile), **values}
+    size = _wred_packet(profile)
+    return {
+        colour: RedSetting(
+            size * known[f"{colour}_min_threshold"],
+            size * known[f"{colour}_max_threshold"],
+            known[f"{colour}_max_probability"],
+            known["weight"],
+        )
+        for colour in COLOURS
+    }
+
+
+def values_of_colours(
+    profile: DeviceProfile, settings: Mapping[str, RedSetting]
+) -> dict[str, float]:
+    """The parameters of the scenario's discipline for a setting of each colour."""
+    if profile.discipline != "wred":
+        return values_of(profile, settings[COLOURS[0]])
+    size = _wred_packet(profile)
+    values = {"weight": settings[COLOURS[0]].weight}
+    for colour, setting in settings.items():
+        values[f"{colour}_min_threshold"] = setting.min_threshold / size
+        values[f"{colour}_max_threshold"] = setting.max_threshold / size
+        values[f"{colour}_max_probability"] = setting.max_probability
+    return values
+
+
+def met_settings(
+    profile: DeviceProfile, settings: Mapping[str, RedSetting]
+) -> Mapping[str, RedSetting]:
+    """The settings as a device is to have them.
+
+    Where all packets that cross the link have one colour, nothing is known about the others, which
+    the device treats like that one then.
+    """
+    met = {
+        group.colour
+        for group in profile.scenario.flows.values()
+        if profile.link in (*group.path, *group.return_path)
+    }
+    return dict.fromkeys(COLOURS, settings[met.pop()]) if len(met) == 1 else settings
+
+
+def _wred_packet(profile: DeviceProfile) -> float:
+    """Bytes of what thresholds count."""
+    size = profile.in_force("mean_packet_size") if profile.is_set("byte_mode") else None
+    return profile.packet_size() if size is None else size
 
 
 def limit_bytes(profile: DeviceProfile) -> int:

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 from vermilion.report import drawing
-from vermilion.report.comparison_figure import MOST_ROWS, comparison_figure
-from vermilion.report.many_variants_figure import FEWEST, many_variants_figure
+from vermilion.report.comparison_figure import (
+    MOST_ROWS,
+    comparison_caption,
+    comparison_figure,
+)
+from vermilion.report.many_variants_figure import (
+    FEWEST,
+    many_variants_caption,
+    many_variants_figure,
+)
 from vermilion.scenario.errors import ScenarioError, one_of
 from vermilion.simulate import comparison as simulated
 from vermilion.simulate.comparison import Comparison
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from vermilion.objectives import LinkObjective
     from vermilion.scenario import Scenario
 
 FORMATS: Final = ("html", "svg", "png")
@@ -61,7 +70,7 @@ class ComparisonReport(Comparison):
             ScenarioError: there is no such link or phase.
         """
         link = self._link(link)
-        draw = comparison_figure if len(self.names) < FEWEST else many_variants_figure
+        draw = many_variants_figure if self._many else comparison_figure
         return draw(self, link, self._rows(link, phase))
 
     def save_figure(
@@ -113,11 +122,10 @@ class ComparisonReport(Comparison):
             title=scenario.title or scenario.origin,
             description=scenario.description,
             figure=self._svg(link, phase),
-            link=link,
+            caption=self._caption(link, phase),
             tables=[table for table in self.tables() if table.sections],
             remark=self.remark(),
             notes=self.notes,
-            several=len(self.seeds) > 1,
             seeds=", ".join(map(str, self.seeds)),
             command=self.command,
             version=str(self.results[0][0].data["version"]),
@@ -131,12 +139,26 @@ class ComparisonReport(Comparison):
         figure = self._svg(self._link(None), None)
         return f'<div style="max-width: 60rem">\n{figure}\n{tables}\n{notes}</div>'
 
+    @property
+    def _many(self) -> bool:
+        """Whether each variant is drawn as a line of its own."""
+        return len(self.names) >= FEWEST
+
+    def _caption(self, link: str, phase: int | None) -> str:
+        """What the figure shows."""
+        explain = many_variants_caption if self._many else comparison_caption
+        return f"Link {link}. {explain(self, self._rows(link, phase))}"
+
     def _svg(self, link: str, phase: int | None) -> str:
+        shown = (
+            "Queueing delay, goodput and share of packets dropped"
+            if self._many
+            else "Goodput against queueing delay, and the distribution of the queueing delay,"
+        )
         return drawing.svg(
             self.figure(link, phase),
             name=f"comparison-{crc32(str(self).encode()):08x}",  # a notebook may show several
-            description=f"Goodput against queueing delay, and the distribution of the queueing "
-            f"delay, of {', '.join(self.names)} at {link}",
+            description=f"{shown} of {', '.join(self.names)} at {link}",
         )
 
     def _link(self, link: str | None) -> str:
@@ -258,6 +280,7 @@ def compare_variants(
         ValueError: there is nothing to compare.
     """
     _check_same_places(variants)
+    objective = _objective(variants)
     outcome = simulated.compare(
         variants,
         seeds,
@@ -272,6 +295,7 @@ def compare_variants(
         outcome.results,
         outcome.measures,
         outcome.scenarios,
+        measure_units={} if objective is None else {objective.name: objective.unit},
         notes=tuple(notes),
         command=command,
     )
@@ -284,13 +308,10 @@ def objective_measure(
 
     A comparison shows the same metrics of every link, and an objective belongs to one.
     """
-    from vermilion.objectives import LinkObjective, NotMeasuredError, objective_of
+    from vermilion.objectives import NotMeasuredError
 
-    tuned = next((entry for entry in variants.values() if entry.tuning is not None), None)
-    if tuned is None or len(tuned.links) > 1:
-        return {}
-    objective = objective_of(tuned)
-    if not isinstance(objective, LinkObjective):
+    objective = _objective(variants)
+    if objective is None:
         return {}
 
     def measure(window: Mapping[str, Any]) -> float | None:
@@ -300,6 +321,16 @@ def objective_measure(
             return None
 
     return {objective.name: measure}
+
+
+def _objective(variants: Mapping[str, Scenario]) -> LinkObjective | None:
+    from vermilion.objectives import LinkObjective, objective_of
+
+    tuned = next((entry for entry in variants.values() if entry.tuning is not None), None)
+    if tuned is None or len(tuned.links) > 1:
+        return None
+    objective = objective_of(tuned)
+    return objective if isinstance(objective, LinkObjective) else None
 
 
 def command_to_repeat(

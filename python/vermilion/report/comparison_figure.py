@@ -54,6 +54,10 @@ _COLOURS = (
 _LINES: Final[Sequence[Any]] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.2, 1.2)))
 _MARKERS = ("o", "s", "^", "D", "v")
 
+_LEFT: Final = (
+    "Left: every point is one run (seed): the mean queueing delay of the packets and the "
+    "goodput of all flows across the link."
+)
 _LETTERS_IN_A_LINE = 105  # of a legend
 _LETTERS_OF_A_SIGN = 9
 _FEWEST_FOR_AN_ELLIPSE = 3
@@ -112,6 +116,28 @@ def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int])
         grid[-1][1].set_xlabel(f"queueing delay of a packet (ms{scale})")
         _add_legend(figure, comparison.names)
     return figure
+
+
+def comparison_caption(comparison: Comparison, windows: Sequence[int]) -> str:
+    """What :func:`comparison_figure` shows of a comparison, in sentences."""
+    seeds = len(comparison.seeds)
+    sentences = [_LEFT]
+    if seeds >= _FEWEST_FOR_AN_ELLIPSE:
+        sentences.append(
+            "The ellipse is the one-sigma contour of the Gaussian that explains a variant's "
+            "points best."
+        )
+    shade = (
+        "; the shade is the 95 % confidence interval over the seeds, percentile by percentile"
+        if seeds > 1
+        else ""
+    )
+    sentences.append(
+        f"Right: the share of packets that wait no longer than the delay on the axis{shade}."
+    )
+    if len(windows) > 1:
+        sentences.append("All rows have the same scales.")
+    return " ".join(sentences)
 
 
 def one_sigma_ellipse(points: Sequence[tuple[float, float]]) -> Points:

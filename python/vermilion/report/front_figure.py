@@ -121,7 +121,6 @@ def _page(front: Front) -> str:
         figure=figure,
         hidden=hidden_settings(front),
         parameters=parameters,
-        names=list(front.parameters),
         rows=front_rows(front),
     )
 

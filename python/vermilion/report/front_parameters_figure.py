@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
 from vermilion.report.study_figures import is_wide, plain_numbers
-from vermilion.report.study_parts import parameter_names, with_units
+from vermilion.report.study_parts import parameter_names
+from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,14 +30,16 @@ def front_parameters_figure(front: Front) -> Figure:
     columns = 2 if len(front.parameters) <= _FEW else 3
     rows = -(-len(front.parameters) // columns)
     unit = front.units[0]
-    labels = with_units(parameter_names(front.parameters), front.parameter_units)
+    names = parameter_names(front.parameters)
     reached = [point.values[0].mean for point in front.points]
     with drawing.style():
         figure = Figure(figsize=(_WIDTH_IN, 0.8 + 2.5 * rows), layout="constrained")
         panels = figure.subplots(rows, columns, sharex=True, squeeze=False)
         for index, path in enumerate(front.parameters):
             axes = panels[index // columns][index % columns]
-            values = [point.parameters[path] for point in front.points]
+            unit_of = front.parameter_units[index]
+            _, factor = shown_unit(unit_of)
+            values = [_scaled(point.parameters[path], factor) for point in front.points]
             known = [value for value in values if value is not None]
             axes.grid(visible=True, axis="both")
             axes.plot(
@@ -48,7 +51,8 @@ def front_parameters_figure(front: Front) -> Figure:
                 linewidth=1.0,
                 label="front, from one end to the other",
             )
-            now = None if front.incumbent is None else front.incumbent.parameters[path]
+            incumbent = front.incumbent
+            now = None if incumbent is None else _scaled(incumbent.parameters[path], factor)
             if now is not None:
                 known.append(now)
                 axes.axhline(
@@ -61,10 +65,14 @@ def front_parameters_figure(front: Front) -> Figure:
             if is_wide(known):
                 axes.set_yscale("log")
                 plain_numbers(axes.yaxis)
-            axes.set_ylabel(labels[index])
+            axes.set_ylabel(with_shown_unit(names[index], unit_of))
         for index in range(len(front.parameters), rows * columns):
             panels[index // columns][index % columns].set_visible(False)
         figure.supxlabel(f"{front.objectives[0]}{f', {unit}' if unit else ''}", fontsize="medium")
         handles, labels = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
     return figure
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

@@ -77,6 +77,25 @@ def many_variants_figure(comparison: Comparison, link: str, windows: Sequence[in
     return figure
 
 
+def many_variants_caption(comparison: Comparison, windows: Sequence[int]) -> str:
+    """What :func:`many_variants_figure` shows of a comparison, in sentences."""
+    several = len(comparison.seeds) > 1
+    means = ", each the mean over the seeds" if several else ""
+    bar = f"the point is the median, the bar reaches from the 5th to the 95th percentile{means}"
+    sentences = [
+        f"Each variant has a line. Left, how long packets wait: {bar}.",
+        "Middle: the goodput of all flows across the link.",
+        "Right: the share of arriving packets that are dropped.",
+    ]
+    if several:
+        sentences.append(
+            "There the points are means over the seeds, with their 95 % confidence intervals."
+        )
+    if len(windows) > 1:
+        sentences.append("All phases have the same scales.")
+    return " ".join(sentences)
+
+
 def _draw_delay(axes: Axes, comparison: Comparison, variant: int, link: str, window: int) -> None:
     found = [
         comparison.interval(variant, link, window, f"sojourn_ms.{name}")

@@ -119,7 +119,8 @@ class Parameter:
             try:
                 return self.quantity.parse(value)
             except FieldError:
-                raise FieldError(self.name, value, self.accepted()) from None
+                accepted = f"{self.accepted()}{self.quantity.doubt(value)}"
+                raise FieldError(self.name, value, accepted) from None
         raise FieldError(self.name, value, self.accepted())
 
     def exact_text(self, value: ParameterValue) -> object:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from vermilion.scenario import algorithms
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.overrides import value_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from vermilion.scenario.algorithms import Algorithm
     from vermilion.scenario.model import Scenario
@@ -43,9 +44,9 @@ class CarriedOver:
 
 
 def with_discipline(
-    scenario: Scenario, name: str, links: Iterable[str] | None = None
+    scenario: Scenario, name: object, links: Iterable[str] | None = None
 ) -> tuple[Scenario, list[CarriedOver]]:
-    """A checked copy whose links have the discipline ``name``.
+    """A checked copy whose links have another discipline.
 
     Parameters that the scenario sets and that the new discipline has too, with the same unit,
     keep their values; its others have their defaults. A ``[tuning]`` table speaks of the
@@ -53,14 +54,15 @@ def with_discipline(
 
     Args:
         scenario: that is copied.
-        name: of the discipline.
+        name: of the discipline, and after a colon parameters of its own if it is to have any:
+            "codel" or "codel:target=10 ms,interval=50 ms".
         links: whose queues it takes over; all of them unless given.
 
     Raises:
-        ScenarioError: there is no such discipline, or it refuses a value carried over.
+        ScenarioError: there is no such discipline, or it refuses a value given or carried over.
     """
     try:
-        after = algorithms.discipline(name)
+        after, own = _named(name)
     except FieldError as error:
         raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
@@ -68,25 +70,46 @@ def with_discipline(
     for link in scenario.links if links is None else links:
         table = document["links"][link]
         before = scenario.links[link].queue.algorithm
-        if before.name == after.name:
-            continue
-        report = _replace(link, table["queue"], before, after)
-        table["queue"] = {
-            "discipline": after.name,
-            **{kept: table["queue"][kept] for kept in report.kept},
-        }
-        reports.append(report)
-    if not reports:
+        if before.name != after.name:
+            report = _replace(link, table["queue"], before, after, own)
+            kept = {each: table["queue"][each] for each in report.kept}
+            table["queue"] = {"discipline": after.name, **kept}
+            reports.append(report)
+        table["queue"].update(own)
+    if not reports and not own:
         return scenario, reports
-    document.pop("tuning", None)
+    if reports:
+        document.pop("tuning", None)
     return scenario_from_document(document, scenario.origin), reports
 
 
-def _replace(link: str, queue: dict[str, Any], before: Algorithm, after: Algorithm) -> CarriedOver:
+def _named(given: object) -> tuple[Algorithm, dict[str, object]]:
+    """A discipline and the parameters of its own, from "codel:target=10 ms"."""
+    if not isinstance(given, str):
+        return algorithms.discipline(given), {}
+    name, _, settings = given.partition(":")
+    after = algorithms.discipline(name)
+    own: dict[str, object] = {}
+    for setting in filter(str.strip, settings.split(",")):
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            accepted = 'path=value for each parameter after the colon, like "codel:target=10 ms"'
+            raise FieldError("discipline", given, accepted)
+        own[key.strip()] = value_of_text(value)
+    return after, own
+
+
+def _replace(
+    link: str,
+    queue: dict[str, Any],
+    before: Algorithm,
+    after: Algorithm,
+    own: Mapping[str, object],
+) -> CarriedOver:
     kept: list[str] = []
     left: list[str] = []
     for name, value in queue.items():
-        if name == "discipline":
+        if name == "discipline" or name in own:
             continue
         row, other = before.parameters[name], after.parameters.get(name)
         same = other is not None and (row.kind, row.unit) == (other.kind, other.unit)

@@ -366,7 +366,10 @@ class Scenario(Table):
 
         Args:
             values: by path; numbers are in SI units, texts as in a scenario ("8 Mbit/s"), and
-                ``None`` is "automatic".
+                ``None`` is "automatic". A discipline, at ``links.NAME.queue.discipline``, replaces
+                the one there is: of its parameters those stay that the new one has too, with the
+                same unit; parameters of its own follow a colon ("codel:target=10 ms") or stand
+                beside it under their own paths. A ``[tuning]`` table is then left out.
 
         Raises:
             ScenarioError: an unknown path or a value that is not accepted.

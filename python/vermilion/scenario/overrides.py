@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from vermilion.scenario.algorithms import AUTOMATIC
-from vermilion.scenario.errors import FieldError, did_you_mean
+from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
 from vermilion.scenario.paths import fields_at, find_parameter
 from vermilion.scenario.quantities import Quantity, QuantityRange, exact_text
 
@@ -42,7 +42,7 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
             raise FieldError("--set", override, accepted)
         try:
             for one in _paths_meant(document, path):
-                set_value(document, one, _value(text))
+                set_value(document, one, value_of_text(text))
         except FieldError as error:
             raise FieldError("--set", error.value, error.accepted) from None
 
@@ -51,13 +51,41 @@ def with_values(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
     """A checked copy with other values; see :meth:`Scenario.with_values`."""
     from vermilion.scenario.load import scenario_from_document
 
+    rest = {path: value for path, value in values.items() if not _link_of(scenario, path)}
+    if len(rest) < len(values):
+        scenario = _with_disciplines(scenario, values)
+        if not rest:
+            return scenario
     document = deepcopy(dict(scenario.document))
     try:
-        for path, value in values.items():
+        for path, value in rest.items():
             set_value(document, path, _as_written(scenario, path, value))
     except FieldError as error:
         raise error.at(scenario.origin) from None
     return scenario_from_document(document, scenario.origin)
+
+
+def _with_disciplines(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
+    """With the disciplines among the values, which other values may be parameters of."""
+    from vermilion.scenario.carry_over import with_discipline
+
+    for path, value in values.items():
+        link = _link_of(scenario, path)
+        if link:
+            try:
+                scenario, _ = with_discipline(scenario, value, [link])
+            except ScenarioError as error:
+                # Where it is written is known here.
+                place = path if error.field == "discipline" else error.field
+                raise ScenarioError(place, error.value, error.accepted, error.origin) from None
+    return scenario
+
+
+def _link_of(scenario: Scenario, path: str) -> str:
+    """The link whose discipline is at a path; "" for any other path."""
+    link = path.removeprefix("links.").removesuffix(".queue.discipline")
+    known = path == f"links.{link}.queue.discipline" and link in scenario.links
+    return link if known else ""
 
 
 def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
@@ -127,7 +155,8 @@ def _leads_nowhere(path: str, walked: list[str], part: str, here: object) -> Fie
     return FieldError("path", path, f"a path that exists, {place}{did_you_mean(part, names)}")
 
 
-def _value(text: str) -> object:
+def value_of_text(text: str) -> object:
+    """What a text stands for: a TOML value if it is one, and itself otherwise."""
     try:
         read = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):

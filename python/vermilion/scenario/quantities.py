@@ -2,18 +2,26 @@
 
 Every quantity is held in one SI unit: seconds, bit/s, bytes, packets, or a plain ratio.
 The usual units are read from a table, because loading a scenario should take milliseconds;
-only a unit that is not in it (``"2 hours"``, ``"3 kibibytes"``) makes pint be imported.
+only a unit that is not in it (``"2 hours"``, ``"3 kibibytes"``) makes pint be imported. The
+spellings of Linux's ``tc`` are among them (:mod:`vermilion.scenario.tc_units`).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.tc_units import (
+    TC_DOUBTFUL_RATES,
+    TC_DOUBTFUL_SIZES,
+    TC_RATES,
+    TC_SIZES,
+    TC_TIMES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,12 +38,15 @@ class Dimension:
         units: the usual spellings, each with its size as a fraction (numerator,
             denominator) of ``unit``. Dividing by a power of ten is correctly rounded where
             multiplying by its inverse is not: 28 / 1000 is the double nearest to 0.028.
+        doubtful: spellings that two readers take for different units, and both of these; they are
+            refused where ``units`` does not have them.
     """
 
     name: str
     unit: str
     example: str
     units: Mapping[str, tuple[float, float]]
+    doubtful: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -61,6 +72,7 @@ TIME: Final = Dimension(
     "s",
     "28 ms",
     {
+        **TC_TIMES,
         **_prefixed("s", "nµum-"),
         "second": (1.0, 1.0),
         "seconds": (1.0, 1.0),
@@ -72,31 +84,39 @@ RATE: Final = Dimension(
     "bit/s",
     "10 Mbit/s",
     {
+        **TC_RATES,
         **_prefixed("bit/s", "-kMGT"),
         **_prefixed("bits/s", "-kMGT"),
         **_prefixed("bps", "-kMGT"),
         **_prefixed("b/s", "-kMGT"),
         **_bytes_per_second(),
     },
+    TC_DOUBTFUL_RATES,
 )
 PACKETS: Final = Dimension(
     "a number of packets",
     "packets",
     "100 packets",
-    {"packets": (1.0, 1.0), "packet": (1.0, 1.0)},
+    {"packets": (1.0, 1.0), "packet": (1.0, 1.0), "p": (1.0, 1.0)},
 )
 SIZE: Final = Dimension(
     "a size",
     "bytes",
     "1000 bytes",
     {
+        **TC_SIZES,
         "bytes": (1.0, 1.0),
         "byte": (1.0, 1.0),
         **_prefixed("B", "-kMG"),
         "KiB": (1024.0, 1.0),
         "MiB": (1024.0**2, 1.0),
         "GiB": (1024.0**3, 1.0),
+        "bit": (1.0, 8.0),
+        "kbit": (1e3, 8.0),
+        "Mbit": (1e6, 8.0),
+        "Gbit": (1e9, 8.0),
     },
+    TC_DOUBTFUL_SIZES,
 )
 RATIO: Final = Dimension("a number", "", "0.1", {"": (1.0, 1.0), "%": (1.0, 100.0)})
 
@@ -158,8 +178,18 @@ class Quantity:
         """
         number = _number(value, self.dimension)
         if number is None or not self._contains(number):
-            raise QuantityError(value, self.accepted())
+            raise QuantityError(value, f"{self.accepted()}{self.doubt(value)}")
         return int(number) if self.integer else number
+
+    def doubt(self, value: object) -> str:
+        """What follows what is accepted where the unit of ``value`` has two readings; else ""."""
+        match = _QUANTITY.fullmatch(value) if _may_be_quantity(value) else None
+        unit = "" if match is None else (match["unit"] or "").strip()
+        if match is None or unit in self.dimension.units or unit not in self.dimension.doubtful:
+            return ""
+        readings = self.dimension.doubtful[unit]
+        written = " or ".join(f'"{match["number"]} {reading}"' for reading in readings)
+        return f' (tc reads "{unit}" as {readings[0]}, others as {readings[1]}: write {written})'
 
     def parse_range(self, value: object) -> tuple[float, float]:
         """The two ends of ``"20 s .. 21 s"``; a single quantity is a range without width.
@@ -173,7 +203,8 @@ class Quantity:
         try:
             first, last = self.parse(ends[0]), self.parse(ends[-1])
         except QuantityError:
-            raise QuantityError(value, self.accepted_range()) from None
+            doubt = next(filter(None, map(self.doubt, ends)), "")
+            raise QuantityError(value, f"{self.accepted_range()}{doubt}") from None
         if first > last:
             raise QuantityError(value, f"{self.accepted_range()}, the earlier end first")
         return float(first), float(last)
@@ -277,8 +308,12 @@ def _number(value: object, dimension: Dimension) -> float | None:
         return None
 
 
+def _may_be_quantity(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) <= _LONGEST_QUANTITY
+
+
 def _number_in(text: str, dimension: Dimension) -> float | None:
-    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST_QUANTITY else None
+    match = _QUANTITY.fullmatch(text) if _may_be_quantity(text) else None
     size = _unit_size((match["unit"] or "").strip(), dimension) if match else None
     if match is None or size is None:
         return None

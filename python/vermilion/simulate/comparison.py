@@ -7,6 +7,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
 from vermilion.simulate.result import metric_of
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.tables import Table
 
     Measure = Callable[[Mapping[str, Any]], float | None]
-    Kind = Literal["links", "flows"]
+    Kind = Literal["links", "flows", "bulk_flows"]
 
 METRICS: Final = (
     "utilization",
@@ -29,7 +30,9 @@ METRICS: Final = (
     "queue_packets.sd",
     "queue_packets.p95",
     "sojourn_ms.mean",
+    "sojourn_ms.p50",
     "sojourn_ms.p95",
+    "sojourn_ms.p99",
     "drop_rate",
     "mark_rate",
 )
@@ -41,11 +44,16 @@ GOODPUT: Final = "goodput_bit_per_s"
 FLOW_METRICS: Final = (
     "goodput_bit_per_s.total",
     "goodput_bit_per_s.min",
+    SLOWEST_SHARE,
     "jain_index",
+    STARVED,
     "completion_time_s.mean",
     "completion_time_s.p95",
 )
 """What is compared of groups of flows: paths into a group's metrics."""
+
+BULK_FLOWS: Final = "*"
+"""In place of a group's name: the bulk flows of all groups together."""
 
 DISTRIBUTION: Final = "sojourn_distribution_ms"
 """Where the metrics of a link have the quantiles of the waiting times, if they were asked for."""
@@ -62,6 +70,7 @@ class Comparison:
         measures: further metrics by name: how to compute each from a link's metrics over a
             window; ``None`` where that is impossible.
         scenarios: one per variant; without them it is not known which flows cross a link.
+        measure_units: units of the further metrics, by name, of those that have one.
         phases_agree: whether all variants have the same phases; otherwise only whole runs are
             compared.
     """
@@ -71,6 +80,7 @@ class Comparison:
     results: tuple[tuple[Result, ...], ...]
     measures: Mapping[str, Measure] = field(default_factory=dict)
     scenarios: tuple[Scenario, ...] = ()
+    measure_units: Mapping[str, str] = field(default_factory=dict)
     phases_agree: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +96,16 @@ class Comparison:
     def groups(self) -> list[str]:
         """The names of the groups of flows."""
         return self.results[0][0].groups
+
+    @property
+    def bulk_groups(self) -> list[str]:
+        """The names of those that have bulk flows; :data:`BULK_FLOWS` stands for all of them."""
+        flows = self.results[0][0].data["flows"]
+        return [
+            name
+            for name, entry in flows.items()
+            if any(STARVED in window for window in (entry["total"], *entry["phases"]))
+        ]
 
     def windows(self, link: str) -> list[Mapping[str, Any]]:
         """The phases and last the whole run, as the first run measured them."""
@@ -106,13 +126,13 @@ class Comparison:
         )
 
     def flows_interval(self, variant: int, group: str, window: int, metric: str) -> Interval | None:
-        """As :meth:`interval`, of a group of flows."""
+        """As :meth:`interval`, of a group of flows, or of :data:`BULK_FLOWS`."""
         return _mean(self._flow_values(variant, group, window, metric))
 
     def flows_difference(
         self, variant: int, group: str, window: int, metric: str
     ) -> Interval | None:
-        """As :meth:`difference`, of a group of flows."""
+        """As :meth:`difference`, of a group of flows, or of :data:`BULK_FLOWS`."""
         return _mean_difference(
             self._flow_values(variant, group, window, metric),
             self._flow_values(0, group, window, metric),
@@ -154,7 +174,8 @@ class Comparison:
         ``variants[].links.NAME`` and ``variants[].flows.NAME`` have ``total`` and ``phases``
         like a single run, where each number is an object: ``mean``, ``low`` and ``high`` (the
         95 % interval), ``replications``, and for all but the first variant ``difference`` from
-        the first.
+        the first. So does ``variants[].bulk_flows``, which is all bulk flows together, if there
+        are any.
         """
         return {
             "seeds": list(self.seeds),
@@ -164,6 +185,11 @@ class Comparison:
                     "name": name,
                     "links": {link: self._entry(variant, "links", link) for link in self.links},
                     "flows": {group: self._entry(variant, "flows", group) for group in self.groups},
+                    **(
+                        {"bulk_flows": self._entry(variant, "bulk_flows", BULK_FLOWS)}
+                        if self.bulk_groups
+                        else {}
+                    ),
                 }
                 for variant, name in enumerate(self.names)
             ],
@@ -172,7 +198,8 @@ class Comparison:
     def to_frame(self) -> pd.DataFrame:
         """The intervals as a pandas data frame in long form, a row for each number.
 
-        Columns: ``variant``, ``kind`` ("link" or "flows"), ``name``, ``phase`` (0 for the whole
+        Columns: ``variant``, ``kind`` ("link", "flows", or "bulk flows" for those of all groups
+        together, whose name is "*"), ``name``, ``phase`` (0 for the whole
         run), ``start_s``, ``end_s``, ``metric``, ``unit``, ``mean``, ``low`` and ``high`` (the
         95 % interval), ``replications``, and ``difference``, ``difference_low`` and
         ``difference_high`` from the first variant. :meth:`runs_frame` has the single runs.
@@ -222,6 +249,7 @@ class Comparison:
         for variant in range(len(self.names)):
             places: list[tuple[Kind, str]] = [("links", link) for link in self.links]
             places += [("flows", group) for group in self.groups]
+            places += [("bulk_flows", BULK_FLOWS)] if self.bulk_groups else []
             for kind, name in places:
                 for index, window in self._numbered_windows(kind, name):
                     for compared in self._compared(variant, kind, name, index):
@@ -272,9 +300,10 @@ class Comparison:
     def _flow_values(
         self, variant: int, group: str, window: int, metric: str
     ) -> list[float] | None:
+        kind: Kind = "bulk_flows" if group == BULK_FLOWS else "flows"
+        measure = slowest_share if metric == SLOWEST_SHARE else partial(metric_of, path=metric)
         return _complete(
-            metric_of(self._windows(result, "flows", group)[window], metric)
-            for result in self.results[variant]
+            measure(self._windows(result, kind, group)[window]) for result in self.results[variant]
         )
 
     def _goodput(self, variant: int, link: str, window: int) -> list[float] | None:
@@ -295,6 +324,12 @@ class Comparison:
         return _complete(runs)
 
     def _windows(self, result: Result, kind: Kind, name: str) -> list[Mapping[str, Any]]:
+        if kind == "bulk_flows":
+            groups = [self._windows(result, "flows", group) for group in result.groups]
+            return [
+                {key: windows[0][key] for key in ("start_s", "end_s")} | bulk_flows(windows)
+                for windows in zip(*groups, strict=True)
+            ]
         entry = result.data[kind][name]
         return [*entry["phases"], entry["total"]] if self.phases_agree else [entry["total"]]
 
@@ -305,8 +340,8 @@ class Entry:
 
     Attributes:
         variant: number of the variant.
-        kind: "links" or "flows".
-        name: of the link or group.
+        kind: "links", "flows" or "bulk_flows".
+        name: of the link or group; :data:`BULK_FLOWS` for all bulk flows together.
         index: number of the window, the whole run being the last.
         window: a run's metrics over it.
         metric: path into them.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.simulate.comparison import GOODPUT
+from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED
+from vermilion.simulate.comparison import BULK_FLOWS, GOODPUT
 from vermilion.simulate.notebook import stretch
 from vermilion.simulate.tables import Section, Table
 
@@ -38,29 +39,40 @@ class Row:
 LINK_ROWS: Final = (
     Row("utilisation (%)", "utilization", 100.0, 2),
     Row("goodput (Mbit/s)", GOODPUT, 1e-6, 3),
+    Row("queueing delay mean (ms)", "sojourn_ms.mean"),
+    Row("queueing delay p50 (ms)", "sojourn_ms.p50"),
+    Row("queueing delay p95 (ms)", "sojourn_ms.p95"),
+    Row("queueing delay p99 (ms)", "sojourn_ms.p99"),
     Row("queue mean (pkt)", "queue_packets.mean"),
-    Row("queue sd", "queue_packets.sd"),
-    Row("queue p95", "queue_packets.p95"),
-    Row("sojourn mean (ms)", "sojourn_ms.mean"),
-    Row("sojourn p95", "sojourn_ms.p95"),
+    Row("queue sd (pkt)", "queue_packets.sd"),
+    Row("queue p95 (pkt)", "queue_packets.p95"),
     Row("drop rate (%)", "drop_rate", 100.0, 2),
     Row("mark rate (%)", "mark_rate", 100.0, 2),
 )
 
 FLOW_ROWS: Final = (
     Row("goodput (Mbit/s)", "goodput_bit_per_s.total", 1e-6, 3),
-    Row("  of the slowest", "goodput_bit_per_s.min", 1e-6, 4),
+    Row("  slowest flow (Mbit/s)", "goodput_bit_per_s.min", 1e-6, 4),
+    Row("  slowest / mean (%)", SLOWEST_SHARE, 100.0),
     Row("Jain's fairness index", "jain_index", 1.0, 3),
+    Row("starved flows", STARVED),
     Row("completion mean (s)", "completion_time_s.mean", 1.0, 3),
-    Row("completion p95", "completion_time_s.p95", 1.0, 3),
+    Row("completion p95 (s)", "completion_time_s.p95", 1.0, 3),
 )
 
-_AMONG_FLOWS: Final = {"goodput_bit_per_s.min", "jain_index"}
+_AMONG_FLOWS: Final = {"goodput_bit_per_s.min", SLOWEST_SHARE, "jain_index", STARVED}
 
 
 def tables(comparison: Comparison) -> list[Table]:
     """A table for each link and each group of flows."""
-    link_rows = [*LINK_ROWS, *(Row(name, name) for name in comparison.measures)]
+    units = comparison.measure_units
+    link_rows = [
+        *LINK_ROWS,
+        *(
+            Row(f"{name} ({units[name]})" if units.get(name) else name, name)
+            for name in comparison.measures
+        ),
+    ]
     links = [
         _table(
             comparison,
@@ -81,6 +93,10 @@ def tables(comparison: Comparison) -> list[Table]:
         )
         for group in comparison.groups
     ]
+    if len(comparison.bulk_groups) > 1:
+        of = (comparison.flows_interval, comparison.flows_difference)
+        title = f"bulk flows together: {', '.join(comparison.bulk_groups)}"
+        flows.append(_table(comparison, title, BULK_FLOWS, FLOW_ROWS, of))
     return [*links, *flows]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.scenario import Scenario
 from vermilion.simulate.extras import optional
 from vermilion.simulate.result import Result
 
@@ -39,6 +40,8 @@ COMPARISON_COLUMNS: Final = (
     "difference_high",
 )
 """The columns of a comparison's frame."""
+
+_KINDS: Final = {"links": "link", "flows": "flows", "bulk_flows": "bulk flows"}
 
 FLOW_COLUMNS: Final = ("group", "flow", "phase", "start_s", "end_s")
 """The columns of a frame of single flows, before those with the flows' metrics."""
@@ -124,20 +127,19 @@ def frames(
     Args:
         results: what :func:`run_many` returns (the variants are then called "0", "1", ...);
             or the results of each variant by its name; or some results of one variant. Runs
-            that a deadline cut short (``None``) have no rows.
+            that a deadline cut short (``None``) have no rows. A comparison has frames of its
+            own (:meth:`Comparison.to_frame`, :meth:`Comparison.runs_frame`).
 
     Returns:
         The columns of :meth:`Result.to_frame` after ``variant`` and ``seed``.
 
     Raises:
+        TypeError: these are no results, with what would be accepted.
         MissingPackageError: there is no pandas.
     """
+    chosen = list(_by_variant(results))
     pandas = _pandas()
-    rows = [
-        (variant, result.seed, *row)
-        for variant, result in _by_variant(results)
-        for row in _rows(result)
-    ]
+    rows = [(variant, result.seed, *row) for variant, result in chosen for row in _rows(result)]
     frame: pd.DataFrame = pandas.DataFrame.from_records(rows, columns=MANY_COLUMNS)
     return frame
 
@@ -152,7 +154,7 @@ def comparison_frame(comparison: Comparison) -> pd.DataFrame:
         rows.append(
             (
                 comparison.names[entry.variant],
-                "link" if entry.kind == "links" else "flows",
+                _KINDS[entry.kind],
                 entry.name,
                 (entry.index + 1) % windows,
                 entry.window["start_s"],
@@ -174,18 +176,37 @@ def comparison_frame(comparison: Comparison) -> pd.DataFrame:
 
 
 def _by_variant(results: Any) -> Iterator[tuple[str, Result]]:  # noqa: ANN401 - see frames
-    if isinstance(results, Result):
-        results = [results]
     if not isinstance(results, Mapping):
-        entries = list(results)
+        entries = _replications(results)
         flat = all(entry is None or isinstance(entry, Result) for entry in entries)
-        results = {
-            str(number): entry for number, entry in enumerate([entries] if flat else entries)
-        }
+        results = dict(zip(map(str, range(len(entries))), entries, strict=True))
+        if flat:
+            results = {"0": entries}
     for name, replications in results.items():
-        for result in replications:
-            if result is not None:
+        for result in _replications(replications):
+            if isinstance(result, Result):
                 yield name, result
+            elif result is not None:
+                raise _no_result(result)
+
+
+def _replications(results: Any) -> list[Any]:  # noqa: ANN401 - whatever is given as results
+    """The results of one variant, or of several."""
+    if isinstance(results, Result):
+        return [results]
+    # A scenario and a text could be iterated over as well.
+    if isinstance(results, str | Mapping | Scenario) or not isinstance(results, Iterable):
+        raise _no_result(results)
+    return list(results)
+
+
+def _no_result(given: object) -> TypeError:
+    kind = type(given).__name__
+    accepted = (
+        "what run or run_many returns, a list of such results, or a dictionary of them by name; "
+        "a scenario has to be run first, and a comparison has to_frame() and runs_frame()"
+    )
+    return TypeError(f"frames: {kind} is not accepted; expected {accepted}")
 
 
 def _rows(result: Result) -> Iterator[tuple[Any, ...]]:

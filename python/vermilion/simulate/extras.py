@@ -1,13 +1,22 @@
 """Packages that only some users need, and what to say where one is missing.
 
 Vermilion itself depends on none of them: ``pip install 'vermilion[frames]'`` brings pandas and
-pyarrow, ``pip install 'vermilion[dask]'`` Dask.
+pyarrow, ``pip install 'vermilion[dask]'`` Dask. pip finds that name only where Vermilion has been
+installed, and a checkout need not have been, so the message names the packages as well.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
+
+EXTRAS: Final = {
+    "frames": ("pandas", "pyarrow"),
+    "optuna": ("optuna",),
+    "dask": ("dask[distributed]",),
+}
+"""What each extra brings, as in pyproject.toml."""
 
 
 class MissingPackageError(ImportError):
@@ -28,8 +37,10 @@ def optional(package: str, purpose: str, extra: str = "frames") -> Any:  # noqa:
     try:
         return import_module(package)
     except ImportError as error:
+        packages = " ".join(f"'{name}'" if "[" in name else name for name in EXTRAS[extra])
         message = (
             f"{package} is needed for {purpose} and cannot be imported ({error}); "
-            f"pip install 'vermilion[{extra}]' brings it"
+            f"{sys.executable} -m pip install {packages} brings it, and so does "
+            f"pip install 'vermilion[{extra}]' where Vermilion itself came with pip"
         )
         raise MissingPackageError(message, name=package) from error

@@ -22,10 +22,12 @@ ABSENT: Final = "\N{EN DASH}"
 
 _LINK_ROWS: Final[Sequence[Row]] = (
     ("utilisation (%)", "utilization", 100.0, 2),
+    ("queueing delay, mean (ms)", "sojourn_ms.mean", 1.0, 2),
+    ("queueing delay, p50 (ms)", "sojourn_ms.p50", 1.0, 2),
+    ("queueing delay, p95 (ms)", "sojourn_ms.p95", 1.0, 2),
+    ("queueing delay, p99 (ms)", "sojourn_ms.p99", 1.0, 2),
     ("queue, mean (packets)", "queue_packets.mean", 1.0, 1),
     ("queue, p95 (packets)", "queue_packets.p95", 1.0, 1),
-    ("queueing delay, mean (ms)", "sojourn_ms.mean", 1.0, 2),
-    ("queueing delay, p95 (ms)", "sojourn_ms.p95", 1.0, 2),
     ("drop rate (%)", "drop_rate", 100.0, 2),
     ("mark rate (%)", "mark_rate", 100.0, 2),
 )
@@ -34,6 +36,7 @@ _FLOW_ROWS: Final[Sequence[Row]] = (
     ("flows", "flows", 1.0, 0),
     ("goodput (Mbit/s)", "goodput_bit_per_s.total", 1e-6, 3),
     ("Jain’s fairness index", "jain_index", 1.0, 3),
+    ("starved flows", "starved", 1.0, 0),
     ("completion time, mean (s)", "completion_time_s.mean", 1.0, 3),
     ("completion time, p95 (s)", "completion_time_s.p95", 1.0, 3),
     ("timeouts", "timeouts", 1.0, 0),

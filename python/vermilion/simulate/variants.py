@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
 from itertools import product
 from typing import TYPE_CHECKING, Final
@@ -13,11 +14,14 @@ from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.overrides import apply_overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 ALL: Final = "all"
 """In place of a discipline's name: every one there is."""
+
+DISCIPLINE: Final = "discipline"
+"""What :func:`grid` takes for the discipline of all links."""
 
 
 def make_variants(
@@ -53,13 +57,7 @@ def make_variants(
         if not disciplines:
             variants[", ".join(choice) or "as written"] = changed
         for discipline in _named(disciplines):
-            name, _, parameters = discipline.partition(":")
-            variant, reports = with_discipline(changed, name)
-            own = [text for text in parameters.split(",") if text.strip()]
-            if own:
-                links = variant.links
-                paths = [f"links.{link}.queue.{text.strip()}" for link in links for text in own]
-                variant = _with_settings(variant, paths)
+            variant, reports = with_discipline(changed, discipline)
             variants[", ".join([discipline, *choice])] = variant
             remarks.update((str(report), None) for report in reports)
     return variants, list(remarks)
@@ -72,23 +70,59 @@ def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str
         >>> results = vermilion.run_many(vermilion.grid(scenario, weights), seeds=range(1, 11))
         >>> frame = vermilion.frames(results)
 
+    Disciplines are values too. Each takes over from the scenario's own as in :func:`compare`: what
+    both have with the same unit stays, the rest has its defaults, and parameters of its own
+    follow a colon.
+
+        >>> queues = {"discipline": ["red", "fq-codel", "codel:target=10 ms"]}
+        >>> print(vermilion.compare(vermilion.grid(scenario, queues), seeds=10))
+
     Args:
         scenario: what all of them have in common.
-        values: by path, as :meth:`Scenario.with_values` takes them.
+        values: by path, as :meth:`Scenario.with_values` takes them. ``links.NAME.queue.discipline``
+            is the discipline of one link, and the key ``discipline`` that of all links; among
+            their values "all" stands for every discipline there is.
 
     Returns:
         The scenarios by what sets them apart, like "flows.early.count=4, ...", the values of the
         last path changing fastest.
 
     Raises:
-        ScenarioError: an unknown path or a value that is not accepted.
+        ScenarioError: an unknown path, a value that is not accepted, or one where a list is
+            expected.
     """
+    choices = {path: _choices(scenario, path, given) for path, given in values.items()}
     return {
-        ", ".join(f"{path}={value}" for path, value in zip(values, combination, strict=True)): (
-            scenario.with_values(dict(zip(values, combination, strict=True)))
+        ", ".join(f"{path}={value}" for path, value in zip(choices, combination, strict=True)): (
+            scenario.with_values(_of_all_links(scenario, choices, combination))
         )
-        for combination in product(*values.values())
+        for combination in product(*choices.values())
     }
+
+
+def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[object]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        accepted = "a list of values, even of a single one"
+        raise ScenarioError(path, given, accepted, scenario.origin)
+    choices = list(given)
+    if path != DISCIPLINE and not path.endswith(f".queue.{DISCIPLINE}"):
+        return choices
+    return [
+        name for choice in choices for name in (known_disciplines() if choice == ALL else [choice])
+    ]
+
+
+def _of_all_links(
+    scenario: Scenario, paths: Iterable[str], combination: Iterable[object]
+) -> dict[str, object]:
+    """The values by path, those of "discipline" at the path of every link."""
+    values: dict[str, object] = {}
+    for path, value in zip(paths, combination, strict=True):
+        if path == DISCIPLINE:
+            values |= {f"links.{link}.queue.{DISCIPLINE}": value for link in scenario.links}
+        else:
+            values[path] = value
+    return values
 
 
 def _named(choices: Iterable[str]) -> list[str]:

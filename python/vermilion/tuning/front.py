@@ -6,12 +6,14 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from vermilion.scenario.algorithms import AUTOMATIC
+from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.tuning.recommendation import ended_by
 from vermilion.tuning.seeds import Seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.engine import End
@@ -117,6 +119,22 @@ class Front:
         """How many seeds the figures are of."""
         return 0 if self.incumbent is None else self.incumbent.values[0].count
 
+    def parameter_headings(self) -> list[str]:
+        """What stands above a column of each parameter: its name and the unit that is shown."""
+        return [
+            with_shown_unit(path.rpartition(".")[2], unit)
+            for path, unit in zip(self.parameters, self.parameter_units, strict=True)
+        ]
+
+    def parameter_cells(self, point: FrontPoint) -> list[str]:
+        """The parameters of a setting in the units of :meth:`parameter_headings`."""
+        cells = []
+        for path, unit in zip(self.parameters, self.parameter_units, strict=True):
+            value = point.parameters[path]
+            _, factor = shown_unit(unit)
+            cells.append(AUTOMATIC if value is None else f"{value * factor:.4g}")
+        return cells
+
     def to_json(self, indent: int | None = 2) -> str:
         """All of it as strict JSON."""
         data: dict[str, Any] = {
@@ -153,13 +171,13 @@ class Front:
             f"{name}{f' ({unit})' if unit else ''}"
             for name, unit in zip(self.objectives, self.units, strict=True)
         ]
-        names = self.parameters
-        rows = [["", *headings, *(name.rpartition(".")[2] for name in names)]]
+        rows = [["", *headings, *self.parameter_headings()]]
         rows += [
-            [str(number), *_texts(point, names)] for number, point in enumerate(self.points, 1)
+            [str(number), *_objectives(point), *self.parameter_cells(point)]
+            for number, point in enumerate(self.points, 1)
         ]
         if self.incumbent is not None:
-            rows += [["now", *_texts(self.incumbent, names)]]
+            rows += [["now", *_objectives(self.incumbent), *self.parameter_cells(self.incumbent)]]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -191,13 +209,12 @@ class Front:
         )
 
 
-def _texts(point: FrontPoint, names: Sequence[str]) -> list[str]:
+def _objectives(point: FrontPoint) -> list[str]:
     cells = []
     for interval, better in zip(point.values, point.better, strict=True):
         half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
         cells.append(f"{interval.mean:.4g}{half}{'*' if better else ' '}")
-    values = [point.parameters[name] for name in names]
-    return cells + ["automatic" if value is None else f"{value:.4g}" for value in values]
+    return cells
 
 
 def _point(point: FrontPoint) -> Mapping[str, Any]:
