@@ -124,11 +124,12 @@ def check(scenario: str) -> None:
     """
 
 def run(
-    scenario: str, seed: int, distributions: bool = False
+    scenario: str, seed: int, distributions: bool = False, flow_delays: bool = False
 ) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
     """Run a core scenario to its end.
 
-    With ``distributions`` the metrics of links include the distribution of waiting times.
+    With ``distributions`` the metrics of links include the distribution of waiting times, with
+    ``flow_delays`` those of groups of flows the delay, jitter and loss of their packets.
 
     Returns:
         The metrics as JSON, and for each link its time series (empty without a probe interval).
@@ -141,6 +142,7 @@ def run_many(
     progress: Callable[[int], object] | None = None,
     deadline_s: float | None = None,
     distributions: bool = False,
+    flow_delays: bool = False,
 ) -> list[str | None]:
     """Run pairs of (number of a scenario, seed) on all cores, or on ``threads`` threads.
 
@@ -152,7 +154,9 @@ def run_many(
 class Simulation:
     """A network that is advanced step by step."""
 
-    def __new__(cls, scenario: str, seed: int, distributions: bool = False) -> Simulation: ...
+    def __new__(
+        cls, scenario: str, seed: int, distributions: bool = False, flow_delays: bool = False
+    ) -> Simulation: ...
     @property
     def now_ns(self) -> int:
         """Simulated time in nanoseconds."""

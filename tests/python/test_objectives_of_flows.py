@@ -162,7 +162,7 @@ def test_every_metric_of_flows_that_a_run_has_can_be_constrained():
         rtt = "20 ms"
         sender = "reno"
     """)
-    outcome = run(web)
+    outcome = run(web, flow_delays=True)
     for metric in FLOW_METRICS:
         values = [
             Constraint.parse(f"flows.{group}.{metric} >= 0", scenario=web).values(outcome)[0]

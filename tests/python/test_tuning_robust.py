@@ -112,7 +112,11 @@ def test_what_is_worse_in_one_scenario_is_not_robust(monkeypatch):
     worst, _ = found(monkeypatch, scenarios=pair)
     assert not worst.accepted
     assert "not surely better in delay-2" in worst.reason
-    mean, _ = found(monkeypatch, over="mean", scenarios=pair, weights=[9.0, 1.0])
+    weighed = {"over": "mean", "scenarios": pair, "weights": [9.0, 1.0]}
+    tiny, _ = found(monkeypatch, **weighed)
+    assert not tiny.accepted  # 0.96 ms are gained in scenario 1
+    assert "in no scenario the gain is worth a change" in tiny.reason
+    mean, _ = found(monkeypatch, lambda *where: 10.0 * two_bowls(*where), **weighed)
     assert mean.accepted
     assert mean.change.high < 0.0
 
@@ -284,7 +288,12 @@ def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
     ]  # fmt: skip
     moments = []
     outcome = tune_robust(
-        pair, seeds=SEEDS, budget=30, profile="linux-red", progress=moments.append
+        pair,
+        seeds=SEEDS,
+        budget=30,
+        harm=["none"],
+        profile="linux-red",
+        progress=moments.append,
     )
     assert outcome.accepted
     assert {moment.stage for moment in moments} == {"search", "re-evaluation", "comparison"}
@@ -301,7 +310,7 @@ def test_short_runs_of_all_scenarios_are_used_where_they_rank_settings_alike(tmp
     pair = [load_scenario("varying-load", [f"links.bottleneck.rate={rate} Mbit/s"])
             for rate in (10, 12)]  # fmt: skip
     with Study(tmp_path / "x.study") as study:
-        outcome = tune_robust(pair, seeds=SEEDS, budget=30, study=study)
+        outcome = tune_robust(pair, seeds=SEEDS, budget=30, harm=["none"], study=study)
     assert outcome.fidelity.used
     assert outcome.fidelity.agreement.count == 20
     assert "searched with 25% of each phase" in str(outcome)
@@ -313,7 +322,7 @@ def test_short_runs_of_all_scenarios_are_used_where_they_rank_settings_alike(tmp
              if each.made_for in {"re-evaluation", "comparison"}}  # fmt: skip
     assert later == {(0, 1.0), (1, 1.0)}
     assert len(record.simulations) == outcome.simulations
-    whole = tune_robust(pair, seeds=SEEDS, budget=30, fidelity="full")
+    whole = tune_robust(pair, seeds=SEEDS, budget=30, harm=["none"], fidelity="full")
     assert whole.fidelity is None
     assert outcome.accepted
     assert whole.accepted

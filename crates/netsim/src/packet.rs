@@ -3,6 +3,8 @@
 use vermilion_aqm::{Colour, Ecn};
 use vermilion_tcp::Segment;
 
+use crate::scenario::LONGEST_DURATION;
+
 /// What a packet carries besides its number.
 const ECN_CAPABLE: u8 = 1;
 const CONGESTION_EXPERIENCED: u8 = 2;
@@ -12,13 +14,22 @@ const ACKNOWLEDGEMENT: u8 = 16;
 const YELLOW: u8 = 32;
 const RED: u8 = 64;
 
+/// Bits of a time that no run is too long for; those above have room for a number.
+const TIME_BITS: u32 = 50;
+const TIME: u64 = (1 << TIME_BITS) - 1;
+const _: () = assert!(LONGEST_DURATION <= TIME);
+
+/// The bits that a data packet of a connection keeps of its number among those of its flow.
+pub const NUMBER: u32 = u32::MAX >> (TIME_BITS - 32);
+
 /// A data packet or an acknowledgement on its way, 32 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// When it reaches the end of the stretch it is on, in nanoseconds.
     pub time: u64,
-    /// When its data was sent by the sender's clock, in nanoseconds.
-    sent: u64,
+    /// When its data was sent by the sender's clock, in nanoseconds; where packets are numbered, a
+    /// [`Stamp`].
+    pub sent: u64,
     /// Its flow.
     pub flow: u32,
     /// Segment number, or an acknowledgement's number in the
@@ -65,6 +76,12 @@ impl Packet {
             congestion_experienced: self.flags & CONGESTION_EXPERIENCED != 0,
             window_reduced: self.flags & WINDOW_REDUCED != 0,
         }
+    }
+
+    /// When its data was sent and as which packet of its flow.
+    #[inline]
+    pub fn stamp(self) -> Stamp {
+        Stamp(self.sent)
     }
 
     /// Whether it is an acknowledgement.
@@ -121,6 +138,30 @@ impl Packet {
     #[inline]
     pub fn mark(&mut self) {
         self.flags |= CONGESTION_EXPERIENCED;
+    }
+}
+
+/// When data was sent and, above the bits of that time, as which packet of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// In place of the time `sent` of a segment: that time and the bits of [`NUMBER`] of `number`.
+    #[inline]
+    pub fn numbered(sent: u64, number: u32) -> u64 {
+        sent | u64::from(number) << TIME_BITS
+    }
+
+    /// When it was sent by the sender's clock, in nanoseconds.
+    #[inline]
+    pub fn sent(self) -> u64 {
+        self.0 & TIME
+    }
+
+    /// What it keeps of its packet's number; 0 where packets are not numbered.
+    #[inline]
+    pub fn number(self) -> u32 {
+        (self.0 >> TIME_BITS) as u32
     }
 }
 

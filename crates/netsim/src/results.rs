@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::flow::Tally;
 use crate::histogram::Distribution;
 use crate::link_window::LinkWindow;
+pub use crate::packet_window::{LossRuns, PacketMetrics};
 use crate::phases::Span;
 use crate::transfer_books::TransferMetrics;
 
@@ -251,6 +252,9 @@ pub struct GroupMetrics {
     /// What transfers did; only where flows have an end of their own.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransferMetrics>,
+    /// How its data packets fared; only where that was asked for.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketMetrics>,
     /// Each of those flows; left out of batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<FlowMetrics>,
@@ -350,6 +354,7 @@ impl GroupMetrics {
             timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
             transfers: None,
+            packets: None,
             goodputs: goodputs().collect(),
             each: if each { flows } else { Vec::new() },
         }
@@ -386,6 +391,7 @@ impl GroupMetrics {
             timeouts: tally.timeouts,
             retransmissions: tally.retransmissions,
             transfers,
+            packets: None,
             each: Vec::new(),
             goodputs: Vec::new(),
         }

@@ -28,7 +28,8 @@ pub const MOST_LINKS: u64 = 10_000;
 /// Most numbers that are kept at the ends of all phases together: one for each flow, and
 /// [`LINK_MEASURES`] for each link.
 pub const MOST_MEASURES: u64 = 20_000_000;
-/// What a link's queue weighs among them: its histograms are much larger than a flow's tally.
+/// What a link's queue weighs among them: its histograms are much larger than a flow's tally. So is
+/// that of a group's delays, where it is asked for.
 pub const LINK_MEASURES: u64 = 50;
 /// Most points of a probe's time series.
 pub const MOST_PROBES: u64 = 10_000_000;
@@ -49,6 +50,9 @@ pub struct Scenario {
     /// Whether results have the distribution of waiting times, which makes them longer.
     #[serde(default)]
     pub distributions: bool,
+    /// Whether results have delay, jitter and loss of the packets of each group of flows.
+    #[serde(default)]
+    pub flow_delays: bool,
     /// The links.
     pub links: Vec<Link>,
     /// The groups of flows.
@@ -253,7 +257,8 @@ impl Scenario {
 
     /// Refuses more phases than can be kept and reported, each with every flow and every link.
     fn check_phases(&self, flows: u64) -> Result<(), ParameterError> {
-        let each = flows + LINK_MEASURES * self.links.len() as u64;
+        let histograms = self.links.len() + if self.flow_delays { self.flows.len() } else { 0 };
+        let each = flows + LINK_MEASURES * histograms as u64;
         let most = (MOST_MEASURES / each).max(1);
         let phases = Phases::of(self).phases.len() as u64;
         if phases <= most {

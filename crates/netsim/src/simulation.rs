@@ -13,6 +13,7 @@
 
 #[cfg(test)]
 mod books;
+mod delays;
 mod packets;
 mod schedule;
 mod summary;
@@ -37,6 +38,7 @@ use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
 use crate::flow::{Connection, Flow, Source, Tally};
+use crate::flow_delays::FlowDelays;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
@@ -111,6 +113,8 @@ pub struct Simulation {
     snapshots: Vec<Snapshot>,
     series: Vec<Series>,
     monitor: Option<Vec<(u32, u64)>>,
+    /// Only where the scenario asks for it.
+    delays: Option<Box<FlowDelays>>,
 }
 
 impl Simulation {
@@ -201,6 +205,8 @@ impl Simulation {
         let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
+        let sizes = (flows.len(), phases.phases.len());
+        let delays = Self::delay_books(&scenario, &groups, &lines.all, sizes);
         Ok(Self {
             now: 0,
             events: 0,
@@ -222,6 +228,7 @@ impl Simulation {
             phases,
             snapshots: Vec::new(),
             monitor: None,
+            delays,
             scenario,
         })
     }

@@ -31,15 +31,16 @@ pub fn check(python: Python<'_>, scenario: &str) -> PyResult<()> {
 
 /// Runs a scenario to its end.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, distributions=false))]
+#[pyo3(signature = (scenario, seed, distributions=false, flow_delays=false))]
 pub fn run<'py>(
     python: Python<'py>,
     scenario: &str,
     seed: u64,
     distributions: bool,
+    flow_delays: bool,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
     let (scenario, session) = convert::scenario_and_session(scenario)?;
-    let scenario = Scenario { distributions, ..scenario };
+    let scenario = Scenario { distributions, flow_delays, ..scenario };
     let mut simulation = convert::simulation(python, scenario, seed, session.as_deref())?;
     advance(python, &mut simulation, u64::MAX, session.as_deref())?;
     let results = simulation.conclude(true);
@@ -119,7 +120,11 @@ impl Conditions {
 
 /// Runs many scenarios and seeds on many threads; after them those that call Python, on this one.
 #[pyfunction]
-#[pyo3(signature = (scenarios, jobs, threads=None, progress=None, deadline_s=None, distributions=false))]
+#[pyo3(signature = (
+    scenarios, jobs, threads=None, progress=None, deadline_s=None, distributions=false,
+    flow_delays=false
+))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run_many(
     python: Python<'_>,
     scenarios: Vec<String>,
@@ -128,6 +133,7 @@ pub fn run_many(
     progress: Option<Py<PyAny>>,
     deadline_s: Option<f64>,
     distributions: bool,
+    flow_delays: bool,
 ) -> PyResult<Vec<Option<String>>> {
     let begun = Instant::now();
     let deadline = deadline_s
@@ -139,7 +145,8 @@ pub fn run_many(
     let scenarios = scenarios
         .iter()
         .map(|text| {
-            let mut scenario = Scenario { distributions, ..convert::scenario(text)? };
+            let scenario = convert::scenario(text)?;
+            let mut scenario = Scenario { distributions, flow_delays, ..scenario };
             calls_python.push(registered::hand_over(&mut scenario, &session));
             Ok(scenario)
         })

@@ -42,10 +42,16 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (scenario, seed, distributions=false))]
-    fn new(python: Python<'_>, scenario: &str, seed: u64, distributions: bool) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, seed, distributions=false, flow_delays=false))]
+    fn new(
+        python: Python<'_>,
+        scenario: &str,
+        seed: u64,
+        distributions: bool,
+        flow_delays: bool,
+    ) -> PyResult<Self> {
         let (scenario, session) = convert::scenario_and_session(scenario)?;
-        let scenario = vermilion_netsim::Scenario { distributions, ..scenario };
+        let scenario = vermilion_netsim::Scenario { distributions, flow_delays, ..scenario };
         let mut inner = convert::simulation(python, scenario, seed, session.as_deref())?;
         inner.watch_round_trips();
         Ok(Self { inner, session })

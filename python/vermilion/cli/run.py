@@ -85,7 +85,7 @@ def run(
         json_file = target and outputs.enter_context(output_file("--json", target))
         write_series = series and outputs.enter_context(series_output("--series", series))
         with ProgressBar("simulating", 1.0) as bar:
-            result = simulate.run(loaded, seed, interval, progress=bar.callback)
+            result = simulate.run(loaded, seed, interval, flow_delays=True, progress=bar.callback)
         if json_file:
             json_file.write(f"{result.to_json()}\n")
         if write_series:

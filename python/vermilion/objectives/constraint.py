@@ -148,7 +148,11 @@ class Constraint:
         if reference is None:
             message = f"{self.text}: the reference's values are needed"
             raise ValueError(message)
-        return [None if value is None else self.bound * value + self.offset for value in reference]
+        nothing_asked = -math.inf if self.at_least else math.inf
+        absent = nothing_asked if self.of_harm else None
+        return [
+            absent if value is None else self.bound * value + self.offset for value in reference
+        ]
 
     def margin(self, result: Result, reference: Result | None = None) -> float | None:
         """The smallest margin of all phases; ``None`` where a value that is needed is absent."""

@@ -68,12 +68,26 @@ FLOW_METRICS: Final[Mapping[str, Dimension]] = {
     "transfers_begun": RATIO,
     "completed": RATIO,
     **_of_distributions({"completion_time_s": TIME}, (*_STATISTICS, "min")),
+    **_of_distributions({"delay_ms": TIME}),
+    "jitter_ms": TIME,
+    "packets_sent": PACKETS,
+    "packets_delivered": PACKETS,
+    "packets_lost": PACKETS,
+    "packet_loss_rate": RATIO,
+    **_of_distributions({"losses_in_a_row": RATIO}, ("mean", "max")),
 }
 """The metrics of flows, likewise."""
+
+_OF_PACKETS: Final = {
+    "delay_ms", "jitter_ms", "packets_sent", "packets_delivered", "packets_lost",
+    "packet_loss_rate", "losses_in_a_row",
+}  # fmt: skip
+"""Those of flows that a run measures only where it is asked for ``flow_delays``."""
 
 _HIGHER_IS_BETTER: Final = {
     "utilization", "packets_forwarded", "goodput_bit_per_s.total", "goodput_bit_per_s.mean",
     "goodput_bit_per_s.min", "jain_index", "slowest_share", "completed",
+    "packets_delivered",
 }  # fmt: skip
 _FORM: Final = re.compile(r"(?P<room>links|flows)\.(?P<name>[^.\s<>=]+)\.(?P<metric>[^\s<>=]+)")
 ACCEPTED_PATH: Final = (
@@ -136,12 +150,26 @@ class MetricPath:
     @property
     def scale(self) -> float:
         """Units of the metric per unit of its dimension: 1000 for milliseconds."""
-        return 1e3 if self.metric.startswith("sojourn_ms") else 1.0
+        return 1e3 if self._in_milliseconds else 1.0
 
     @property
     def unit(self) -> str:
         """Of the metric, "" where it has none."""
-        return "ms" if self.metric.startswith("sojourn_ms") else self.dimension.unit
+        return "ms" if self._in_milliseconds else self.dimension.unit
+
+    @property
+    def _in_milliseconds(self) -> bool:
+        return self._key.endswith("_ms")
+
+    @property
+    def _key(self) -> str:
+        """What the metric is a statistic of, if it is one."""
+        return self.metric.partition(".")[0]
+
+    @property
+    def needs_flow_delays(self) -> bool:
+        """Whether a run measures it only where it is asked for ``flow_delays``."""
+        return self.room == "flows" and self._key in _OF_PACKETS
 
     @property
     def noticed(self) -> Noticeable:

@@ -2,7 +2,7 @@
 
 Several groups are taken together as if all their flows were of one group. Their numbers of
 flows, means and standard deviations give the moments of all flows exactly; percentiles of
-completion times do not follow from those of the groups, so they are absent.
+completion times and of packets' delays do not follow from those of the groups, so they are absent.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def _pooled(windows: Sequence[Window]) -> Window:
         times = [w["completion_time_s"] for w in active if "completion_time_s" in w]
         if times:
             pooled["completion_time_s"] = _moments(times, "count")
+        pooled.update(_packets(active))
     goodput = pooled.get("goodput_bit_per_s", {})
     if goodput.get("mean"):
         pooled["slowest_share"] = goodput["min"] / goodput["mean"]
@@ -105,15 +106,40 @@ def _fairness(goodputs: Sequence[Mapping[str, float]]) -> Window:
     return pooled
 
 
+def _packets(windows: Sequence[Window]) -> Window:
+    """How the packets of several groups fared, if that was measured."""
+    windows = [window for window in windows if "packets_sent" in window]
+    if not windows:
+        return {}
+    counts = ("packets_sent", "packets_delivered", "packets_lost", "jitter_pairs")
+    pooled: Window = {key: sum(window[key] for window in windows) for key in counts}
+    settled = pooled["packets_delivered"] + pooled["packets_lost"]
+    if settled:
+        pooled["packet_loss_rate"] = pooled["packets_lost"] / settled
+    delays = [w["delay_ms"] | {"n": w["packets_delivered"]} for w in windows if "delay_ms" in w]
+    if delays:
+        pooled["delay_ms"] = _moments(delays, "n")
+        del pooled["delay_ms"]["n"]
+    jitters = [w["jitter_ms"] * w["jitter_pairs"] for w in windows if "jitter_ms" in w]
+    if jitters:
+        pooled["jitter_ms"] = math.fsum(jitters) / pooled["jitter_pairs"]
+    runs = [window["losses_in_a_row"] for window in windows if "losses_in_a_row" in window]
+    if runs:
+        count = sum(run["count"] for run in runs)
+        mean = math.fsum(run["count"] * run["mean"] for run in runs) / count
+        longest = max(run["max"] for run in runs)
+        pooled["losses_in_a_row"] = {"count": count, "mean": mean, "max": longest}
+    return pooled
+
+
 def _moments(groups: Sequence[Mapping[str, float]], count: str) -> dict[str, float]:
-    """Count, mean, standard deviation and extremes of several samples together."""
+    """Count, mean, standard deviation and extremes, where known, of several samples together."""
     n = sum(group[count] for group in groups)
     mean = math.fsum(group[count] * group["mean"] for group in groups) / n
     squares = (group[count] * (group["sd"] ** 2 + (group["mean"] - mean) ** 2) for group in groups)
-    return {
-        count: n,
-        "mean": mean,
-        "sd": math.sqrt(math.fsum(squares) / n),
-        "min": min(group["min"] for group in groups),
-        "max": max(group["max"] for group in groups),
+    extremes = {
+        name: pick(group[name] for group in groups)
+        for name, pick in (("min", min), ("max", max))
+        if all(name in group for group in groups)
     }
+    return {count: n, "mean": mean, "sd": math.sqrt(math.fsum(squares) / n), **extremes}

@@ -19,6 +19,7 @@ import os
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import ScenarioError
@@ -50,13 +51,16 @@ class ClusterError(Exception):
     """Workers that cannot be used; ``str()`` is the one message a user sees."""
 
 
-def run_batch(texts: Sequence[str], jobs: Jobs, version: str) -> Outcome:
+def run_batch(
+    texts: Sequence[str], jobs: Jobs, version: str, *, flow_delays: bool = False
+) -> Outcome:
     """What a worker does: simulates one batch, on one core.
 
     Args:
         texts: scenarios as the core reads them.
         jobs: which of them with which seed.
         version: of whoever asks.
+        flow_delays: as for :func:`vermilion.simulate.run_many`.
 
     Raises:
         ClusterError: this worker has another version.
@@ -64,7 +68,9 @@ def run_batch(texts: Sequence[str], jobs: Jobs, version: str) -> Outcome:
     check_version(version)
     begin = time.perf_counter()
     try:
-        results: list[Result | None] | ScenarioError = run_jobs(texts, jobs, threads=1)
+        results: list[Result | None] | ScenarioError = run_jobs(
+            texts, jobs, threads=1, flow_delays=flow_delays
+        )
     except ScenarioError as refusal:
         results = refusal  # a value, because what is raised may be tried again
     return results, time.perf_counter() - begin
@@ -96,6 +102,7 @@ class _Round:
     Attributes:
         jobs: how many simulations there are.
         progress: told how many are done.
+        flow_delays: whether delay, jitter and loss of flows' packets are asked for.
         waiting: batches that have been sent: the first simulation of each, and how many there are.
         lost: those that did not come back.
         refusals: why a batch was refused, by its first simulation.
@@ -105,6 +112,7 @@ class _Round:
 
     jobs: int
     progress: Callable[[int], object]
+    flow_delays: bool = False
     waiting: dict[Future[Outcome], tuple[int, int]] = field(default_factory=dict)
     lost: list[tuple[int, int]] = field(default_factory=list)
     refusals: dict[int, ScenarioError] = field(default_factory=dict)
@@ -161,6 +169,7 @@ class BatchRunner:
         threads: int | None = None,
         progress: Callable[[int], object] | None = None,
         deadline_s: float | None = None,
+        flow_delays: bool = False,
     ) -> list[list[Result | None]]:
         """The same as :func:`vermilion.simulate.run_many`, with the same results.
 
@@ -170,6 +179,7 @@ class BatchRunner:
             threads: how many at a time of those that are simulated here.
             progress: called with the number of simulations done.
             deadline_s: wall seconds after which no further result is waited for.
+            flow_delays: as there.
 
         Raises:
             ScenarioError: a scenario or a seed that is not accepted.
@@ -182,12 +192,20 @@ class BatchRunner:
         size = self._batch_size(len(jobs))
         if size is None:
             begin = time.perf_counter()
-            rows = run_many(texts, seeds, threads=threads, progress=progress, deadline_s=deadline_s)
+            rows = run_many(
+                texts,
+                seeds,
+                threads=threads,
+                progress=progress,
+                deadline_s=deadline_s,
+                flow_delays=flow_delays,
+            )
             if all(result is not None for row in rows for result in row):
                 at_once = min(len(jobs), threads or len(os.sched_getaffinity(0)))
                 self._learn((time.perf_counter() - begin) * at_once, len(jobs))
             return rows
-        flat = self._run_sent(texts, jobs, size, threads, progress, deadline_s)
+        round_ = _Round(len(jobs), progress or (lambda _: None), flow_delays)
+        flat = self._run_sent(texts, jobs, size, threads, round_, deadline_s)
         return [flat[index * len(seeds) : (index + 1) * len(seeds)] for index in range(len(texts))]
 
     def each(
@@ -252,14 +270,13 @@ class BatchRunner:
         jobs: Jobs,
         size: int,
         threads: int | None,
-        progress: Callable[[int], object] | None,
+        round_: _Round,
         deadline_s: float | None,
     ) -> list[Result | None]:
         until = math.inf if deadline_s is None else time.monotonic() + deadline_s
-        round_ = _Round(len(jobs), progress or (lambda _: None))
         for first in range(0, len(jobs), size):
             some = jobs[first : first + size]
-            round_.waiting[self._submit(texts, some)] = (first, len(some))
+            round_.waiting[self._submit(texts, some, round_)] = (first, len(some))
         try:
             while round_.waiting and time.monotonic() < until:
                 patience = max(0.0, min(_LOOK_S, until - time.monotonic()))
@@ -279,7 +296,13 @@ class BatchRunner:
             if left is not None and left <= 0.0:
                 break
             some = jobs[first : first + count]
-            done = run_jobs(texts, some, threads=threads, deadline_s=left)
+            done = run_jobs(
+                texts,
+                some,
+                threads=threads,
+                deadline_s=left,
+                flow_delays=round_.flow_delays,
+            )
             round_.add(first, done)
             self.rescued += count
         return round_.found
@@ -299,13 +322,14 @@ class BatchRunner:
         self.sent += count
         round_.add(first, results)
 
-    def _submit(self, texts: Sequence[str], jobs: Jobs) -> Future[Outcome]:
+    def _submit(self, texts: Sequence[str], jobs: Jobs, round_: _Round) -> Future[Outcome]:
         """Hands over a batch with those texts that it needs."""
         from vermilion import _core
 
         needed = {index: place for place, index in enumerate(dict.fromkeys(j for j, _ in jobs))}
+        task = partial(run_batch, flow_delays=True) if round_.flow_delays else run_batch
         return self._executor.submit(
-            run_batch,
+            task,
             [texts[index] for index in needed],
             [(needed[index], seed) for index, seed in jobs],
             _core.VERSION,

@@ -56,6 +56,9 @@ _UNITS: Final = {
     "queued_at_start": "packets",
     "queued_at_end": "packets",
     "retransmissions": "packets",
+    "packets_sent": "packets",
+    "packets_delivered": "packets",
+    "packets_lost": "packets",
 }
 
 # In this order: "bit_per_s" ends in "_s" as well.

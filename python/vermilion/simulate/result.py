@@ -48,7 +48,11 @@ class FlowsResult:
             min, max), ``jain_index``, ``goodput_cov``, ``timeouts``, ``retransmissions`` and,
             from a single run, ``each`` flow. Where flows have an end of their own also
             ``transfers_begun``, ``completed`` and ``completion_time_s`` (count, mean, sd, min,
-            p5, p50, p95, p99, max); where they come and go, only the total of the goodput.
+            p5, p50, p95, p99, max); where they come and go, only the total of the goodput. With
+            ``flow_delays`` also ``delay_ms`` (mean, sd, p5, p50, p95, p99, max), ``jitter_ms``,
+            ``packet_loss_rate``, ``losses_in_a_row`` (count, mean, max) and what they were
+            counted over: ``packets_sent``, ``packets_delivered``, ``packets_lost``,
+            ``jitter_pairs``.
         phases: the same for each phase.
     """
 

@@ -99,6 +99,7 @@ def compare(
         else None,
         required=required_improvement,
     )
+    improvement = _improvement(pairs, incumbent_interval.mean)
     if objective.maximised:
         difference, best_interval, incumbent_interval = (
             replace(interval, mean=-interval.mean)
@@ -115,7 +116,7 @@ def compare(
         best_interval,
         incumbent_interval,
         difference,
-        _improvement(pairs, incumbent_interval.mean),
+        improvement,
         judge(constraints, best, incumbent),
         judge(constraints, incumbent, incumbent),
         decision.accepted,

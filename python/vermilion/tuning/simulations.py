@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives import NotMeasuredError
+from vermilion.objectives import MetricPath, NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
 from vermilion.simulate.runs import run_many
@@ -43,6 +43,11 @@ class Measured:
     objective: Objective
     constraints: Sequence[Watched]
     memory: SimulationMemory | None = None
+
+    @property
+    def needs_flow_delays(self) -> bool:
+        """Whether objective or constraints need what runs measure of flows' packets if asked."""
+        return any(_needs_flow_delays(each) for each in (self.objective, *self.constraints))
 
     def is_whole(self, outcome: Outcome) -> bool:
         """Whether all that was measured is remembered, and fits what was made of it."""
@@ -91,6 +96,7 @@ class Simulations:
         further: Sequence[Measured] = (),
     ) -> None:
         self.measured = [Measured(candidates, objective, constraints, memory), *further]
+        self._flow_delays = any(measured.needs_flow_delays for measured in self.measured)
         self._length = length
         self._seconds = 0.0
         self._timed = 0
@@ -223,7 +229,12 @@ class Simulations:
         try:
             run = run_many if self._workers is None else self._workers.run_many
             results = run(
-                texts, seeds, threads=self._local_threads, progress=progress, deadline_s=deadline
+                texts,
+                seeds,
+                threads=self._local_threads,
+                progress=progress,
+                deadline_s=deadline,
+                flow_delays=self._flow_delays,
             )
         except ScenarioError as refusal:
             if len(pieces) == 1:
@@ -284,6 +295,21 @@ class Simulations:
                 each.extend(extra)
                 results.extend(result for result in row if result is not None)
         return kept
+
+
+def _needs_flow_delays(judged: object) -> bool:
+    """Whether an objective, or something that is watched, is about packets' delay or loss.
+
+    What is made of others, as a weighted sum of its parts and a front of its objectives, needs what
+    one of them needs.
+    """
+    if isinstance(judged, MetricPath):
+        return judged.needs_flow_delays
+    if getattr(judged, "needs_flow_delays", False):
+        return True
+    inner = [getattr(judged, name, None) for name in ("path", "objective")]
+    inner += getattr(judged, "parts", ())
+    return any(_needs_flow_delays(each) for each in inner if each is not None)
 
 
 def _first_if_all(rows: Sequence[list[Result | None]]) -> list[Result | None]:

@@ -16,7 +16,7 @@ use self::common::assert_conservation;
 use self::networks::any_network;
 use super::{Cancelled, Simulation};
 use crate::any_link::AnyLink;
-use crate::flow::Origin;
+use crate::flow::{Origin, Source};
 use crate::packet::Packet;
 
 /// Looks at the request to stop in a run, so many events apart, before it is left alone.
@@ -45,6 +45,22 @@ impl Simulation {
         }
         let acknowledgements = self.packets().filter(|packet| packet.is_acknowledgement());
         assert_eq!(self.answers.on_their_way(), acknowledgements.count());
+    }
+
+    /// Of every group's data packets that were sent and neither arrived nor were lost, the network
+    /// holds each one.
+    fn assert_packets_in_flight(&self) {
+        let mut held = vec![0; self.scenario.flows.len()];
+        for packet in self.packets() {
+            let flow = &self.flows[packet.flow as usize];
+            let opens = matches!(flow.source, Source::Window(_)) && packet.sequence == 0;
+            let group = self.groups[flow.group as usize].number as usize;
+            held[group] += i64::from(!packet.is_acknowledgement() && !opens);
+        }
+        let delays = self.delays.as_ref().expect("they are asked for");
+        for (group, held) in held.into_iter().enumerate() {
+            assert_eq!(delays.held(group), held, "group {group} at {} ns", self.now);
+        }
     }
 
     /// No link has sent more bits than its rate allows; for the end of a run.
@@ -115,6 +131,24 @@ fn assert_books(network: &Value, seed: u64) {
     let measured = |results| serde_json::to_string(&results).expect("results are JSON");
     let (looked_at, left_alone) = (measured(stepped.results(true)), measured(results));
     assert!(looked_at == left_alone, "results depend on how often somebody looks");
+
+    let mut asked = network.clone();
+    asked["flow_delays"] = json!(true);
+    // They weigh among what can be kept.
+    let Ok(mut asked) = Simulation::new(common::parse(&asked), seed) else { return };
+    for step in 1..=4 {
+        asked.advance(end / 4 * step, &cancel).expect("nobody cancels");
+        asked.assert_packets_in_flight();
+    }
+    asked.advance(until, &cancel).expect("nobody cancels");
+    asked.assert_packets_in_flight();
+    let mut results = asked.results(true);
+    for group in results.flows.values_mut() {
+        for metrics in group.phases.iter_mut().chain([&mut group.total]) {
+            metrics.packets.take().expect("they are asked for");
+        }
+    }
+    assert!(left_alone == measured(results), "results depend on what is asked for");
 }
 
 /// The network in which the mistakes below once showed.

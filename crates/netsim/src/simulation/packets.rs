@@ -23,10 +23,10 @@ impl Simulation {
         let next = delay_line.next_time();
         self.calendar.set(FIRST_LINE + line, next);
         match end {
-            End::ReceiverAndBack => self.on_data_and_back(&packet),
+            End::ReceiverAndBack => self.on_data_and_back(packet),
             End::Link => self.offer(packet, false),
             End::ReturnLink => self.offer(packet, true),
-            End::Receiver => self.on_data(&packet),
+            End::Receiver => self.on_data(packet),
             End::Sender => self.on_acknowledgement(&packet),
             End::Sink => self.on_sink(&packet),
         }
@@ -44,7 +44,10 @@ impl Simulation {
 
     /// Data reaches a receiver whose acknowledgement the sender has at once.
     #[inline]
-    fn on_data_and_back(&mut self, packet: &Packet) {
+    fn on_data_and_back(&mut self, mut packet: Packet) {
+        if self.delays.is_some() {
+            packet.sent = self.note_arrival(packet.flow, packet.sequence, packet.stamp());
+        }
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
         let Source::Window(connection) = &mut flow.source else {
@@ -62,7 +65,10 @@ impl Simulation {
         self.send_after(packet.flow, 1);
     }
 
-    fn on_data(&mut self, packet: &Packet) {
+    fn on_data(&mut self, mut packet: Packet) {
+        if self.delays.is_some() {
+            packet.sent = self.note_arrival(packet.flow, packet.sequence, packet.stamp());
+        }
         let number = packet.flow;
         let flow = &mut self.flows[number as usize];
         let Source::Window(connection) = &mut flow.source else { return };
@@ -104,6 +110,9 @@ impl Simulation {
     }
 
     fn on_sink(&mut self, packet: &Packet) {
+        if self.delays.is_some() {
+            self.note_arrival(packet.flow, packet.sequence, packet.stamp());
+        }
         let flow = &mut self.flows[packet.flow as usize];
         if let Source::OpenLoop(source) = &mut flow.source {
             flow.in_flight -= 1;
@@ -120,6 +129,9 @@ impl Simulation {
     /// As [`Simulation::send`], after so many of the flow's packets have left the network.
     #[inline]
     fn send_after(&mut self, number: u32, gone: u32) {
+        if self.delays.is_some() {
+            return self.send_noted(number, gone);
+        }
         let now = self.now;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -234,12 +246,14 @@ impl Simulation {
     pub(super) fn forget(&mut self, packet: &Packet) {
         if packet.is_acknowledgement() {
             self.answers.take(packet.sequence);
+        } else if self.delays.is_some() {
+            self.note_loss(packet);
         }
         self.on_lost(packet.flow);
     }
 
-    /// A packet of an open-loop flow begins its way.
-    fn send_open_loop(&mut self, packet: Packet) {
+    /// A packet of an open-loop flow, or of one whose delays are asked for, begins its way.
+    pub(super) fn send_packet(&mut self, packet: Packet) {
         let group = &self.groups[self.flows[packet.flow as usize].group as usize];
         if let Some(access) = &group.access
             && !self.access.pass(self.now, packet, access)
@@ -288,8 +302,13 @@ impl Simulation {
                 let flow = &mut self.flows[number as usize];
                 flow.in_flight += 1;
                 let colour = self.groups[flow.group as usize].colour;
-                let packet = Packet::data(number, size, &Segment::default()).coloured(colour);
-                self.send_open_loop(packet);
+                let place = match &mut self.delays {
+                    Some(delays) => delays.on_sent(number, self.groups[flow.group as usize].number),
+                    None => 0,
+                };
+                let segment = Segment { sequence: place, sent: now, ..Segment::default() };
+                let packet = Packet::data(number, size, &segment).coloured(colour);
+                self.send_packet(packet);
                 self.arm(timer, next);
             }
             Source::Transfers(source) => {

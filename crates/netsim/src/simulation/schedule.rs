@@ -150,5 +150,8 @@ impl Simulation {
         for books in &mut self.transfers {
             books.close_window(in_total, phase);
         }
+        if let Some(delays) = &mut self.delays {
+            delays.close_windows(in_total, phase);
+        }
     }
 }

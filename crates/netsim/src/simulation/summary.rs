@@ -136,8 +136,12 @@ impl Simulation {
         };
         let traffic = &self.scenario.flows[group].traffic;
         let header_size = self.scenario.flows[group].header_size_bytes;
+        let packets = self.delays.as_ref().map(|delays| delays.metrics(group, phase));
         if traffic.is_dynamic() {
-            return GroupMetrics::of_transfers(span, transfers(), header_size);
+            return GroupMetrics {
+                packets,
+                ..GroupMetrics::of_transfers(span, transfers(), header_size)
+            };
         }
         let mut tallies = Vec::new();
         if let Some((begin, end)) = ends() {
@@ -158,6 +162,7 @@ impl Simulation {
         }
         let mut metrics = GroupMetrics::of(span, &tallies, header_size, each);
         metrics.transfers = transfers().filter(|_| traffic.is_finite());
+        metrics.packets = packets;
         metrics
     }
 
