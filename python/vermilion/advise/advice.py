@@ -10,6 +10,7 @@ from vermilion.advise.candidates import Selector
 from vermilion.advise.conditions import grid, probes
 from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.judgement import (
+    By,
     Judgement,
     goodput_share,
     judge,
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from vermilion.advise.queue_setting import QueueSetting
 
 Verdict = Literal["keep: nothing better", "keep: harm", "set: bound", "set: goodput", "set: delay"]
+
+_SET: Final[Mapping[By, Verdict]] = {
+    "bound": "set: bound",
+    "goodput": "set: goodput",
+    "delay": "set: delay",
+}
 
 QUICK_PACKETS: Final = 45e6
 FULL_PACKETS: Final = 280e6
@@ -61,8 +68,8 @@ class Compared:
     def accepted(self) -> bool:
         """Whether it is better and does no harm.
 
-        A queue that keeps the bound where the one in force does not may be harmful in the conditions
-        for robustness: that is said, and not held against it.
+        A queue that keeps the bound where the one in force does not may be harmful in the
+        conditions for robustness: that is said, and not held against it.
         """
         if self.judgement.by is None:
             return False
@@ -185,17 +192,13 @@ def advise(
     if progress is not None:
         progress(1.0)
     verdict: Verdict
-    if taken is None:
+    if taken is not None and taken.judgement.by is not None:
+        judgement = taken.judgement
+        verdict = _SET[taken.judgement.by]
+    else:
         refused = [each for each in compared if each.judgement.by is not None]
         verdict = "keep: harm" if refused else "keep: nothing better"
         judgement = refused[0].judgement if refused else Judgement(None)
-    else:
-        judgement = taken.judgement
-        verdict = {
-            "bound": "set: bound",
-            "goodput": "set: goodput",
-            "delay": "set: delay",
-        }[judgement.by]  # type: ignore[assignment,index] - accepted, so by something
     return Advice(
         question,
         present,

@@ -1,11 +1,12 @@
 """From everything that a device has to a few queues worth comparing with the one in force.
 
 1. Defaults and rules of thumb are tried on one seed in three conditions (the most and the least
-   crowded, and the middle); the better half goes on to all conditions, and a quarter to a second seed.
+   crowded, and the middle); the better half goes on to all conditions, and a quarter to a second
+   seed.
 2. The one or two kinds that did best are tuned over all conditions, from where they stood.
 3. The best defaults, the best rule of thumb and the best tuned settings meet seeds that nothing was
-   chosen by. The plain ones are preferred: a rule has to be noticeably better than the defaults, and a
-   tuned setting noticeably better than both.
+   chosen by. The plain ones are preferred: a rule has to be noticeably better than the defaults,
+   and a tuned setting noticeably better than both.
 
 All is counted in packets, never in seconds, so that the answer follows from the seed alone.
 """
@@ -198,7 +199,10 @@ class Selector:
         plain = ranked[:_PLAIN]
         if not any(each.tuned == () for each in plain):
             plain = [*plain, *[each for each in ranked if not each.tuned][:1]]
-        queues = list({each.same_as: each for each in (*plain, *tuned)}.values())
+        unique: dict[tuple[object, ...], QueueSetting] = {}
+        for each in (*plain, *tuned):  # what a search has found anew keeps its plain name
+            unique.setdefault(each.same_as, each)
+        queues = list(unique.values())
         packets = SELECTION * laboratory.budget
         if laboratory.cost(self.conditions, 0.0, len(queues) + 1, _SELECTION_SEEDS) > 2.0 * packets:
             return queues[:_FINALISTS]  # the comparison has to be enough

@@ -1,15 +1,16 @@
 """The grid of conditions that an answer has to hold in, and the network of each.
 
 Nominal are the corners and the middle (geometric, because twice as many flows mean the same
-everywhere) of the ranges of flows and round trips, with today's senders: CUBIC as Linux has it, round
-trips spread by a tenth (flows with equal ones fall into step with the queue: S. Floyd and V. Jacobson,
-"On traffic phase effects in packet-switched gateways", 1992). Two more, in the middle, are for
+everywhere) of the ranges of flows and round trips, with today's senders: CUBIC as Linux has it,
+round trips spread by a tenth (flows with equal ones fall into step with the queue: S. Floyd and V.
+Jacobson, "On traffic phase effects in packet-switched gateways", 1992). Two more, in the middle,
+are for
 robustness: a sixth of the rate is short web transfers; half of the senders are Reno and BBR.
 Around the range lie the probes, which tell where an answer stops being true.
 
-How long is simulated follows from the conditions alone: a CUBIC flow with a fair share W packets takes
-(0.3 W / 0.4)^(1/3) seconds from one loss to the next (RFC 9438, section 4.2), or 0.6 W round trips
-where that is less, as Reno would.
+How long is simulated follows from the conditions alone: a CUBIC flow with a fair share W packets
+takes (0.3 W / 0.4)^(1/3) seconds from one loss to the next (RFC 9438, section 4.2), or 0.6 W round
+trips where that is less, as Reno would.
 """
 
 from __future__ import annotations

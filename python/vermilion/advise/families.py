@@ -4,12 +4,14 @@ A kind is named as its device names it. Its profile moves a setting to the neare
 has, so what is simulated is what the device will do.
 
 - Defaults are those of Linux 6.12 (net/sched) and iproute2. RED and WRED have none that would do
-  anywhere; tc-red(8) and the switches' manuals leave the thresholds to whoever knows rate and delay.
-- Rules of thumb make a setting of the bound: a target of a half or a quarter of it for the disciplines
-  that hold a delay, since the 95th percentile lies at about twice the target; a buffer that drains
-  within it for drop-tail; RED's thresholds at a fifth and three fifths of what drains within it.
-- Nothing is searched that could not serve the question: no target beyond the bound, no buffer that takes
-  half as long again to drain.
+  anywhere; tc-red(8) and the switches' manuals leave the thresholds to whoever knows rate and
+  delay.
+- Rules of thumb make a setting of the bound: a target of a half or a quarter of it for the
+  disciplines that hold a delay, since the 95th percentile lies at about twice the target; a buffer
+  that drains within it for drop-tail; RED's thresholds at a fifth and three fifths of what drains
+  within it.
+- Nothing is searched that could not serve the question: no target beyond the bound, no buffer that
+  takes half as long again to drain.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Whether a queue is better than another for what was asked, and what harm it does.
 
 The goal comes in this order: 95 % of the packets wait at most the bound in every nominal condition;
-then as much goodput as possible; then less delay. A difference counts where it is significant (Student
-t at 95 %, paired by seed) and noticeable. What a recommendation may cost is in :data:`MARGINS`.
+then as much goodput as possible; then less delay. A difference counts where it is significant
+(Student t at 95 %, paired by seed) and noticeable. What a recommendation may cost is in
+:data:`MARGINS`.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ MARGINS: Final[Mapping[str, float]] = {
     "goodput_ratio_where_the_bound_was_broken": 0.9,
     "jain_index": 0.05,
     "starved_flows": 1.0,
+    "drop_rate": 0.05,
+    "drop_rate_where_the_bound_was_broken": 0.15,
     "delay_ratio": 1.05,
     "delay_ms": 1.0,
 }
 """What is allowed in each nominal condition, against the queue in force: at least this part of its
-goodput; Jain's index lower by at most this; at most so many more starved flows; a 95th percentile of
-the delay above both the bound and what it is now by at most this ratio, or by so many ms. Where the
-queue in force breaks the bound, its goodput is had with the delay that is not wanted, and more may be
-lost. In the two conditions for robustness twice as much is allowed."""
+goodput; Jain's index lower by at most this; at most so many more starved flows; so much more of the
+packets dropped; a 95th percentile of the delay above both the bound and what it is now by at most
+this ratio, or by so many ms. Where the queue in force breaks the bound, its goodput is had with the
+delay that is not wanted, and more may be lost. In the two conditions for robustness twice as much
+is allowed."""
 
 NOTICEABLE: Final[Mapping[str, float]] = {
     "excess_ratio": 0.05,
@@ -45,10 +49,10 @@ NOTICEABLE: Final[Mapping[str, float]] = {
     "delay_of_bound": 0.25,
     "delay_ms": 1.0,
 }
-"""The least differences that count: the worst delay above the bound falls by 5 % of that delay and 1
-ms, or from above the bound to within by 2 % of the bound; goodput grows by 1 % of the rate; within the
-bound the worst delay falls by a quarter of the bound and 1 ms, for less than half a percent of the rate.
-("At most" is kept either way.)"""
+"""The least differences that count: the worst delay above the bound falls by 5 % of that delay and
+1 ms, or from above the bound to within by 2 % of the bound; goodput grows by 1 % of the rate;
+within the bound the worst delay falls by a quarter of the bound and 1 ms, for less than half a
+percent of the rate. ("At most" is kept either way.)"""
 
 AIM: Final = 0.95
 """Of the bound: what a search aims at, so that the fresh seeds find the bound kept."""
@@ -207,10 +211,15 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
         ratio = MARGINS["goodput_ratio_where_the_bound_was_broken" if broken else "goodput_ratio"]
         had = before.goodput(at) or 1.0
         losses = [("goodput_bit_per_s", (1.0 - after.goodput(at) / had) / (1.0 - ratio))]
-        for name, sign in (("jain_index", -1.0), ("starved_flows", 1.0)):
+        drops = "drop_rate_where_the_bound_was_broken" if broken else "drop_rate"
+        for name, sign, margin in (
+            ("jain_index", -1.0, "jain_index"),
+            ("starved_flows", 1.0, "starved_flows"),
+            ("drop_rate", 1.0, drops),
+        ):
             old, new = before.mean(at, name), after.mean(at, name)
             if old is not None and new is not None:
-                losses.append((name, sign * (new - old) / MARGINS[name]))
+                losses.append((name, sign * (new - old) / MARGINS[margin]))
         most = max(p95, bound)
         room = max((MARGINS["delay_ratio"] - 1.0) * most, MARGINS["delay_ms"])
         losses.append(("delay_p95_ms", (p95_after - most) / room))

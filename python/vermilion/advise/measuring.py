@@ -103,7 +103,9 @@ class Laboratory:
         Raises:
             ScenarioError: a queue that is not accepted.
         """
-        texts, jobs, costs = [], [], []
+        texts: list[str] = []
+        jobs: list[tuple[int, int]] = []
+        costs: list[float] = []
         for queue in queues:
             for at in conditions:
                 jobs += [(len(texts), seed) for seed in seeds]

@@ -48,7 +48,8 @@ def assumed(question: Question) -> Present:
     """The device's default, where nobody says what there is."""
     queue = device_default(question)
     note = {
-        "linux": "You did not say what queue you have (--now), so it is taken to be fq_codel with the "
+        "linux": "You did not say what queue you have (--now), so it is taken to be fq_codel "
+        "with the "
         "kernel's defaults, as systemd sets it on most Linux distributions. A bare kernel has "
         "pfifo_fast with 1000 packets: then the gain is much larger. Look with: tc qdisc show",
         "sonic": "What your switch has now is taken to be tail drop with about 1 MB for the queue: "

@@ -1,9 +1,9 @@
 r"""Reading what ``tc -s -j qdisc show`` writes.
 
-Format: iproute2 6.1, tc/tc_qdisc.c and the ``print_opt`` of each tc/q_\*.c: an array with an object for
-each queue discipline; times are whole microseconds, rates bytes a second, sizes bytes. The kernel counts
-CoDel's times in units of 1.024 us, so that 5 ms come back as 4999 us: what is that near to whole
-milliseconds is meant to be.
+Format: iproute2 6.1, tc/tc_qdisc.c and the ``print_opt`` of each tc/q_\*.c: an array with an object
+for each queue discipline; times are whole microseconds, rates bytes a second, sizes bytes. The
+kernel counts CoDel's times in units of 1.024 us, so that 5 ms come back as 4999 us: what is that
+near to whole milliseconds is meant to be.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 r"""Reading what ``tc -s qdisc show`` prints.
 
 Format: iproute2 6.1, tc/tc_qdisc.c (``print_qdisc``), tc/tc_util.c (``print_tcstats_attr``) and the
-``print_opt`` of each tc/q_\*.c. A queue begins with "qdisc KIND HANDLE", then where it is, then words and
-numbers; statistics follow in lines that begin with a space.
+``print_opt`` of each tc/q_\*.c. A queue begins with "qdisc KIND HANDLE", then where it is, then
+words and numbers; statistics follow in lines that begin with a space.
 
-- Rates are in powers of 1000 ("50Mbit", "1250Kbit"; "50MBps" are bytes); sizes and bursts in powers of
-  1024 ("32Mb", "1600b", "32Kb": lib/utils.c, ``sprint_size``); times "4.99ms", "999us", "10s", "10sec".
+- Rates are in powers of 1000 ("50Mbit", "1250Kbit"; "50MBps" are bytes); sizes and bursts in powers
+  of 1024 ("32Mb", "1600b", "32Kb": lib/utils.c, ``sprint_size``); times "4.99ms", "999us", "10s",
+  "10sec".
 - Without ``-d``, red does not show its probability and weight.
 """
 
