@@ -24,6 +24,7 @@ from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
 from vermilion.advise.question import ANY
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.profiles import PROFILES
+from vermilion.scenario import disciplines
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.search import Dimension, Space
 
@@ -93,7 +94,15 @@ class Family:
         return list({each.same_as: each for each in reversed(found)}.values())[::-1]
 
     def setting(self, question: Question, values: Values) -> QueueSetting:
-        """The nearest setting that the device has."""
+        """The nearest setting that the device has, of values with three digits.
+
+        Nobody wants to read more, and no queue knows the difference.
+        """
+        table = disciplines()[self.discipline].parameters
+        values = {
+            name: float(round(value)) if table[name].integer else float(f"{value:.3g}")
+            for name, value in values.items()
+        }
         own = {**self._own(question), **values}
         if self.discipline in {"linux-red", WRED_DISCIPLINE}:
             size = PACKET_BYTES if self.discipline == WRED_DISCIPLINE else 1
@@ -277,7 +286,7 @@ def _fifo_rules(question: Question) -> list[Values]:
 
 def _fifo_box(question: Question) -> list[Dimension]:
     packets = drained_bytes(question) / PACKET_BYTES
-    return [Dimension("limit", 2.0, max(1.2 * packets, 4.0), log=True, integer=True)]
+    return [Dimension("limit", 2.0, float(round(max(1.2 * packets, 4.0))), log=True, integer=True)]
 
 
 _LINUX_PIE: Final = {"ecn": False}

@@ -328,19 +328,9 @@ def _restore(question: Question, root: TcQueue, queue: TcQueue, setting: QueueSe
     """The words of tc for the queue itself, to put it back: "fq_codel limit 10240 ..."."""
     if queue is root and root.kind in _PER_CORE:
         return root.kind
-    if queue.kind in {"pfifo_fast", "noqueue"}:
-        return queue.kind
-    if queue.kind == "htb":
-        return f"pfifo limit {LINUX_FIFO_PACKETS}"
-    if queue.kind in {"fq", "sfq"}:
-        words = [f"{queue.kind} limit {setting.parameters['limit']:.0f}"]
-        for name, unit in (("flow_limit", ""), ("buckets", ""), ("quantum", ""), ("perturb", "")):
-            number = queue.number(name)
-            if number is not None:
-                words.append(f"{name} {number:.0f}{unit}")
-        return " ".join(words)
-    if queue.kind == "cake":
-        return _cake_words(queue)
+    words = _OWN_WORDS.get(queue.kind)
+    if words is not None:
+        return words(queue, setting)
     profile = next(
         each
         for each in PROFILES.values()
@@ -351,7 +341,14 @@ def _restore(question: Question, root: TcQueue, queue: TcQueue, setting: QueueSe
     return written.partition(" root ")[2]
 
 
-def _cake_words(queue: TcQueue) -> str:
+def _fair_words(queue: TcQueue, setting: QueueSetting) -> str:
+    words = [f"{queue.kind} limit {setting.parameters['limit']:.0f}"]
+    numbers = {name: queue.number(name) for name in ("flow_limit", "buckets", "quantum", "perturb")}
+    words += [f"{name} {number:.0f}" for name, number in numbers.items() if number is not None]
+    return " ".join(words)
+
+
+def _cake_words(queue: TcQueue, _setting: QueueSetting) -> str:
     words = ["cake"]
     rate = queue.number("bandwidth")
     words.append(f"bandwidth {rate:.0f}bit" if rate else "unlimited")
@@ -378,6 +375,18 @@ def _cake_words(queue: TcQueue) -> str:
     return " ".join(words)
 
 
+_OWN_WORDS: Final[Mapping[str, Callable[[TcQueue, QueueSetting], str]]] = {
+    "pfifo_fast": lambda _queue, _setting: "pfifo_fast",
+    "noqueue": lambda _queue, _setting: "noqueue",
+    "htb": lambda _queue, _setting: f"pfifo limit {LINUX_FIFO_PACKETS}",
+    "pfifo_head_drop": lambda _queue, own: f"pfifo_head_drop limit {own.parameters['limit']:.0f}",
+    "fq": _fair_words,
+    "sfq": _fair_words,
+    "cake": _cake_words,
+}
+"""How kinds are put back that no profile writes."""
+
+
 def _told_by_statistics(queue: TcQueue) -> list[str]:
     """What the counters say, where they say something."""
     sent = queue.statistics.get("packets", 0.0)
@@ -390,8 +399,8 @@ def _told_by_statistics(queue: TcQueue) -> list[str]:
         f"Since its counters began, it has sent {sent:,.0f} packets and dropped {share:.2g} % "
         "of what came."
         if dropped
-        else f"Since its counters began, it has sent {sent:,.0f} packets and dropped none: either the "
-        "traffic never filled it, or packets wait somewhere else."
+        else f"Since its counters began, it has sent {sent:,.0f} packets and dropped none: either "
+        "the traffic never filled it, or packets wait somewhere else."
     )
     marked = queue.statistics.get("marked", 0.0)
     if marked:

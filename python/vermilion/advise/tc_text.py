@@ -116,7 +116,7 @@ def _queue(head: re.Match[str], statistics: dict[str, float]) -> TcQueue:
 
 def _value(text: str) -> float | None:
     """A number with one of tc's units, in bytes, seconds, bit/s or as it is."""
-    match = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text.partition("/")[0])  # "32Kb/1" is a burst and its cell
     if match is None or match["unit"] not in _UNITS:
         return None
     value = float(match["number"]) * _UNITS[match["unit"]]

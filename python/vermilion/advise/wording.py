@@ -52,7 +52,7 @@ def reason(advice: Advice) -> str:
         f"with what you have, 95 % of the packets wait at most {milliseconds(worst_before)} "
         f"in the worst case ({worst_condition(before).name})"
     )
-    asked = f"you asked for at most {milliseconds(bound)}"
+    asked = f"you asked for at most {bound:.4g} ms"
     if advice.verdict == "keep: nothing better":
         if worst_before <= bound:
             return f"{_capital(now)}; {asked}. Nothing that was tried is noticeably better."
@@ -67,7 +67,8 @@ def reason(advice: Advice) -> str:
     )
     if advice.verdict == "set: bound":
         kept = "" if advice.bound_kept else f" {_nearest(advice)}"
-        return f"{_capital(then)}; {now}, and {asked}.{kept}"
+        was = f"now it is {milliseconds(worst_before)} ({worst_condition(before).name})"
+        return f"{_capital(then)}; {was}. {_capital(asked)}.{kept}"
     if advice.verdict == "set: goodput":
         gain = 100.0 * (
             goodput_share(advice.question, after) - goodput_share(advice.question, before)

@@ -91,8 +91,8 @@ def advise(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help='What there is: "$(tc -s -d qdisc show dev eth0)". Without it, the device\'s default '
-            "is assumed.",
+            help='What there is: "$(tc -s -d qdisc show dev eth0)" (default: what such a device '
+            "has unless told otherwise).",
             show_default=False,
         ),
     ] = None,
