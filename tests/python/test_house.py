@@ -49,7 +49,18 @@ ROOMS_BELOW = {
         "scenario",
         "_core",
     },
+    "advise": {
+        "report",
+        "tuning",
+        "profiles",
+        "search",
+        "objectives",
+        "simulate",
+        "scenario",
+        "_core",
+    },
     "cli": {
+        "advise",
         "atlas",
         "papers",
         "online",

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from vermilion.cli.advise import advise
 from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
@@ -30,6 +31,7 @@ def application() -> typer.Typer:
     )
     app.callback()(_vermilion)
     for command in (
+        advise,
         run,
         compare,
         tune,

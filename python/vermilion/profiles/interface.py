@@ -28,10 +28,12 @@ class Place:
         device: the network interface ("eth0") or the name of the WRED profile; ``None`` for a
             placeholder.
         parent: of a tc queue, like "1:10"; ``None`` for the root.
+        verb: of tc: "change" for a queue of this kind that is there, "replace" for whatever is.
     """
 
     device: str | None = None
     parent: str | None = None
+    verb: str = "change"
 
 
 class DeviceProfile(ABC):

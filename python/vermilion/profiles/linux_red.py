@@ -149,6 +149,6 @@ def _first_beyond(min_threshold: int, packet_size: int, burst: int, weight_log: 
 
 
 def tc_change(place: Place) -> list[str]:
-    """The words with which a change of any queue begins."""
+    """The words with which a change, or a replacement, of any queue begins."""
     at = "root" if place.parent is None else f"parent {place.parent}"
-    return ["tc qdisc change dev", place.device or "DEV", at]
+    return [f"tc qdisc {place.verb} dev", place.device or "DEV", at]

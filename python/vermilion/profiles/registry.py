@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.profiles.cisco import Cisco
 from vermilion.profiles.linux_delays import LinuxCodel, LinuxPie
+from vermilion.profiles.linux_fifo import LinuxFifo
 from vermilion.profiles.linux_flow_queues import LinuxFqCodel, LinuxFqPie
 from vermilion.profiles.linux_red import LinuxRed
 from vermilion.profiles.sonic import Sonic
@@ -23,6 +24,7 @@ _PROFILES: Final[tuple[type[DeviceProfile], ...]] = (
     LinuxPie,
     LinuxFqCodel,
     LinuxFqPie,
+    LinuxFifo,
 )
 
 PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {

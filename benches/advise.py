@@ -1,0 +1,199 @@
+"""Advice on networks drawn at random, judged on seeds that it has not seen.
+
+    python benches/advise.py [--networks 60] [--seed 1] [--quick] [--threads N] [--json FILE]
+
+Drawn, each on its own: the rate from 1 Mbit/s to 1 Gbit/s and the bound from 5 to 100 ms (both
+evenly on a logarithmic scale); two round trips from 2 to 200 ms and two numbers of flows from 1 to
+100, likewise, which are the ends of the ranges; the device, Linux twice as often as each of the
+others; and what stands there: half the time the device's default, else on Linux a queue of a random
+kind with its defaults or with a buffer of a random size.
+
+For each network the advice is compared with what stands there on ten other seeds over the whole
+grid, by the same judgement as in the product (docs/advise.md): better, no different or worse on the
+user's own goal, and whether a margin is broken. Whether the bound could have been kept is asked of
+every default and every rule of thumb of the device, and of what the advice itself compared, on
+three of these seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from vermilion.advise import advise, assumed, read_question
+from vermilion.advise.conditions import grid
+from vermilion.advise.families import buffer_bytes, families
+from vermilion.advise.judgement import judge, keeps, worst_p95_ms
+from vermilion.advise.measuring import Laboratory
+from vermilion.advise.queue_setting import QueueSetting
+
+if TYPE_CHECKING:
+    from vermilion.advise import Advice, Present, Question
+
+FIRST_SEED = 900_000_007
+SEEDS = 10
+SEEDS_OF_OTHERS = 3
+PACKETS = 60e6
+"""Simulated at most for a comparison, about."""
+
+
+def main() -> None:
+    """Runs the benchmark and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--networks", type=int, default=60)
+    parser.add_argument("--first", type=int, default=0, help="skip so many")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--json", type=str, default=None)
+    given = parser.parse_args()
+    rows = []
+    for number in range(given.first, given.first + given.networks):
+        question, present = draw(given.seed, number, quick=given.quick)
+        row = judged(question, present, given.threads)
+        rows.append(row)
+        print(line(number, row), flush=True)  # noqa: T201 - a program's output
+        if given.json:
+            with open(given.json, "w", encoding="utf-8") as file:  # noqa: PTH123
+                json.dump(rows, file, indent=1)
+    print(summary(rows))  # noqa: T201
+
+
+def draw(seed: int, number: int, *, quick: bool) -> tuple[Question, Present]:
+    """The network of a number, and what stands there."""
+    coin = random.Random(f"advise {seed} {number}")  # noqa: S311 - no secret
+
+    def even(low: float, high: float) -> float:
+        return math.exp(coin.uniform(math.log(low), math.log(high)))
+
+    rate = even(1e6, 1e9)
+    bound = even(0.005, 0.1)
+    trips = sorted(even(0.002, 0.2) for _ in range(2))
+    flows = sorted(round(even(1.0, 100.0)) for _ in range(2))
+    device = coin.choice(["linux", "linux", "sonic", "cisco"])
+    question = read_question(
+        rate=f"{rate:.4g} bit/s",
+        rtt=f"{trips[0]:.4g} s .. {trips[1]:.4g} s",
+        flows=f"{flows[0]} .. {flows[1]}",
+        delay_at_most=f"{bound:.4g} s",
+        device=device,
+        seed=seed + number,
+        quick=quick,
+    )
+    present = assumed(question)
+    if device == "linux" and coin.random() < 0.5:  # noqa: PLR2004
+        buffer = round(even(20.0, 2000.0))
+        fifo = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": float(buffer)})
+        known = [each.defaults(question) for each in families(question)]
+        choices = [fifo, fifo, *(each for each in known if each is not None)]
+        present = replace(present, queue=coin.choice(choices))
+    return question, present
+
+
+def judged(question: Question, present: Present, threads: int | None) -> dict[str, Any]:
+    """The advice for a network and what fresh seeds say about it."""
+    begin = time.process_time()
+    advice = advise(question, present, threads=threads)
+    spent = time.process_time() - begin
+    laboratory = Laboratory(question, threads, None, PACKETS)
+    conditions = grid(question, buffer_bytes(present.queue))
+    first = FIRST_SEED + 1000 * question.seed
+    seeds = range(first, first + SEEDS)
+    length = laboratory.length_for(conditions, 2, SEEDS, PACKETS)
+    before, after = laboratory.measure([present.queue, advice.chosen], conditions, seeds, length)
+    found = judge(question, before, after)
+    nominal_harms = [each for each in found.harms if not each.condition.robustness]
+    verdict = "no different"
+    if found.by is not None:
+        verdict = "better"
+    if found.worse_by is not None:
+        verdict = "worse"
+    kept = keeps(after, question.bound_ms)
+    return {
+        "device": question.device,
+        "rate_mbit_per_s": question.rate_bit_per_s / 1e6,
+        "rtt_ms": [1e3 * end for end in question.round_trip_s],
+        "flows": list(question.flows),
+        "bound_ms": question.bound_ms,
+        "now": present.queue.label,
+        "advice": advice.verdict,
+        "chosen": advice.chosen.label,
+        "parameters": advice.chosen.readable(),
+        "verdict": verdict,
+        "by": found.by or found.worse_by,
+        "harms": [
+            f"{each.what} at {each.condition.name}: {each.before:.4g} -> {each.after:.4g}"
+            for each in nominal_harms
+        ],
+        "p95_ms": [worst_p95_ms(before), worst_p95_ms(after)],
+        "kept": kept,
+        "another_keeps": None if kept else _another(question, advice, laboratory, seeds),
+        "cpu_s": spent,
+        "packets": advice.packets,
+    }
+
+
+def _another(
+    question: Question, advice: Advice, laboratory: Laboratory, seeds: range
+) -> str | None:
+    """A queue of the device that would have kept the bound, where the advice does not."""
+    queues = [each for family in families(question) for each in family.candidates(question)]
+    queues += [each.measured.queue for each in advice.compared]
+    some = seeds[:SEEDS_OF_OTHERS]
+    conditions = [each for each in advice.conditions if not each.robustness]
+    length = laboratory.length_for(conditions, len(queues) + 1, SEEDS_OF_OTHERS, PACKETS)
+    rows = laboratory.measure([advice.before.queue, *queues], conditions, some, length)
+    keeping = [row for row in rows[1:] if keeps(row, question.bound_ms)]
+    if not keeping:
+        return None
+    harmless = [row for row in keeping if not judge(question, rows[0], row).harms]
+    return f"{(harmless or keeping)[0].queue.label}{'' if harmless else ', with harm'}"
+
+
+def line(number: int, row: dict[str, Any]) -> str:
+    """A network in a line."""
+    trips = "..".join(f"{end:.3g}" for end in row["rtt_ms"])
+    flows = "..".join(str(end) for end in row["flows"])
+    worst = " -> ".join(f"{value:.1f}" for value in row["p95_ms"])
+    another = "" if row["kept"] else f" | bound not kept; could: {row['another_keeps']}"
+    harms = f" | HARM {row['harms']}" if row["harms"] else ""
+    return (
+        f"{number:3} {row['device']:5} {row['rate_mbit_per_s']:7.1f} Mbit/s {trips} ms, {flows} "
+        "flows, "
+        f"<= {row['bound_ms']:.1f} ms | {row['now']} | {row['advice']}: {row['chosen']} | "
+        f"{row['verdict']} ({row['by']}) p95 {worst}{another}{harms} | {row['cpu_s']:.1f} CPU s"
+    )
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """All networks in a few lines."""
+    counts = {
+        name: sum(row["verdict"] == name for row in rows)
+        for name in ("better", "no different", "worse")
+    }
+    fine = counts["better"] + counts["no different"]
+    harmed = sum(bool(row["harms"]) for row in rows)
+    missed = sum(not row["kept"] and row["another_keeps"] is not None for row in rows)
+    without = sum(
+        not row["kept"] and row["another_keeps"] is not None and "harm" not in row["another_keeps"]
+        for row in rows
+    )
+    times = sorted(row["cpu_s"] for row in rows)
+    return (
+        f"{len(rows)} networks: {counts}; better or no different {100.0 * fine / len(rows):.1f} %; "
+        f"beyond a margin: {harmed}\n"
+        f"bound kept in {sum(row['kept'] for row in rows)}; not kept though a default or a rule "
+        "of thumb "
+        f"keeps it: {missed}, of which without harm: {without}\n"
+        f"CPU seconds: median {times[len(times) // 2]:.1f}, most {times[-1]:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

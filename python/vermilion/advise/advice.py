@@ -1,0 +1,255 @@
+"""From a question to an answer: keep what is there, or set this, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from vermilion.advise.candidates import Selector
+from vermilion.advise.conditions import grid, probes
+from vermilion.advise.families import buffer_bytes, families
+from vermilion.advise.judgement import (
+    By,
+    Judgement,
+    goodput_share,
+    judge,
+    keeps,
+    worst_p95_ms,
+)
+from vermilion.advise.measuring import Laboratory, Measured
+from vermilion.simulate.runs import check_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from vermilion.advise.conditions import Condition
+    from vermilion.advise.present import Present
+    from vermilion.advise.question import Question
+    from vermilion.advise.queue_setting import QueueSetting
+
+Verdict = Literal["keep: nothing better", "keep: harm", "set: bound", "set: goodput", "set: delay"]
+
+_SET: Final[Mapping[By, Verdict]] = {
+    "bound": "set: bound",
+    "goodput": "set: goodput",
+    "delay": "set: delay",
+}
+
+QUICK_PACKETS: Final = 45e6
+FULL_PACKETS: Final = 280e6
+"""What is simulated at most, about: the core does two to ten million packets in a CPU second."""
+
+_COMPARISON: Final = 0.3
+_PROBES: Final = 0.05
+_QUICK_SEEDS: Final = 5
+_FULL_SEEDS: Final = 8
+_PROBE_SEEDS: Final = 3
+_FRESH: Final = 5000
+_SEEDS_APART: Final = 10_000
+_SEEDS: Final = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A candidate against the queue in force, on fresh seeds.
+
+    Attributes:
+        measured: the candidate.
+        judgement: of it.
+        keeps_bound: whether it keeps the bound in all nominal conditions.
+    """
+
+    measured: Measured
+    judgement: Judgement
+    keeps_bound: bool
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it is better and does no harm.
+
+        A queue that keeps the bound where the one in force does not may be harmful in the
+        conditions for robustness: that is said, and not held against it.
+        """
+        if self.judgement.by is None:
+            return False
+        own = [each for each in self.judgement.harms if not each.condition.robustness]
+        return (
+            not own
+            if self.keeps_bound and self.judgement.by == "bound"
+            else not self.judgement.harms
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """An answer.
+
+    Attributes:
+        question: that was asked.
+        present: what stands there now.
+        verdict: the answer, and why.
+        before: the queue in force on the fresh seeds.
+        after: the recommended one; the same as before where nothing is to be changed.
+        judgement: of what is recommended, or of the best that was refused.
+        compared: every candidate of the comparison, in the order in which they were taken.
+        around_before: the queue in force around the range that was asked for.
+        around_after: the recommended one likewise.
+        tried: kinds of queues, and how many settings of each.
+        seeds: of the comparison.
+        simulations: how many there were in all.
+        packets: that they came to, about.
+    """
+
+    question: Question
+    present: Present
+    verdict: Verdict
+    before: Measured
+    after: Measured
+    judgement: Judgement
+    compared: Sequence[Compared]
+    around_before: Measured
+    around_after: Measured
+    tried: Mapping[str, int] = field(default_factory=dict)
+    seeds: Sequence[int] = ()
+    simulations: int = 0
+    packets: float = 0.0
+
+    @property
+    def keep(self) -> bool:
+        """Whether what is there is to stay."""
+        return self.verdict.startswith("keep")
+
+    @property
+    def chosen(self) -> QueueSetting:
+        """What is recommended."""
+        return self.after.queue
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The grid."""
+        return list(self.before.runs)
+
+    @property
+    def bound_kept(self) -> bool:
+        """Whether what is recommended keeps the bound in all nominal conditions."""
+        return keeps(self.after, self.question.bound_ms)
+
+    @property
+    def best_for_delay(self) -> Measured:
+        """Of all that was compared the one with the shortest worst delay."""
+        rows = [self.before, *(each.measured for each in self.compared)]
+        return min(rows, key=worst_p95_ms)
+
+
+def advise(
+    question: Question,
+    present: Present,
+    *,
+    threads: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Advice:
+    """Answers a question.
+
+    The same question, with the same seed, gives the same answer on every machine.
+
+    Args:
+        question: what is asked.
+        present: what stands there now.
+        threads: runs at a time; ``None`` for one on each core.
+        progress: called with the part of the work that is done, 0 to 1.
+
+    Raises:
+        ScenarioError: a seed or a discipline that is not accepted.
+        KeyboardInterrupt: at Ctrl-C.
+    """
+    check_seed(question.seed)
+    first = _SEEDS_APART * question.seed % _SEEDS
+    budget = QUICK_PACKETS if question.quick else FULL_PACKETS
+    laboratory = Laboratory(question, threads, progress, budget)
+    kinds = families(question)
+    buffer = buffer_bytes(present.queue)
+    conditions = grid(question, buffer)
+    shortlist = Selector(question, laboratory, conditions, present.queue, kinds).run(first)
+    count = _QUICK_SEEDS if question.quick else _FULL_SEEDS
+    seeds = [(first + _FRESH + number) % _SEEDS for number in range(count)]
+    most = _COMPARISON * budget / laboratory.cost(conditions, 0.0, 1, count)
+    queues = [present.queue, *shortlist.chosen[: max(int(most) - 1, 1)]]
+    left = max(_COMPARISON * budget, (1.0 - _PROBES) * budget - laboratory.spent)
+    length = laboratory.length_for(conditions, len(queues), count, left)
+    before, *rows = laboratory.measure(queues, conditions, seeds, length)
+    compared = [
+        Compared(row, judge(question, before, row), keeps(row, question.bound_ms)) for row in rows
+    ]
+    taken = _taken(compared)
+    after = before if taken is None else taken.measured
+    around = probes(question, buffer)
+    affordable = _PROBES * budget / laboratory.cost(around, 0.0, 2, 1)
+    around_seeds = seeds[: min(max(int(affordable), 1), _PROBE_SEEDS)]
+    places = list({each.same_as: each for each in (before.queue, after.queue)}.values())
+    length = laboratory.length_for(around, len(places), len(around_seeds), _PROBES * budget)
+    around_rows = laboratory.measure(places, around, around_seeds, length)
+    if progress is not None:
+        progress(1.0)
+    verdict: Verdict
+    if taken is not None and taken.judgement.by is not None:
+        judgement = taken.judgement
+        verdict = _SET[taken.judgement.by]
+    else:
+        refused = [each for each in compared if each.judgement.by is not None]
+        verdict = "keep: harm" if refused else "keep: nothing better"
+        judgement = refused[0].judgement if refused else Judgement(None)
+    return Advice(
+        question,
+        present,
+        verdict,
+        before,
+        after,
+        judgement,
+        compared,
+        around_rows[0],
+        around_rows[-1],
+        shortlist.tried,
+        seeds,
+        laboratory.runs,
+        laboratory.spent,
+    )
+
+
+def _taken(compared: Sequence[Compared]) -> Compared | None:
+    """What is recommended: the first that may be, those that keep the bound first."""
+    accepted = [each for each in compared if each.accepted]
+    accepted.sort(key=lambda each: (not each.keeps_bound, bool(each.judgement.harms)))
+    return accepted[0] if accepted else None
+
+
+def price(before: Measured, after: Measured, question: Question) -> dict[str, float]:
+    """What a change costs or gives over all nominal conditions, the worst of each.
+
+    Returns:
+        ``goodput_change`` (part of the rate, mean), ``goodput_change_worst``, ``jain_index_change``
+        (worst), ``starved_flows_change`` (worst), ``drop_rate_before``, ``drop_rate_after``,
+        ``mark_rate_before``, ``mark_rate_after`` (means).
+    """
+    places = [each for each in before.runs if not each.robustness]
+    found = {
+        "goodput_change": goodput_share(question, after) - goodput_share(question, before),
+        "goodput_change_worst": min(
+            (after.goodput(at) - before.goodput(at)) / question.rate_bit_per_s for at in places
+        ),
+    }
+    for name, worst in (("jain_index", min), ("starved_flows", max)):
+        changes = [
+            new - old
+            for at in places
+            if (new := after.mean(at, name)) is not None
+            and (old := before.mean(at, name)) is not None
+        ]
+        if changes:
+            found[f"{name}_change"] = worst(changes)
+    for name in ("drop_rate", "mark_rate"):
+        for when, measured in (("before", before), ("after", after)):
+            values = [value for at in places if (value := measured.mean(at, name)) is not None]
+            if values:
+                found[f"{name}_{when}"] = math.fsum(values) / len(values)
+    return found

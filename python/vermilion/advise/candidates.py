@@ -1,0 +1,251 @@
+"""From everything that a device has to a few queues worth comparing with the one in force.
+
+1. Defaults and rules of thumb are tried on one seed in three conditions (the most and the least
+   crowded, and the middle); the better half goes on to all conditions, and a quarter to a second
+   seed.
+2. The one or two kinds that did best are tuned over all conditions, from where they stood.
+3. The best defaults, the best rule of thumb and the best tuned settings meet seeds that nothing was
+   chosen by. The plain ones are preferred: a rule has to be noticeably better than the defaults,
+   and a tuned setting noticeably better than both.
+
+All is counted in packets, never in seconds, so that the answer follows from the seed alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from vermilion.advise.conditions import subset
+from vermilion.advise.judgement import judge, score, tier
+from vermilion.search import AUTOMATIC, chosen_search, search_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.advise.conditions import Condition
+    from vermilion.advise.families import Family
+    from vermilion.advise.measuring import Laboratory, Measured
+    from vermilion.advise.question import Question
+    from vermilion.advise.queue_setting import QueueSetting
+
+SCREENING: Final = 0.2
+TUNING: Final = 0.3
+SELECTION: Final = 0.15
+"""Parts of the budget."""
+
+_LEAST_TRIED: Final = 8
+"""Fewer settings are no search."""
+
+_MOST_TRIED: Final = 120
+_SELECTION_SEEDS: Final = 3
+_SHORT: Final = 0.5
+"""Of the full length: enough to rank settings by."""
+
+
+@dataclass(slots=True)
+class Shortlist:
+    """What is worth a comparison on fresh seeds.
+
+    Attributes:
+        chosen: in the order in which they are to be taken: the first is the choice, the others
+            stand in for it.
+        tried: each kind of queue, and how many settings of it were simulated.
+    """
+
+    chosen: list[QueueSetting] = field(default_factory=list)
+    tried: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Selector:
+    """Looks for candidates.
+
+    Attributes:
+        question: whose.
+        laboratory: simulates.
+        conditions: the grid.
+        now: the queue in force.
+        families: that may be tried.
+    """
+
+    question: Question
+    laboratory: Laboratory
+    conditions: Sequence[Condition]
+    now: QueueSetting
+    families: Sequence[Family]
+
+    def run(self, seed: int) -> Shortlist:
+        """Screens, tunes and selects.
+
+        Args:
+            seed: the first of those that this uses; the next ten or so are used too.
+        """
+        question, laboratory = self.question, self.laboratory
+        found = Shortlist()
+        known = {self.now.same_as}
+        plain: list[QueueSetting] = []
+        for family in self.families:
+            for queue in family.candidates(question):
+                found.tried[family.kind] = found.tried.get(family.kind, 0) + 1
+                if queue.same_as not in known:
+                    known.add(queue.same_as)
+                    plain.append(queue)
+        plain.sort(key=lambda each: bool(each.tuned))  # every kind's defaults first
+        ranked = self._screen(plain, seed)
+        if not ranked:
+            return found
+        kinds = list(dict.fromkeys(each.kind for each in ranked))
+        tuned: list[QueueSetting] = []
+        budget = TUNING * laboratory.budget
+        chosen = kinds[: 1 if question.quick else 2]
+        own = [each.kind for each in self.families if each.kind == self.now.kind]
+        chosen = list(dict.fromkeys([*chosen, *own]))
+        for kind in chosen:
+            family = next(each for each in self.families if each.kind == kind)
+            starts = [each for each in (*ranked, self.now) if each.kind == kind]
+            best, tried = self._tune(family, starts, seed + 2, budget / len(chosen))
+            found.tried[kind] = found.tried.get(kind, 0) + tried
+            tuned += best
+        found.chosen = self._select(ranked, tuned, seed + 4)
+        return found
+
+    def _screen(self, plain: Sequence[QueueSetting], seed: int) -> list[QueueSetting]:
+        """Those that one seed, then two, speak for; the best first."""
+        if not plain:
+            return []
+        share = SCREENING * self.laboratory.budget / 2.0
+        few, everywhere = subset(self.conditions), self.conditions
+        kinds = len({each.kind for each in plain})
+        some = plain[: max(kinds, self._affordable(few, share))]
+        length = min(_SHORT, self._length(few, some, 1, share))
+        first = self._scores(some, few, [seed], length)
+        ranked = [queue for _, queue in sorted(first, key=lambda entry: entry[0])]
+        best_of_kind = {each.kind: each for each in reversed(ranked)}.values()
+        by_kind = sorted(best_of_kind, key=ranked.index)
+        others = [each for each in ranked if each not in by_kind]
+        most = max(_LEAST_SECOND, self._affordable(everywhere, share))
+        left = [*by_kind, *others][: min(most, max(len(by_kind), (len(some) + 1) // 2))]
+        length = min(_SHORT, self._length(everywhere, left, 1, share))
+        second = self._scores(left, everywhere, [seed + 1], length)
+        return [queue for _, queue in sorted(second, key=lambda entry: entry[0])]
+
+    def _affordable(self, conditions: Sequence[Condition], packets: float) -> int:
+        """How many queues can be tried on one seed, besides the one in force."""
+        return int(packets / self.laboratory.cost(conditions, 0.0, 1, 1)) - 1
+
+    def _length(
+        self,
+        conditions: Sequence[Condition],
+        queues: Sequence[QueueSetting],
+        seeds: int,
+        packets: float,
+    ) -> float:
+        return self.laboratory.length_for(conditions, len(queues) + 1, seeds, packets)
+
+    def _scores(
+        self,
+        queues: Sequence[QueueSetting],
+        conditions: Sequence[Condition],
+        seeds: Sequence[int],
+        length: float,
+    ) -> list[tuple[float, QueueSetting]]:
+        now, *rows = self.laboratory.measure([self.now, *queues], conditions, seeds, length)
+        return [(score(self.question, row, now), row.queue) for row in rows]
+
+    def _tune(
+        self, family: Family, starts: Sequence[QueueSetting], seed: int, packets: float
+    ) -> tuple[list[QueueSetting], int]:
+        """The best settings of a search over all conditions, and how many were tried."""
+        laboratory, question = self.laboratory, self.question
+        length = _SHORT
+        each = laboratory.cost(self.conditions, length, 1, 1)
+        if packets / each < 2 * _LEAST_TRIED:
+            length = min(
+                length, laboratory.length_for(self.conditions, 2 * _LEAST_TRIED, 1, packets)
+            )
+            each = laboratory.cost(self.conditions, length, 1, 1)
+        count = min(int(packets / each) - 1, _MOST_TRIED)
+        if count < _LEAST_TRIED:
+            return [], 0
+        space = family.space(question)
+        points = [
+            space.point({name: float(start.parameters[name] or 0.0) for name in space.names})
+            for start in starts
+            if all(start.parameters.get(name) is not None for name in space.names)
+        ]
+        search = search_named(chosen_search(AUTOMATIC, len(space)))(
+            len(space), seed=seed, start_points=points[:3]
+        )
+        [now] = laboratory.measure([self.now], self.conditions, [seed], length)
+        known: dict[tuple[object, ...], tuple[float, QueueSetting]] = {}
+        tried = 0
+        while tried < count:
+            asked = search.ask(min(_AT_ONCE, count - tried))
+            queues = [family.setting(question, space.values(point)) for point in asked]
+            new = list({q.same_as: q for q in queues if q.same_as not in known}.values())
+            for row in laboratory.measure(new, self.conditions, [seed], length):
+                known[row.queue.same_as] = score(question, row, now), row.queue
+            search.tell(asked, [known[queue.same_as][0] for queue in queues])
+            tried += len(asked)
+        best = sorted(known.values(), key=lambda entry: entry[0])[:_KEPT]
+        return [queue for _, queue in best], tried
+
+    def _select(
+        self, ranked: Sequence[QueueSetting], tuned: Sequence[QueueSetting], seed: int
+    ) -> list[QueueSetting]:
+        """The choice and those that stand in for it, on seeds that none was chosen by."""
+        question, laboratory = self.question, self.laboratory
+        plain = ranked[:_PLAIN]
+        if not any(each.tuned == () for each in plain):
+            plain = [*plain, *[each for each in ranked if not each.tuned][:1]]
+        unique: dict[tuple[object, ...], QueueSetting] = {}
+        for each in (*plain, *tuned):  # what a search has found anew keeps its plain name
+            unique.setdefault(each.same_as, each)
+        queues = list(unique.values())
+        packets = SELECTION * laboratory.budget
+        if laboratory.cost(self.conditions, 0.0, len(queues) + 1, _SELECTION_SEEDS) > 2.0 * packets:
+            return queues[:_FINALISTS]  # the comparison has to be enough
+        seeds = range(seed, seed + _SELECTION_SEEDS)
+        length = self._length(self.conditions, queues, _SELECTION_SEEDS, packets)
+        now, *rows = laboratory.measure([self.now, *queues], self.conditions, seeds, length)
+
+        def rank(row: Measured) -> tuple[int, float]:
+            return tier(question, now, row), score(question, row, now)
+
+        rows.sort(key=rank)
+        choice: Measured | None = None
+        for group in (
+            [row for row in rows if not row.queue.tuned],
+            [row for row in rows if row.queue.tuned and "rule" in row.queue.label],
+            [row for row in rows if row.queue.tuned and "rule" not in row.queue.label],
+        ):
+            for row in group[:1]:
+                if choice is None or self._preferred(now, choice, row):
+                    choice = row
+        others = [row.queue for row in rows if row is not choice]
+        return [*([choice.queue] if choice else []), *others][:_FINALISTS]
+
+    def _preferred(self, now: Measured, plainer: Measured, other: Measured) -> bool:
+        """Whether a less plain setting is worth it."""
+        question = self.question
+        steps = tier(question, now, other), tier(question, now, plainer)
+        if steps[0] != steps[1]:
+            return steps[0] < steps[1]
+        return judge(question, plainer, other).by is not None
+
+
+_AT_ONCE: Final = 4
+"""Settings between two looks of the search; the same on any number of cores."""
+
+_LEAST_SECOND: Final = 3
+"""Queues that meet all conditions, however much that costs."""
+
+_KEPT: Final = 2
+"""Of what a search has found, for the selection."""
+
+_PLAIN: Final = 4
+"""Of defaults and rules of thumb likewise."""
+
+_FINALISTS: Final = 3
+"""For the comparison on fresh seeds: the choice and two that stand in for it."""

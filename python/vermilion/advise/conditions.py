@@ -1,0 +1,218 @@
+"""The grid of conditions that an answer has to hold in, and the network of each.
+
+Nominal are the corners and the middle (geometric, because twice as many flows mean the same
+everywhere) of the ranges of flows and round trips, with today's senders: CUBIC as Linux has it,
+round trips spread by a tenth (flows with equal ones fall into step with the queue: S. Floyd and V.
+Jacobson, "On traffic phase effects in packet-switched gateways", 1992). Two more, in the middle,
+are for
+robustness: a sixth of the rate is short web transfers; half of the senders are Reno and BBR.
+Around the range lie the probes, which tell where an answer stops being true.
+
+How long is simulated follows from the conditions alone: a CUBIC flow with a fair share W packets
+takes (0.3 W / 0.4)^(1/3) seconds from one loss to the next (RFC 9438, section 4.2), or 0.6 W round
+trips where that is less, as Reno would.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from vermilion.scenario import format_quantity, scenario_from_document
+from vermilion.scenario.quantities import TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.advise.question import Question
+    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.scenario import Scenario
+
+Traffic = Literal["bulk", "web", "mixed"]
+
+LINK: Final = "bottleneck"
+PACKET_BYTES: Final = 1514
+"""A full packet on Ethernet, as a queue counts it."""
+
+HEADER_BYTES: Final = 66
+"""Of these Ethernet's 14, IP's 20, and TCP's 20 and 12 for timestamps."""
+
+_SPREAD: Final = 0.1
+_WEB_SHARE: Final = 0.15
+_WEB_BYTES: Final = 30_000.0
+_BETWEEN_LOSSES: Final = 0.3 / 0.4
+_RENO_SHARE: Final = 0.6
+_LEAST_MEASURED_S: Final = 1.5
+_LEAST_ROUND_TRIPS: Final = 12.0
+_LONGEST_S: Final = 90.0
+_PACKETS_WANTED: Final = 4000.0
+_EACH_RUN: Final = 1500.0
+"""What starting a run and reading its outcome costs, in packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One point of the grid.
+
+    Attributes:
+        flows: long transfers.
+        round_trip_s: their mean base round trip.
+        traffic: "bulk": CUBIC alone; "web": with short transfers besides; "mixed": with Reno and
+            BBR.
+        warm_up_s: simulated and not measured, in full length.
+        measured_s: measured, in full length.
+        least_warm_up_s: the shortest in which slow start is over.
+        least_measured_s: the shortest that still tells something.
+    """
+
+    flows: int
+    round_trip_s: float
+    traffic: Traffic
+    warm_up_s: float
+    measured_s: float
+    least_warm_up_s: float
+    least_measured_s: float
+
+    @property
+    def robustness(self) -> bool:
+        """Whether it is one that nobody asked for, and that had better hold too."""
+        return self.traffic != "bulk"
+
+    @property
+    def name(self) -> str:
+        """In words: "40 flows, 60 ms"."""
+        flows = "1 flow" if self.flows == 1 else f"{self.flows} flows"
+        trip = format_quantity(float(f"{self.round_trip_s:.3g}"), TIME)
+        also = {"bulk": "", "web": ", and web traffic", "mixed": ", some Reno and BBR"}
+        return f"{flows}, {trip}{also[self.traffic]}"
+
+    def seconds(self, length: float) -> float:
+        """Measured seconds at a length from 0, the least, to 1, the full."""
+        return self.least_measured_s + length * (self.measured_s - self.least_measured_s)
+
+    def warm_up(self, length: float) -> float:
+        """Seconds that are not measured, at such a length."""
+        return self.least_warm_up_s + length * (self.warm_up_s - self.least_warm_up_s)
+
+    def cost(self, question: Question, length: float) -> float:
+        """About how many packets' work a run is."""
+        a_second = question.rate_bit_per_s / (8.0 * PACKET_BYTES)
+        return _EACH_RUN + a_second * (self.warm_up(length) + self.seconds(length))
+
+
+def grid(question: Question, buffer_bytes: float) -> list[Condition]:
+    """The conditions of a question; nominal ones first.
+
+    Args:
+        question: with its ranges.
+        buffer_bytes: what the queue in force can hold; filling it takes time too.
+    """
+    fewest, most = question.flows
+    short, long = question.round_trip_s
+    middle = round(math.sqrt(fewest * most)), math.sqrt(short * long)
+    corners = [(count, trip) for count in (fewest, most) for trip in (short, long)]
+    nominal = list(dict.fromkeys([*corners, middle]))
+    return [
+        *(condition(question, count, trip, "bulk", buffer_bytes) for count, trip in nominal),
+        condition(question, *middle, "web", buffer_bytes),
+        condition(question, *middle, "mixed", buffer_bytes),
+    ]
+
+
+def probes(question: Question, buffer_bytes: float) -> list[Condition]:
+    """What lies around the range: half and twice the flows, half and twice the round trips."""
+    fewest, most = question.flows
+    short, long = question.round_trip_s
+    flows, trip = round(math.sqrt(fewest * most)), math.sqrt(short * long)
+    around: list[tuple[int, float]] = [(2 * most, trip), (flows, 2.0 * long), (flows, 0.5 * short)]
+    if fewest > 1:
+        around.append((fewest // 2, trip))
+    return [condition(question, *each, "bulk", buffer_bytes) for each in around]
+
+
+def condition(
+    question: Question, flows: int, round_trip_s: float, traffic: Traffic, buffer_bytes: float
+) -> Condition:
+    """A condition with the times that suit it."""
+    packets_per_second = question.rate_bit_per_s / (8.0 * PACKET_BYTES)
+    window = packets_per_second * (round_trip_s + question.bound_s) / flows
+    between = min((_BETWEEN_LOSSES * window) ** (1.0 / 3.0), _RENO_SHARE * window * round_trip_s)
+    filling = min(8.0 * buffer_bytes / question.rate_bit_per_s, 8.0)
+    slow_start = 1.0 + 20.0 * round_trip_s
+    warm_up = min(2.0 + 20.0 * round_trip_s + between + filling, _LONGEST_S)
+    wanted = max(8.0, 60.0 * round_trip_s, 3.0 * between, _PACKETS_WANTED / packets_per_second)
+    least = max(_LEAST_MEASURED_S, _LEAST_ROUND_TRIPS * round_trip_s)
+    measured = max(min(wanted, _LONGEST_S), least)
+    return Condition(
+        flows, round_trip_s, traffic, max(warm_up, slow_start), measured, slow_start, least
+    )
+
+
+def subset(conditions: Sequence[Condition]) -> list[Condition]:
+    """Those among which a candidate shows first whether it is worth more: two corners, a middle."""
+    nominal = [each for each in conditions if not each.robustness]
+    hard = max(nominal, key=lambda each: (each.flows / each.round_trip_s, each.flows))
+    easy = min(nominal, key=lambda each: (each.flows / each.round_trip_s, each.flows))
+    return list(dict.fromkeys([hard, easy, nominal[-1]]))
+
+
+def network(
+    question: Question, at: Condition, queue: QueueSetting, length: float = 1.0
+) -> Scenario:
+    """The scenario of a condition with a queue.
+
+    Args:
+        question: with the rate and whether the senders understand marks.
+        at: the condition.
+        queue: at the bottleneck.
+        length: of what is measured, from 0 to 1.
+
+    Raises:
+        ScenarioError: the queue is not accepted.
+    """
+    trip = at.round_trip_s
+    common = {
+        "path": [LINK],
+        "rtt": f"{(1.0 - _SPREAD) * trip!r} s .. {(1.0 + _SPREAD) * trip!r} s",
+        "packet_size": f"{PACKET_BYTES} bytes",
+        "header_size": f"{HEADER_BYTES} bytes",
+        "ack_size": f"{HEADER_BYTES} bytes",
+        "start": "0 s .. 1 s",
+    }
+
+    def sender(name: str) -> dict[str, Any]:
+        return {"congestion_control": name, "option_set": "linux", "ecn": question.ecn}
+
+    shares = {"cubic": at.flows}
+    if at.traffic == "mixed":
+        others = max(1, at.flows // 4)
+        shares = {"cubic": max(1, at.flows - 2 * others), "newreno": others, "bbr": others}
+    groups: dict[str, Any] = {
+        name: {**common, "count": count, "sender": sender(name)} for name, count in shares.items()
+    }
+    if at.traffic == "web":
+        gap = 8.0 * _WEB_BYTES / (_WEB_SHARE * question.rate_bit_per_s)
+        size = {"distribution": "exponential", "mean": f"{_WEB_BYTES:.0f} bytes"}
+        groups["web"] = {
+            **common,
+            "sender": sender("cubic"),
+            "traffic": {"kind": "web", "mean_gap": f"{gap!r} s", "size": size},
+        }
+    warm_up = at.warm_up(length)
+    return scenario_from_document(
+        {
+            "title": at.name,
+            "duration": f"{warm_up + at.seconds(length)!r} s",
+            "warm_up": f"{warm_up!r} s",
+            "links": {
+                LINK: {
+                    "rate": f"{question.rate_bit_per_s!r} bit/s",
+                    "delay": "0 s",
+                    "queue": queue.document(),
+                }
+            },
+            "flows": groups,
+        },
+        "advise",
+    )

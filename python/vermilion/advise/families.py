@@ -1,0 +1,381 @@
+"""What the devices have: kinds of queues, their defaults, rules of thumb, and where to search.
+
+A kind is named as its device names it. Its profile moves a setting to the nearest that the device
+has, so what is simulated is what the device will do.
+
+- Defaults are those of Linux 6.12 (net/sched) and iproute2. RED and WRED have none that would do
+  anywhere; tc-red(8) and the switches' manuals leave the thresholds to whoever knows rate and
+  delay.
+- Rules of thumb make a setting of the bound: a target of a half or a quarter of it for the
+  disciplines that hold a delay, since the 95th percentile lies at about twice the target; a buffer
+  that drains within it for drop-tail; RED's thresholds at a fifth and three fifths of what drains
+  within it.
+- Nothing is searched that could not serve the question: no target beyond the bound, no buffer that
+  takes half as long again to drain.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
+from vermilion.advise.question import ANY
+from vermilion.advise.queue_setting import QueueSetting
+from vermilion.profiles import PROFILES
+from vermilion.scenario import disciplines
+from vermilion.scenario.errors import ScenarioError, did_you_mean
+from vermilion.search import Dimension, Space
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from vermilion.advise.question import DeviceName, Question
+    from vermilion.scenario.algorithms import ParameterValue
+
+    Values = Mapping[str, float]
+
+LINUX_FIFO_PACKETS: Final = 1000
+"""The usual queue length of an interface (txqueuelen), which pfifo and pfifo_fast take."""
+
+CISCO_QUEUE_PACKETS: Final = 64
+"""The default queue-limit of a class: Cisco IOS, quality of service command reference."""
+
+SONIC_QUEUE_BYTES: Final = 1_000_000
+"""What a queue of a switch with shared memory gets, about: SONiC's dynamic threshold leaves it to
+what other queues need."""
+
+WRED_DISCIPLINE: Final = "red"
+"""What stands for WRED of one colour in a simulation."""
+
+_RED_FIXED: Final = {"ecn": False}
+_WRED_WEIGHT_LOG: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One kind of queue of a device.
+
+    Attributes:
+        kind: the device's word.
+        discipline: the simulator's.
+        profile: the name in :data:`vermilion.profiles.PROFILES`.
+        fixed: parameters that are the device's own, and those of its defaults.
+        has_defaults: whether the fixed ones make a queue that somebody would use.
+        rules: settings made of the bound, for a question.
+        box: where to search, for a question.
+    """
+
+    kind: str
+    discipline: str
+    profile: str
+    fixed: Mapping[str, ParameterValue]
+    has_defaults: bool
+    rules: Callable[[Question], Sequence[Values]]
+    box: Callable[[Question], Sequence[Dimension]]
+
+    def defaults(self, question: Question) -> QueueSetting | None:
+        """The device's defaults; ``None`` where it has none."""
+        if not self.has_defaults:
+            return None
+        return QueueSetting(
+            f"{self.kind}, defaults", self.kind, self.discipline, self._own(question)
+        )
+
+    def candidates(self, question: Question) -> list[QueueSetting]:
+        """The defaults and what the rules of thumb say."""
+        defaults = self.defaults(question)
+        found = [] if defaults is None else [defaults]
+        found += [
+            replace(self.setting(question, values), label=f"{self.kind}, by rule of thumb")
+            for values in self.rules(question)
+        ]
+        return list({each.same_as: each for each in reversed(found)}.values())[::-1]
+
+    def setting(self, question: Question, values: Values) -> QueueSetting:
+        """The nearest setting that the device has, of values with three digits.
+
+        Nobody wants to read more, and no queue knows the difference.
+        """
+        table = disciplines()[self.discipline].parameters
+        values = {
+            name: float(round(value)) if table[name].integer else float(f"{value:.3g}")
+            for name, value in values.items()
+        }
+        own = {**self._own(question), **values}
+        if self.discipline in {"linux-red", WRED_DISCIPLINE}:
+            size = PACKET_BYTES if self.discipline == WRED_DISCIPLINE else 1
+            drains = drained_bytes(question)
+            most = max(4.0 * float(values["max_threshold"]), 2.0 * drains / size, 20.0)
+            own["limit"] = float(math.ceil(most))
+        wanted = QueueSetting(f"{self.kind}, tuned", self.kind, self.discipline, own)
+        low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
+        profile = PROFILES[self.profile](network(question, low, wanted), LINK)
+        names = [name for name in profile.settable[self.discipline] if name in values]
+        moved = profile.nearest({name: values[name] for name in names})
+        return replace(wanted, parameters={**own, **moved}, tuned=tuple(values))
+
+    def space(self, question: Question) -> Space:
+        """What is searched."""
+        return Space(list(self.box(question)))
+
+    def _own(self, question: Question) -> dict[str, ParameterValue]:
+        own = dict(self.fixed)
+        if question.ecn and "ecn" in own:
+            own["ecn"] = True
+        return own
+
+
+def drained_bytes(question: Question) -> float:
+    """What the link sends within the bound, but at least three packets."""
+    return max(question.rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
+
+
+def families(question: Question) -> list[Family]:
+    """Those of the device that may be tried.
+
+    Raises:
+        ScenarioError: the device has no such discipline.
+    """
+    known = _FAMILIES[question.device]
+    wanted = question.discipline.lower().replace("_", "-")
+    if wanted == ANY:
+        return list(known)
+    found = [
+        family
+        for family in known
+        if wanted in {family.kind.replace("_", "-"), family.discipline}
+        or (wanted == "red" and family.discipline == "linux-red")
+    ]
+    if not found:
+        names = [ANY, *(family.kind for family in known)]
+        accepted = f"{did_you_mean(question.discipline, names)}, for the device {question.device}"
+        raise ScenarioError("--discipline", question.discipline, accepted)
+    return found
+
+
+def device_default(question: Question) -> QueueSetting:
+    """What stands on a device that nobody has touched."""
+    if question.device == "linux":
+        family = next(each for each in _FAMILIES["linux"] if each.kind == "fq_codel")
+        return replace(_known(family.defaults(question)), label="fq_codel, the kernel's defaults")
+    if question.device == "cisco":
+        limit: dict[str, ParameterValue] = {"limit": CISCO_QUEUE_PACKETS}
+        return QueueSetting("tail drop, 64 packets", "tail-drop", "drop-tail", limit)
+    limit = {"limit_bytes": SONIC_QUEUE_BYTES}
+    return QueueSetting("tail drop, about 1 MB", "tail-drop", "drop-tail", limit)
+
+
+def buffer_bytes(queue: QueueSetting) -> float:
+    """What a queue can hold."""
+    limit_bytes = queue.parameters.get("limit_bytes")
+    if limit_bytes is not None:
+        return float(limit_bytes)
+    limit = float(queue.parameters.get("limit") or LINUX_FIFO_PACKETS)
+    return limit if queue.discipline == "linux-red" else limit * PACKET_BYTES
+
+
+def _known(setting: QueueSetting | None) -> QueueSetting:
+    assert setting is not None  # noqa: S101 - of a family that has defaults
+    return setting
+
+
+def _targets(*parts: float, interval: bool = False) -> Callable[[Question], list[Values]]:
+    """Targets that are parts of the bound, with an interval of the longest round trip if asked."""
+
+    def rules(question: Question) -> list[Values]:
+        longest = min(max(question.round_trip_s[1], 0.02), 0.3)
+        return [
+            {"target": part * question.bound_s, **({"interval": longest} if interval else {})}
+            for part in parts
+        ]
+
+    return rules
+
+
+def _codel_box(question: Question) -> list[Dimension]:
+    bound = question.bound_s
+    return [
+        Dimension("target", bound / 30.0, bound, log=True),
+        Dimension("interval", 0.01, 0.4, log=True),
+    ]
+
+
+def _pie_box(question: Question) -> list[Dimension]:
+    bound = question.bound_s
+    return [
+        Dimension("target", bound / 30.0, bound, log=True),
+        Dimension("interval", 0.003, 0.03, log=True),
+        Dimension("alpha", 1.0 / 16.0, 1.0, log=True),
+        Dimension("beta", 2.0 / 16.0, 2.0, log=True),
+    ]
+
+
+def _pie_rules(question: Question) -> list[Values]:
+    return [
+        {"target": part * question.bound_s, "interval": 0.015, "alpha": 0.125, "beta": 1.25}
+        for part in (0.5, 0.25)
+    ]
+
+
+def _red_rules(question: Question) -> list[Values]:
+    return [_red(question, low, high, share) for low, high, share in _RED_RULES]
+
+
+def _red(question: Question, low: float, high: float, share: float) -> Values:
+    drains = drained_bytes(question)
+    return {
+        "min_threshold": max(round(low * drains), PACKET_BYTES),
+        "max_threshold": max(round(high * drains), 2 * PACKET_BYTES),
+        "max_probability": share,
+        "weight_log": 9.0,
+    }
+
+
+_RED_RULES: Final = ((0.2, 0.6, 0.1), (0.1, 0.8, 0.1))
+
+
+def _red_box(question: Question) -> list[Dimension]:
+    drains = drained_bytes(question)
+    low = max(0.02 * drains, PACKET_BYTES)
+    return [
+        Dimension("min_threshold", low, 1.5 * drains, log=True),
+        Dimension(
+            "max_threshold", low, 2.0 * drains, log=True, above="min_threshold", gap=PACKET_BYTES
+        ),
+        Dimension("max_probability", 0.005, 0.9, log=True),
+        Dimension("weight_log", 1.0, 12.0, integer=True),
+    ]
+
+
+def _wred_rules(question: Question) -> list[Values]:
+    return [_in_packets(_red(question, *rule)) for rule in _RED_RULES]
+
+
+def _in_packets(values: Values) -> Values:
+    """Thresholds in packets, and no weight: only some routers let it be set."""
+    return {
+        "min_threshold": max(values["min_threshold"] / PACKET_BYTES, 1.0),
+        "max_threshold": max(values["max_threshold"] / PACKET_BYTES, 2.0),
+        "max_probability": values["max_probability"],
+    }
+
+
+def _wred_box(question: Question) -> list[Dimension]:
+    drains = drained_bytes(question) / PACKET_BYTES
+    return [
+        Dimension("min_threshold", 1.0, 1.5 * drains, log=True),
+        Dimension("max_threshold", 1.0, 2.0 * drains, log=True, above="min_threshold", gap=1.0),
+        Dimension("max_probability", 0.01, 0.9, log=True),
+    ]
+
+
+def _cisco_box(question: Question) -> list[Dimension]:
+    return [*_wred_box(question), Dimension("weight", 0.5**12, 0.5, log=True)]
+
+
+def _cisco_rules(question: Question) -> list[Values]:
+    return [{**values, "weight": 0.5**_WRED_WEIGHT_LOG} for values in _wred_rules(question)]
+
+
+def _fifo_rules(question: Question) -> list[Values]:
+    packets = drained_bytes(question) / PACKET_BYTES
+    return [{"limit": max(round(part * packets), 2)} for part in (0.95, 0.5)]
+
+
+def _fifo_box(question: Question) -> list[Dimension]:
+    packets = drained_bytes(question) / PACKET_BYTES
+    return [Dimension("limit", 2.0, float(round(max(1.2 * packets, 4.0))), log=True, integer=True)]
+
+
+_LINUX_PIE: Final = {"ecn": False}
+_SWITCH_RED: Final = {
+    "ecn": False,
+    "weight": 0.5**_WRED_WEIGHT_LOG,
+    "drop_above_maximum": True,
+    "mean_packet_size": float(PACKET_BYTES),
+}
+_KERNEL: Final = {"dialect": "linux"}
+
+_FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
+    "linux": (
+        Family(
+            kind="fq_codel",
+            discipline="fq-codel",
+            profile="linux-fq-codel",
+            fixed={**_KERNEL, "ecn": True},
+            has_defaults=True,
+            rules=_targets(0.25, 0.5, interval=True),
+            box=_codel_box,
+        ),
+        Family(
+            kind="fq_pie",
+            discipline="fq-pie",
+            profile="linux-fq-pie",
+            fixed=_LINUX_PIE,
+            has_defaults=True,
+            rules=_pie_rules,
+            box=_pie_box,
+        ),
+        Family(
+            kind="codel",
+            discipline="codel",
+            profile="linux-codel",
+            fixed={**_KERNEL, "ecn": False},
+            has_defaults=True,
+            rules=_targets(0.25, 0.5, interval=True),
+            box=_codel_box,
+        ),
+        Family(
+            kind="pie",
+            discipline="pie",
+            profile="linux-pie",
+            fixed=_LINUX_PIE,
+            has_defaults=True,
+            rules=_pie_rules,
+            box=_pie_box,
+        ),
+        Family(
+            kind="red",
+            discipline="linux-red",
+            profile="linux-red",
+            fixed={**_RED_FIXED, "mean_packet_size": float(PACKET_BYTES)},
+            has_defaults=False,
+            rules=_red_rules,
+            box=_red_box,
+        ),
+        Family(
+            kind="pfifo",
+            discipline="drop-tail",
+            profile="linux-fifo",
+            fixed={"limit": LINUX_FIFO_PACKETS},
+            has_defaults=True,
+            rules=_fifo_rules,
+            box=_fifo_box,
+        ),
+    ),
+    "sonic": (
+        Family(
+            kind="wred",
+            discipline=WRED_DISCIPLINE,
+            profile="sonic",
+            fixed=_SWITCH_RED,
+            has_defaults=False,
+            rules=_wred_rules,
+            box=_wred_box,
+        ),
+    ),
+    "cisco": (
+        Family(
+            kind="wred",
+            discipline=WRED_DISCIPLINE,
+            profile="cisco",
+            fixed=_SWITCH_RED,
+            has_defaults=False,
+            rules=_cisco_rules,
+            box=_cisco_box,
+        ),
+    ),
+}
+"""What each device has. tail drop, where a queue is left as it is, is not among the choices."""

@@ -1,0 +1,280 @@
+"""Whether a queue is better than another for what was asked, and what harm it does.
+
+The goal comes in this order: 95 % of the packets wait at most the bound in every nominal condition;
+then as much goodput as possible; then less delay. A difference counts where it is significant
+(Student t at 95 %, paired by seed) and noticeable. What a recommendation may cost is in
+:data:`MARGINS`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES
+from vermilion.simulate import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from vermilion.advise.conditions import Condition
+    from vermilion.advise.measuring import Measured
+    from vermilion.advise.question import Question
+
+By = Literal["bound", "goodput", "delay"]
+
+MARGINS: Final[Mapping[str, float]] = {
+    "goodput_ratio": 0.98,
+    "goodput_ratio_where_the_bound_was_broken": 0.9,
+    "jain_index": 0.05,
+    "starved_flows": 1.0,
+    "drop_rate": 0.05,
+    "drop_rate_where_the_bound_was_broken": 0.15,
+    "delay_ratio": 1.05,
+    "delay_ms": 1.0,
+}
+"""What is allowed in each nominal condition, against the queue in force: at least this part of its
+goodput; Jain's index lower by at most this; at most so many more starved flows; so much more of the
+packets dropped; a 95th percentile of the delay above both the bound and what it is now by at most
+this ratio, or by so many ms. Where the queue in force breaks the bound, its goodput is had with the
+delay that is not wanted, and more may be lost. In the two conditions for robustness twice as much
+is allowed."""
+
+NOTICEABLE: Final[Mapping[str, float]] = {
+    "excess_ratio": 0.05,
+    "excess_ms": 1.0,
+    "excess_ratio_kept": 0.02,
+    "goodput_share": 0.01,
+    "delay_of_bound": 0.25,
+    "delay_ms": 1.0,
+}
+"""The least differences that count: the worst delay above the bound falls by 5 % of that delay and
+1 ms, or from above the bound to within by 2 % of the bound; goodput grows by 1 % of the rate;
+within the bound the worst delay falls by a quarter of the bound and 1 ms, for less than half a
+percent of the rate. ("At most" is kept either way.)"""
+
+AIM: Final = 0.95
+"""Of the bound: what a search aims at, so that the fresh seeds find the bound kept."""
+
+_ROBUSTNESS_WEIGHT: Final = 0.05
+_SLACK: Final = 2.0
+_DELAY_WEIGHT: Final = 0.02
+_HARM_WEIGHT: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """Something that a queue makes worse than a margin allows.
+
+    Attributes:
+        condition: where.
+        what: the metric.
+        before: of the queue in force.
+        after: of the other.
+        beyond: how far beyond what is allowed, in margins.
+    """
+
+    condition: Condition
+    what: str
+    before: float
+    after: float
+    beyond: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One queue against another.
+
+    Attributes:
+        by: on which part of the goal it is better; ``None`` where it is not.
+        difference: how much: ms of the worst excess, part of the rate, or ms of the worst delay.
+        half_width: of its 95 % interval; ``None`` for one seed.
+        worse_by: on which part of the goal it is significantly and noticeably worse.
+        harms: what it makes worse beyond the margins.
+    """
+
+    by: By | None
+    difference: float = 0.0
+    half_width: float | None = None
+    worse_by: By | None = None
+    harms: Sequence[Harm] = field(default_factory=tuple)
+
+
+def nominal(conditions: Iterable[Condition]) -> list[Condition]:
+    """The conditions that were asked for."""
+    return [each for each in conditions if not each.robustness]
+
+
+def worst_p95_ms(measured: Measured) -> float:
+    """The longest 95th percentile of the waiting time in a nominal condition."""
+    return max(measured.p95_ms(each) for each in nominal(measured.runs))
+
+
+def keeps(measured: Measured, bound_ms: float) -> bool:
+    """Whether the bound is kept in every nominal condition."""
+    return worst_p95_ms(measured) <= bound_ms
+
+
+def goodput_share(question: Question, measured: Measured) -> float:
+    """The mean goodput over the nominal conditions, as part of the most that there can be."""
+    shares = [measured.goodput(at) / _most_goodput(question) for at in nominal(measured.runs)]
+    return math.fsum(shares) / len(shares)
+
+
+def score(question: Question, measured: Measured, now: Measured) -> float:
+    """One number for a search, the lower the better.
+
+    Beyond 1 the bound is not kept (1 and the excess in bounds); below, it is the goodput that is
+    lost, and a little for delay and for what happens in the conditions for robustness. Harm to what
+    is in force costs more than either can bring.
+
+    Args:
+        question: with the bound.
+        measured: the candidate.
+        now: the queue in force, in the same conditions with the same seeds.
+    """
+    aim = AIM * question.bound_ms
+    own = nominal(measured.runs)
+    excess = max(measured.p95_ms(at) / aim - 1.0 for at in own)
+    beside = max((measured.p95_ms(at) / aim - 1.0 for at in measured.runs), default=0.0)
+    delay = math.fsum(min(measured.p95_ms(at) / aim, 1.0) for at in own) / len(own)
+    lost = 1.0 - goodput_share(question, measured) + _DELAY_WEIGHT * delay
+    lost += _ROBUSTNESS_WEIGHT * min(max(beside, 0.0), 1.0)
+    for each in harms(question, now, measured, part=0.8):
+        weight = _ROBUSTNESS_WEIGHT if each.condition.robustness else _HARM_WEIGHT
+        lost += weight * min(each.beyond, 1e3)
+    return lost + (1.0 + excess if excess > 0.0 else 0.0)
+
+
+def tier(question: Question, now: Measured, measured: Measured) -> int:
+    """How near a queue comes to what may be recommended, the lower the nearer.
+
+    0: keeps the bound and does no harm. 1: keeps it, and is harmful only in the conditions for
+    robustness. 2: does no harm. 3: whatever else.
+    """
+    found = harms(question, now, measured)
+    kept = keeps(measured, question.bound_ms)
+    if not found:
+        return 0 if kept else 2
+    return 1 if kept and all(each.condition.robustness for each in found) else 3
+
+
+def judge(question: Question, before: Measured, after: Measured) -> Judgement:
+    """Whether one queue is better than another for what was asked.
+
+    Args:
+        question: with the bound.
+        before: the one that wins a tie.
+        after: the other, in the same conditions with the same seeds.
+    """
+    bound = question.bound_ms
+    found = tuple(harms(question, before, after))
+    excess = _paired(_worst_excess(before, bound), _worst_excess(after, bound))
+    before_worst, after_worst = worst_p95_ms(before), worst_p95_ms(after)
+    kept_before, kept_after = before_worst <= bound, after_worst <= bound
+    enough = max(NOTICEABLE["excess_ms"], NOTICEABLE["excess_ratio"] * max(before_worst, bound))
+    if kept_before != kept_after:
+        enough = NOTICEABLE["excess_ratio_kept"] * bound
+    if _shows(excess, enough):
+        return Judgement("bound", *excess, harms=found)
+    if (kept_before or _shows((-excess[0], excess[1]), enough)) and not kept_after:
+        return Judgement(None, *excess, worse_by="bound", harms=found)
+    goodput = _paired(_shares(question, after), _shares(question, before))
+    least = NOTICEABLE["goodput_share"]
+    if _shows(goodput, least):
+        return Judgement("goodput", *goodput, harms=found)
+    if _shows((-goodput[0], goodput[1]), least):
+        return Judgement(None, *goodput, worse_by="goodput", harms=found)
+    delay = _paired(_worst_delays(before), _worst_delays(after))
+    fall = max(NOTICEABLE["delay_ms"], NOTICEABLE["delay_of_bound"] * bound)
+    if kept_after and _shows(delay, fall) and goodput[0] > -0.5 * least:
+        return Judgement("delay", *delay, harms=found)
+    return Judgement(None, harms=found)
+
+
+def harms(question: Question, before: Measured, after: Measured, part: float = 1.0) -> list[Harm]:
+    """What the second makes worse than the margins allow.
+
+    Args:
+        question: with the bound.
+        before: the queue in force.
+        after: the other.
+        part: of the margins that is allowed.
+    """
+    bound = question.bound_ms
+    found = []
+    for at in after.runs:
+        slack = part * (_SLACK if at.robustness else 1.0)
+        p95, p95_after = before.p95_ms(at), after.p95_ms(at)
+        broken = p95 > bound
+        ratio = MARGINS["goodput_ratio_where_the_bound_was_broken" if broken else "goodput_ratio"]
+        had = before.goodput(at) or 1.0
+        losses = [("goodput_bit_per_s", (1.0 - after.goodput(at) / had) / (1.0 - ratio))]
+        drops = "drop_rate_where_the_bound_was_broken" if broken else "drop_rate"
+        for name, sign, margin in (
+            ("jain_index", -1.0, "jain_index"),
+            ("starved_flows", 1.0, "starved_flows"),
+            ("drop_rate", 1.0, drops),
+        ):
+            old, new = before.mean(at, name), after.mean(at, name)
+            if old is not None and new is not None:
+                losses.append((name, sign * (new - old) / MARGINS[margin]))
+        most = max(p95, bound)
+        room = max((MARGINS["delay_ratio"] - 1.0) * most, MARGINS["delay_ms"])
+        losses.append(("delay_p95_ms", (p95_after - most) / room))
+        found += [
+            Harm(
+                at,
+                name,
+                before.mean(at, name) or 0.0,
+                after.mean(at, name) or 0.0,
+                size / slack - 1.0,
+            )
+            for name, size in losses
+            if size > slack
+        ]
+    return found
+
+
+def _most_goodput(question: Question) -> float:
+    return question.rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
+
+
+def _worst_delays(measured: Measured) -> list[float]:
+    """With each seed the longest 95th percentile of a nominal condition."""
+    rows = [
+        [run.get("delay_p95_ms", math.inf) for run in measured.runs[at]]
+        for at in nominal(measured.runs)
+    ]
+    return [max(column) for column in zip(*rows, strict=True)]
+
+
+def _worst_excess(measured: Measured, bound_ms: float) -> list[float]:
+    return [max(0.0, value - bound_ms) for value in _worst_delays(measured)]
+
+
+def _shares(question: Question, measured: Measured) -> list[float]:
+    """With each seed the mean goodput over the nominal conditions, as part of the most."""
+    rows = [
+        [run.get("goodput_bit_per_s", 0.0) for run in measured.runs[at]]
+        for at in nominal(measured.runs)
+    ]
+    most = _most_goodput(question)
+    return [math.fsum(column) / len(column) / most for column in zip(*rows, strict=True)]
+
+
+def _paired(first: Sequence[float], second: Sequence[float]) -> tuple[float, float | None]:
+    """The mean of first - second and half the width of its interval."""
+    pairs = list(zip(first, second, strict=True))
+    differences = [a - b for a, b in pairs if math.isfinite(a) and math.isfinite(b)]
+    if len(differences) < len(pairs) or not differences:
+        return 0.0, None
+    interval = mean_interval(differences)
+    return interval.mean, interval.half_width
+
+
+def _shows(difference: tuple[float, float | None], least: float) -> bool:
+    """Whether it is noticeable and significant."""
+    mean, half_width = difference
+    return half_width is not None and mean >= least and mean > half_width

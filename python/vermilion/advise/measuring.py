@@ -1,0 +1,188 @@
+"""What queues do in the conditions: simulated, and read off in the numbers that people mean."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.advise.conditions import LINK, network
+from vermilion.simulate import metric_of
+from vermilion.simulate.runs import run_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from vermilion.advise.conditions import Condition
+    from vermilion.advise.question import Question
+    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.simulate import Result
+
+Metrics = dict[str, float]
+"""Of one run; a number that cannot be computed is absent."""
+
+METRICS: Final[Mapping[str, str]] = {
+    "delay_p50_ms": "ms",
+    "delay_p95_ms": "ms",
+    "delay_p99_ms": "ms",
+    "goodput_bit_per_s": "bit/s",
+    "jain_index": "",
+    "starved_flows": "",
+    "drop_rate": "",
+    "mark_rate": "",
+    "utilization": "",
+}
+"""What is told of a condition, and the units."""
+
+
+@dataclass(slots=True)
+class Measured:
+    """A queue on seeds, in each of some conditions.
+
+    Attributes:
+        queue: which.
+        runs: for each condition the metrics with each seed.
+    """
+
+    queue: QueueSetting
+    runs: dict[Condition, list[Metrics]] = field(default_factory=dict)
+
+    def values(self, at: Condition, name: str) -> list[float]:
+        """A metric with each seed that has it."""
+        return [run[name] for run in self.runs[at] if name in run]
+
+    def mean(self, at: Condition, name: str) -> float | None:
+        """Its mean over the seeds; ``None`` where no run has it."""
+        values = self.values(at, name)
+        return math.fsum(values) / len(values) if values else None
+
+    def p95_ms(self, at: Condition) -> float:
+        """The 95th percentile of the waiting time; without end where no packet came through."""
+        value = self.mean(at, "delay_p95_ms")
+        return math.inf if value is None else value
+
+    def goodput(self, at: Condition) -> float:
+        """Bits that arrived for good in a second, of all flows."""
+        return self.mean(at, "goodput_bit_per_s") or 0.0
+
+    def extend(self, other: Measured) -> None:
+        """Takes in what further runs have shown."""
+        for at, runs in other.runs.items():
+            self.runs.setdefault(at, []).extend(runs)
+
+
+@dataclass(slots=True)
+class Laboratory:
+    """Simulates, and keeps the account of it.
+
+    Attributes:
+        question: of which the networks are made.
+        threads: runs at a time; ``None`` for one on each core.
+        progress: told what part of the packets that are meant to be simulated is done.
+        budget: these packets.
+        spent: those so far.
+        runs: how many there were.
+    """
+
+    question: Question
+    threads: int | None
+    progress: Callable[[float], object] | None
+    budget: float
+    spent: float = 0.0
+    runs: int = 0
+
+    def measure(
+        self,
+        queues: Sequence[QueueSetting],
+        conditions: Sequence[Condition],
+        seeds: Sequence[int],
+        length: float,
+    ) -> list[Measured]:
+        """Every queue in every condition with every seed.
+
+        Raises:
+            ScenarioError: a queue that is not accepted.
+        """
+        texts: list[str] = []
+        jobs: list[tuple[int, int]] = []
+        costs: list[float] = []
+        for queue in queues:
+            for at in conditions:
+                jobs += [(len(texts), seed) for seed in seeds]
+                costs += [at.cost(self.question, length)] * len(seeds)
+                texts.append(network(self.question, at, queue, length).core_json())
+        whole = math.fsum(costs)
+        each = whole / max(len(jobs), 1)
+
+        def report(done: int) -> None:
+            if self.progress is not None:
+                self.progress(min((self.spent + done * each) / self.budget, 1.0))
+
+        results = iter(run_jobs(texts, jobs, threads=self.threads, progress=report))
+        self.runs += len(jobs)
+        self.spent += whole
+        return [
+            Measured(queue, {at: [_metrics(next(results)) for _ in seeds] for at in conditions})
+            for queue in queues
+        ]
+
+    def cost(
+        self, conditions: Iterable[Condition], length: float, queues: int, seeds: int
+    ) -> float:
+        """What :meth:`measure` would cost."""
+        return queues * seeds * math.fsum(at.cost(self.question, length) for at in conditions)
+
+    def length_for(
+        self, conditions: Sequence[Condition], queues: int, seeds: int, packets: float
+    ) -> float:
+        """The greatest length from 0 to 1 at which a measurement costs at most so many packets.
+
+        0, the least there is, may cost more than that.
+        """
+        if self.cost(conditions, 1.0, queues, seeds) <= packets:
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(20):
+            middle = 0.5 * (low + high)
+            fits = self.cost(conditions, middle, queues, seeds) <= packets
+            low, high = (middle, high) if fits else (low, middle)
+        return low
+
+
+def _metrics(result: Result | None) -> Metrics:
+    if result is None:
+        return {}
+    link = result.link(LINK).total
+    flows = {name: result.flows(name).total for name in result.groups}
+    found: dict[str, float | None] = {
+        "delay_p50_ms": metric_of(link, "sojourn_ms.p50"),
+        "delay_p95_ms": metric_of(link, "sojourn_ms.p95"),
+        "delay_p99_ms": metric_of(link, "sojourn_ms.p99"),
+        "goodput_bit_per_s": math.fsum(
+            metric_of(group, "goodput_bit_per_s.total") or 0.0 for group in flows.values()
+        ),
+        "drop_rate": metric_of(link, "drop_rate"),
+        "mark_rate": metric_of(link, "mark_rate"),
+        "utilization": metric_of(link, "utilization"),
+    }
+    long = [group for group in flows.values() if "jain_index" in group]
+    found["jain_index"] = _jain_index(long)
+    if long and all("starved" in group for group in long):
+        found["starved_flows"] = math.fsum(group["starved"] for group in long)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _jain_index(groups: Sequence[Mapping[str, Any]]) -> float | None:
+    """Jain's index of all flows of some groups: (sum x)^2 / (n sum x^2).
+
+    Of a group with n flows that get S together and have the index J, the squares add up to
+    S^2 / (n J).
+    """
+    sums = [metric_of(group, "goodput_bit_per_s.total") or 0.0 for group in groups]
+    counts = [int(group["flows"]) for group in groups]
+    squares = math.fsum(
+        each**2 / (count * group["jain_index"])
+        for each, count, group in zip(sums, counts, groups, strict=True)
+        if each > 0.0 and count > 0
+    )
+    return math.fsum(sums) ** 2 / (sum(counts) * squares) if squares > 0.0 else None

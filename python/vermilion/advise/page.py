@@ -1,0 +1,81 @@
+"""The page of an answer: one screen, one figure, and the commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.advise.commands import commands
+from vermilion.advise.figure import advice_figure
+from vermilion.advise.judgement import goodput_share, worst_p95_ms
+from vermilion.advise.wording import (
+    headline,
+    limits,
+    milliseconds,
+    price_words,
+    reason,
+    warnings,
+)
+from vermilion.report import drawing
+from vermilion.scenario import RATE, TIME, format_quantity
+
+if TYPE_CHECKING:
+    from vermilion.advise.advice import Advice
+    from vermilion.advise.question import Question
+
+
+def advice_page(advice: Advice) -> str:
+    """One self-contained HTML page. The same answer gives the same bytes."""
+    from jinja2 import (
+        ChoiceLoader,
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        select_autoescape,
+    )
+
+    from vermilion import _core
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("vermilion.advise"), PackageLoader("vermilion.report")]),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    question = advice.question
+    own = commands(question, advice.present, advice.chosen, keep=advice.keep)
+    figure = drawing.svg(
+        advice_figure(advice),
+        name="delay",
+        description="Waiting times in each condition, now and with what is recommended",
+    )
+    measured = [advice.before] if advice.keep else [advice.before, advice.after]
+    return environment.get_template("advice.html.j2").render(
+        keep=advice.keep,
+        headline=headline(advice),
+        reason=reason(advice),
+        asked=_asked(question),
+        worst=[milliseconds(worst_p95_ms(each)) for each in measured],
+        goodput=[f"{100.0 * goodput_share(question, each):.1f} %" for each in measured],
+        price="" if advice.keep else price_words(advice),
+        limits=limits(advice),
+        warnings=warnings(advice),
+        commands=own,
+        figure=figure,
+        tried=sum(advice.tried.values()),
+        kinds=", ".join(advice.tried),
+        seeds=len(advice.seeds),
+        seed=question.seed,
+        version=_core.VERSION,
+    )
+
+
+def _asked(question: Question) -> str:
+    """The question in a line."""
+    trips = [format_quantity(end, TIME) for end in dict.fromkeys(question.round_trip_s)]
+    flows = [str(end) for end in dict.fromkeys(question.flows)]
+    return (
+        f"{format_quantity(question.rate_bit_per_s, RATE)}, round trips of {' to '.join(trips)}, "
+        f"{' to '.join(flows)} long transfers; 95 % of the packets to wait at most "
+        f"{format_quantity(question.bound_s, TIME)}"
+    )

@@ -1,0 +1,60 @@
+"""What stands at the bottleneck now, as far as it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vermilion.advise.families import device_default
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.advise.question import Question
+    from vermilion.advise.queue_setting import QueueSetting
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The queue in force.
+
+    Attributes:
+        queue: as it is simulated.
+        words: what it is, in the device's words.
+        stated: whether somebody said so, or it is what the device has unless told otherwise.
+        interface: where tc says that it stands; ``None`` where that is not known.
+        parent: the place of the queue below a shaper, as tc says it; ``None`` at the root.
+        shaper: what holds the traffic to a rate before it, like "htb"; ``None`` for nothing.
+        shaper_rate_bit_per_s: its rate, where that is shown.
+        restore: tc's words for the queue, to be put back; ``None`` where it is the kernel's own,
+            which comes back when another is deleted.
+        exact: whether the simulated queue is of the same kind.
+        notes: what is lost on the way to the simulation, or worth knowing; a sentence each.
+    """
+
+    queue: QueueSetting
+    words: str
+    stated: bool
+    interface: str | None = None
+    parent: str | None = None
+    shaper: str | None = None
+    shaper_rate_bit_per_s: float | None = None
+    restore: str | None = None
+    exact: bool = True
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def assumed(question: Question) -> Present:
+    """The device's default, where nobody says what there is."""
+    queue = device_default(question)
+    note = {
+        "linux": "You did not say what queue you have (--now), so it is taken to be fq_codel "
+        "with the "
+        "kernel's defaults, as systemd sets it on most Linux distributions. A bare kernel has "
+        "pfifo_fast with 1000 packets: then the gain is much larger. Look with: tc qdisc show",
+        "sonic": "What your switch has now is taken to be tail drop with about 1 MB for the queue: "
+        "shared memory gives a queue more or less than that.",
+        "cisco": "What your router has now is taken to be tail drop with 64 packets, the usual "
+        "queue-limit of a class.",
+    }[question.device]
+    return Present(queue, queue.label, stated=False, notes=(note,))

@@ -1,0 +1,49 @@
+"""A queue as the simulator has it: a discipline and those of its parameters that are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from vermilion.scenario import disciplines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.scenario.algorithms import ParameterValue
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSetting:
+    """What stands, or might stand, at the bottleneck.
+
+    Attributes:
+        label: what it is called: the device's word for its kind, and where it comes from.
+        kind: the device's word alone, like "fq_codel" or "wred".
+        discipline: the simulator's name.
+        parameters: in their tables' units; those left out have their defaults.
+        tuned: names of those that a search has chosen.
+    """
+
+    label: str
+    kind: str
+    discipline: str
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
+    tuned: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As a scenario has it, reading back as the same numbers."""
+        table = disciplines()[self.discipline].parameters
+        own = {name: table[name].exact_text(value) for name, value in self.parameters.items()}
+        return {"discipline": self.discipline, **own}
+
+    def readable(self) -> dict[str, str]:
+        """The parameters given, as a person would write them."""
+        table = disciplines()[self.discipline].parameters
+        return {name: table[name].readable(value) for name, value in self.parameters.items()}
+
+    @property
+    def same_as(self) -> tuple[str, tuple[tuple[str, ParameterValue], ...]]:
+        """What two settings have in common that behave alike, whatever they are called."""
+        table = disciplines()[self.discipline].complete(self.parameters)
+        return self.discipline, tuple(table.items())

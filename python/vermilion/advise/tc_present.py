@@ -1,0 +1,420 @@
+"""From what tc shows to the queue that the simulator puts in its place.
+
+What cannot be simulated has the nearest that can in its place, and that is said:
+
+- pfifo_fast, and noqueue with a queue somewhere behind it, are drop-tail with the usual 1000
+  packets.
+- fq and sfq are fair queues that drop only where the buffer is full: FQ-CoDel with a target of 10
+  s.
+- cake is FQ-CoDel with cake's target and interval; its host isolation and its shaper's overhead are
+  not simulated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
+from vermilion.advise.families import LINUX_FIFO_PACKETS
+from vermilion.advise.present import Present
+from vermilion.advise.queue_setting import QueueSetting
+from vermilion.profiles import PROFILES, Place
+from vermilion.scenario import disciplines
+from vermilion.scenario.errors import FieldError, ScenarioError, one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from vermilion.advise.question import Question
+    from vermilion.advise.tc_queue import TcQueue
+    from vermilion.scenario.algorithms import ParameterValue
+
+    Values = dict[str, ParameterValue]
+
+_SHAPERS: Final = frozenset({"htb", "tbf", "hfsc", "cake"})
+_CLASSFUL: Final = frozenset({"htb", "tbf", "hfsc", "prio", "drr", "ets", "qfq"})
+_PER_CORE: Final = frozenset({"mq", "mqprio"})
+_NOT_OUTGOING: Final = frozenset({"ingress", "clsact"})
+_NEVER_S: Final = 10.0
+"""A target that no packet waits for."""
+
+_TOKENS_PER_BIT: Final = 8.0
+_SIXTEENTHS: Final = 16.0
+_PERCENT: Final = 100.0
+_LEAST_SENT: Final = 1000.0
+"""Packets: of fewer, nothing is said about how many were dropped."""
+
+_USUAL_RED_PROBABILITY: Final = 0.02
+
+
+def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Present:
+    """What stands at the bottleneck, as tc shows it.
+
+    Args:
+        question: with the interface and the parent that are meant.
+        queues: what tc shows.
+        option: that it was given with, for messages.
+
+    Raises:
+        ScenarioError: it cannot be told which queue is meant, or it is none that can be judged.
+    """
+    own = _of_interface(question, queues, option)
+    root, queue = _leaf(question, own, option)
+    shaper = root.kind if root.kind in _SHAPERS else None
+    rate = _first(root.number("rate"), root.number("bandwidth"))
+    parent = None
+    if root.kind in _CLASSFUL:
+        # A shaper without a queue of its own making has one that is not shown.
+        parent = f"{root.handle}1" if queue is root else queue.parent
+    if queue.kind not in _KINDS:
+        known = one_of(sorted(_KINDS))
+        raise ScenarioError(option, f"qdisc {queue.kind}", f"a queue that can be judged: {known}")
+    notes: list[str] = []
+    setting = _setting(queue, notes, option)
+    if root.kind in _PER_CORE:
+        notes.append(
+            f"The interface has several transmit queues ({root.kind}), each with a {queue.kind} "
+            "of its "
+            "own; what is simulated is one queue for all."
+        )
+    notes += _told_by_statistics(queue)
+    is_default = queue.handle == "0:" and (queue is root or root.kind in _PER_CORE)
+    if root.kind in _PER_CORE and root.handle == "0:":
+        is_default = True
+    restore = None if is_default else _restore(question, root, queue, setting)
+    return Present(
+        setting,
+        f"{queue.kind}{f' below {root.kind}' if root is not queue else ''}",
+        stated=True,
+        interface=own[0].device,
+        parent=parent,
+        shaper=shaper,
+        shaper_rate_bit_per_s=rate if shaper else None,
+        restore=restore,
+        exact=queue.kind not in _STAND_INS,
+        notes=tuple(notes),
+    )
+
+
+def _of_interface(question: Question, queues: Sequence[TcQueue], option: str) -> list[TcQueue]:
+    """The queues of the interface that is meant."""
+    outgoing = [each for each in queues if each.kind not in _NOT_OUTGOING]
+    names = list(dict.fromkeys(each.device for each in outgoing if each.device is not None))
+    wanted = question.interface
+    if wanted is None and len(names) > 1:
+        busy = {each.device for each in outgoing if each.kind != "noqueue"}
+        if len(busy) != 1:
+            shown = ", ".join(names[:8])
+            raise ScenarioError(option, shown, "one interface; name it with --interface")
+        [wanted] = busy
+    if names and wanted is not None:
+        outgoing = [each for each in outgoing if each.device == wanted]
+    if not outgoing:
+        expected = f"a queue of the interface {wanted}" if wanted else "a queue for what goes out"
+        raise ScenarioError(option, ", ".join(names[:8]) or "what is shown", expected)
+    return outgoing
+
+
+def _leaf(question: Question, queues: Sequence[TcQueue], option: str) -> tuple[TcQueue, TcQueue]:
+    """The queue at the root, and the one that packets wait in."""
+    roots = [each for each in queues if each.parent is None]
+    leaves = [each for each in queues if each.parent is not None and each.kind not in _CLASSFUL]
+    root = roots[0] if roots else queues[0]
+    if question.parent is not None:
+        meant = [each for each in leaves if each.parent == question.parent]
+        if meant:
+            return root, meant[0]
+        places = [each.parent for each in leaves if each.parent is not None]
+        if places:
+            raise ScenarioError("--parent", question.parent, f"one of: {', '.join(places[:12])}")
+        return root, root
+    if root.kind in _PER_CORE and leaves:
+        kinds = {each.kind for each in leaves}
+        if len(kinds) > 1:
+            raise ScenarioError(
+                option,
+                ", ".join(sorted(kinds)),
+                "queues of one kind below mq; or name one: --parent",
+            )
+        return root, leaves[0]
+    if not leaves:
+        return root, root
+    if len(leaves) > 1:
+        places = [str(each.parent) for each in leaves]
+        raise ScenarioError(
+            option,
+            f"{len(leaves)} queues",
+            f"one of them, named with --parent: {', '.join(places[:12])}",
+        )
+    return root, leaves[0]
+
+
+def _setting(queue: TcQueue, notes: list[str], option: str) -> QueueSetting:
+    """The queue as the simulator has it; what is lost is added to the notes."""
+    discipline, translate = _KINDS[queue.kind]
+    values = translate(queue, notes)
+    table = disciplines()[discipline].parameters
+    for name, value in values.items():
+        try:
+            table[name].parse(table[name].exact_text(value))
+        except FieldError as error:
+            raise ScenarioError(option, f"{queue.kind} {name} {value}", error.accepted) from None
+    if (note := _STAND_INS.get(queue.kind)) is not None:
+        notes.append(note)
+    return QueueSetting(queue.kind, queue.kind, discipline, values)
+
+
+def _pfifo(queue: TcQueue, _notes: list[str]) -> Values:
+    return {"limit": _count(queue, "limit", LINUX_FIFO_PACKETS)}
+
+
+def _bfifo(queue: TcQueue, _notes: list[str]) -> Values:
+    return {"limit_bytes": _count(queue, "limit", LINUX_FIFO_PACKETS * PACKET_BYTES)}
+
+
+def _tbf(queue: TcQueue, notes: list[str]) -> Values:
+    """The buffer of tbf itself: what its rate sends within its latency, and a burst."""
+    rate, latency = queue.number("rate"), queue.number("lat")
+    limit, burst = queue.number("limit"), queue.number("burst") or 0.0
+    if limit is None and rate is not None and latency is not None:
+        limit = rate * latency / _TOKENS_PER_BIT + burst
+    if limit is None:
+        limit = float(LINUX_FIFO_PACKETS * PACKET_BYTES)
+        notes.append("The size of tbf's buffer is not shown; it is taken to be 1000 packets.")
+    return {"limit_bytes": float(round(max(limit, 1.0)))}
+
+
+def _codel_times(queue: TcQueue) -> Values:
+    values: Values = {
+        "dialect": "linux",
+        "target": _first(queue.number("target"), 0.005),
+        "interval": _first(queue.number("interval"), 0.1),
+        "ecn": queue.is_on("ecn"),
+    }
+    threshold = queue.number("ce_threshold")
+    return values if threshold is None else {**values, "ce_threshold": threshold}
+
+
+def _codel(queue: TcQueue, _notes: list[str]) -> Values:
+    return {**_codel_times(queue), "limit": _count(queue, "limit", LINUX_FIFO_PACKETS)}
+
+
+def _fq_codel(queue: TcQueue, _notes: list[str]) -> Values:
+    return {
+        **_codel_times(queue),
+        "limit": _count(queue, "limit", 10_240),
+        "flows": _count(queue, "flows", 1024),
+        "quantum": max(_count(queue, "quantum", PACKET_BYTES), 256.0),
+        "memory_limit": _count(queue, "memory_limit", 32 * 2**20),
+        "drop_batch": _count(queue, "drop_batch", 64),
+    }
+
+
+def _pie_times(queue: TcQueue) -> Values:
+    return {
+        "target": _first(queue.number("target"), 0.015),
+        "interval": _first(queue.number("tupdate"), 0.015),
+        "alpha": _first(queue.number("alpha"), 2.0) / _SIXTEENTHS,
+        "beta": _first(queue.number("beta"), 20.0) / _SIXTEENTHS,
+        "ecn": queue.is_on("ecn"),
+        "byte_mode": queue.is_on("bytemode"),
+        "estimate_rate": queue.is_on("dq_rate_estimator"),
+    }
+
+
+def _pie(queue: TcQueue, _notes: list[str]) -> Values:
+    return {**_pie_times(queue), "limit": _count(queue, "limit", LINUX_FIFO_PACKETS)}
+
+
+def _fq_pie(queue: TcQueue, _notes: list[str]) -> Values:
+    return {
+        **_pie_times(queue),
+        "limit": _count(queue, "limit", 10_240),
+        "flows": _count(queue, "flows", 1024),
+        "quantum": max(_count(queue, "quantum", PACKET_BYTES), 256.0),
+        "mark_probability": _first(queue.number("ecn_prob"), 10.0) / _PERCENT,
+    }
+
+
+def _red(queue: TcQueue, notes: list[str]) -> Values:
+    values: Values = {
+        "limit": _count(queue, "limit", LINUX_FIFO_PACKETS * PACKET_BYTES),
+        "max_probability": queue.number("probability") or queue.number("max_p"),
+        "ecn": queue.is_on("ecn"),
+        "drop_above_maximum": queue.is_on("harddrop"),
+        "no_drop": queue.is_on("nodrop") and queue.is_on("ecn"),
+        "adaptive": queue.is_on("adaptive"),
+        "mean_packet_size": 1000.0,
+    }
+    for name, word in (("min_threshold", "min"), ("max_threshold", "max"), ("weight_log", "ewma")):
+        number = queue.number(word)
+        if number is not None:
+            values[name] = number
+    if values["max_probability"] is None:
+        values["max_probability"] = _USUAL_RED_PROBABILITY
+        notes.append(
+            "tc shows red's probability and weight only with -d (tc -d -s qdisc show); they "
+            "are taken to "
+            "be 0.02 and what tc makes of its own."
+        )
+    return values
+
+
+def _fair_queue(queue: TcQueue, _notes: list[str]) -> Values:
+    usual = 10_000 if queue.kind == "fq" else 127
+    return {
+        "dialect": "linux",
+        "target": _NEVER_S,
+        "interval": _NEVER_S,
+        "ecn": False,
+        "limit": _count(queue, "limit", usual),
+        "drop_batch": 1.0,
+    }
+
+
+def _cake(queue: TcQueue, _notes: list[str]) -> Values:
+    """Cake's interval is its rtt, and its target a twentieth of that: sch_cake.c."""
+    interval = _first(queue.number("rtt"), 0.1)
+    return {"dialect": "linux", "target": interval / 20.0, "interval": interval, "ecn": True}
+
+
+_KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] = {
+    "pfifo_fast": ("drop-tail", lambda _queue, _notes: {"limit": float(LINUX_FIFO_PACKETS)}),
+    "noqueue": ("drop-tail", lambda _queue, _notes: {"limit": float(LINUX_FIFO_PACKETS)}),
+    "pfifo": ("drop-tail", _pfifo),
+    "bfifo": ("drop-tail", _bfifo),
+    "pfifo_head_drop": (
+        "drop-tail",
+        lambda queue, notes: {**_pfifo(queue, notes), "drop": "head"},
+    ),
+    "htb": ("drop-tail", lambda _queue, _notes: {"limit": float(LINUX_FIFO_PACKETS)}),
+    "tbf": ("drop-tail", _tbf),
+    "codel": ("codel", _codel),
+    "fq_codel": ("fq-codel", _fq_codel),
+    "pie": ("pie", _pie),
+    "fq_pie": ("fq-pie", _fq_pie),
+    "red": ("linux-red", _red),
+    "fq": ("fq-codel", _fair_queue),
+    "sfq": ("fq-codel", _fair_queue),
+    "cake": ("fq-codel", _cake),
+}
+"""The simulator's discipline of each kind, and what makes its parameters."""
+
+_FAIR: Final = (
+    "keeps the flows apart and drops only where its buffer is full; what is simulated is the "
+    "nearest "
+    "there is, a fair queue with the same buffer."
+)
+_STAND_INS: Final[Mapping[str, str]] = {
+    "pfifo_fast": "pfifo_fast has three bands and takes its limit from the interface "
+    "(txqueuelen); what "
+    "is simulated is one band with the usual 1000 packets.",
+    "noqueue": "The interface has no queue of its own (noqueue), so packets wait in whatever "
+    "is behind "
+    "it; that is taken to drop at the tail of 1000 packets.",
+    "htb": "No queue is shown below htb; its classes then have one that drops at the tail of "
+    "as many "
+    "packets as txqueuelen says, taken to be 1000.",
+    "fq": f"fq {_FAIR}",
+    "sfq": f"sfq {_FAIR}",
+    "cake": "cake is simulated as fq_codel with cake's target and interval below a shaper; its "
+    "isolation "
+    "of hosts, its priorities and its BLUE are not.",
+}
+"""What is said of kinds that something else stands for."""
+
+
+def _restore(question: Question, root: TcQueue, queue: TcQueue, setting: QueueSetting) -> str:
+    """The words of tc for the queue itself, to put it back: "fq_codel limit 10240 ..."."""
+    if queue is root and root.kind in _PER_CORE:
+        return root.kind
+    words = _OWN_WORDS.get(queue.kind)
+    if words is not None:
+        return words(queue, setting)
+    profile = next(
+        each
+        for each in PROFILES.values()
+        if setting.discipline in each.settable and each.name.startswith("linux")
+    )
+    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
+    written = profile(network(question, low, setting), LINK).command({}, Place(verb="replace"))
+    return written.partition(" root ")[2]
+
+
+def _fair_words(queue: TcQueue, setting: QueueSetting) -> str:
+    words = [f"{queue.kind} limit {setting.parameters['limit']:.0f}"]
+    numbers = {name: queue.number(name) for name in ("flow_limit", "buckets", "quantum", "perturb")}
+    words += [f"{name} {number:.0f}" for name, number in numbers.items() if number is not None]
+    return " ".join(words)
+
+
+def _cake_words(queue: TcQueue, _setting: QueueSetting) -> str:
+    words = ["cake"]
+    rate = queue.number("bandwidth")
+    words.append(f"bandwidth {rate:.0f}bit" if rate else "unlimited")
+    for name in ("diffserv", "flowmode"):
+        value = queue.options.get(name)
+        if isinstance(value, str):
+            words.append(value)
+    words += [
+        name
+        for name in (
+            "diffserv3",
+            "diffserv4",
+            "diffserv8",
+            "besteffort",
+            "triple-isolate",
+            "nat",
+            "wash",
+        )
+        if queue.is_on(name)
+    ]
+    interval = queue.number("rtt")
+    if interval:
+        words.append(f"rtt {1e6 * interval:.0f}us")
+    return " ".join(words)
+
+
+_OWN_WORDS: Final[Mapping[str, Callable[[TcQueue, QueueSetting], str]]] = {
+    "pfifo_fast": lambda _queue, _setting: "pfifo_fast",
+    "noqueue": lambda _queue, _setting: "noqueue",
+    "htb": lambda _queue, _setting: f"pfifo limit {LINUX_FIFO_PACKETS}",
+    "pfifo_head_drop": lambda _queue, own: f"pfifo_head_drop limit {own.parameters['limit']:.0f}",
+    "fq": _fair_words,
+    "sfq": _fair_words,
+    "cake": _cake_words,
+}
+"""How kinds are put back that no profile writes."""
+
+
+def _told_by_statistics(queue: TcQueue) -> list[str]:
+    """What the counters say, where they say something."""
+    sent = queue.statistics.get("packets", 0.0)
+    if sent < _LEAST_SENT:
+        return []
+    said = []
+    dropped = queue.statistics.get("dropped", 0.0)
+    share = _PERCENT * dropped / (sent + dropped)
+    said.append(
+        f"Since its counters began, it has sent {sent:,.0f} packets and dropped {share:.2g} % "
+        "of what came."
+        if dropped
+        else f"Since its counters began, it has sent {sent:,.0f} packets and dropped none: either "
+        "the traffic never filled it, or packets wait somewhere else."
+    )
+    marked = queue.statistics.get("marked", 0.0)
+    if marked:
+        said.append(
+            f"It has marked {_PERCENT * marked / sent:.2g} % of them: some senders use ECN."
+        )
+    return said
+
+
+def _count(queue: TcQueue, name: str, usual: float) -> float:
+    number = queue.number(name)
+    return float(round(usual if number is None else number))
+
+
+def _first(*values: float | None) -> float:
+    """The first that is known, else 0."""
+    return next((value for value in values if value is not None), 0.0)

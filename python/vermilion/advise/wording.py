@@ -1,0 +1,246 @@
+"""An answer in words that somebody who runs a network would use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vermilion.advise.commands import interface_of, needs_shaper
+from vermilion.advise.judgement import goodput_share, nominal, worst_p95_ms
+from vermilion.scenario import RATE, format_quantity
+
+if TYPE_CHECKING:
+    from vermilion.advise.advice import Advice, Compared
+    from vermilion.advise.conditions import Condition
+    from vermilion.advise.judgement import Harm
+    from vermilion.advise.measuring import Measured
+
+_MEGABIT: Final = 1e6
+_MOST_HARMS: Final = 2
+
+_METRIC_WORDS: Final = {
+    "goodput_bit_per_s": "goodput",
+    "jain_index": "Jain's index of fairness",
+    "starved_flows": "starved flows",
+    "delay_p95_ms": "the delay (p95)",
+    "drop_rate": "the part of the packets that is dropped",
+}
+
+
+def headline(advice: Advice) -> str:
+    """The answer in one line."""
+    if advice.keep:
+        return f"Keep what you have: {setting_words(advice.present.words, advice, now=True)}."
+    return f"Set this: {setting_words(advice.chosen.kind, advice)}."
+
+
+def setting_words(name: str, advice: Advice, *, now: bool = False) -> str:
+    """A queue with the parameters that matter: "fq_codel, target 9.18 ms, interval 14.7 ms"."""
+    queue = advice.before.queue if now else advice.chosen
+    readable = queue.readable()
+    names = queue.tuned or tuple(each for each in ("limit", "limit_bytes") if each in readable)
+    if queue.discipline != "drop-tail" and not queue.tuned:
+        return f"{name}, with its defaults" if not now else name
+    return ", ".join([name, *(f"{each.replace('_', ' ')} {readable[each]}" for each in names)])
+
+
+def reason(advice: Advice) -> str:
+    """Why, in a few sentences."""
+    bound = advice.question.bound_ms
+    before, after = advice.before, advice.after
+    worst_before, worst_after = worst_p95_ms(before), worst_p95_ms(after)
+    now = (
+        f"with what you have, 95 % of the packets wait at most {milliseconds(worst_before)} "
+        f"in the worst case ({worst_condition(before).name})"
+    )
+    asked = f"you asked for at most {bound:.4g} ms"
+    if advice.verdict == "keep: nothing better":
+        if worst_before <= bound:
+            return f"{_capital(now)}; {asked}. Nothing that was tried is noticeably better."
+        return f"{_capital(now)}; {asked}. {_nearest(advice)}"
+    if advice.verdict == "keep: harm":
+        refused = next(each for each in advice.compared if each.judgement.by is not None)
+        return f"{_capital(now)}; {asked}. {_refusal(refused)}"
+    then = (
+        f"with this, 95 % of the packets wait at most {milliseconds(worst_after)} in the worst "
+        "case "
+        f"({worst_condition(after).name})"
+    )
+    if advice.verdict == "set: bound":
+        kept = "" if advice.bound_kept else f" {_nearest(advice)}"
+        was = f"now it is {milliseconds(worst_before)} ({worst_condition(before).name})"
+        return f"{_capital(then)}; {was}. {_capital(asked)}.{kept}"
+    if advice.verdict == "set: goodput":
+        gain = 100.0 * (
+            goodput_share(advice.question, after) - goodput_share(advice.question, before)
+        )
+        return f"It carries {gain:.1f} % of the rate more. {_capital(then)}; {asked}."
+    return f"{_capital(then)}; {now}. Both are within what you asked for; this is much shorter."
+
+
+def price_words(advice: Advice) -> str:
+    """What a change costs, in one sentence."""
+    question, before, after = advice.question, advice.before, advice.after
+    shares = [100.0 * goodput_share(question, each) for each in (before, after)]
+    worst = [min(each.goodput(at) for at in nominal(each.runs)) for each in (before, after)]
+    jain = [_lowest(each, "jain_index") for each in (before, after)]
+    starved = [_largest(each, "starved_flows") for each in (before, after)]
+    drops = [_largest(each, "drop_rate") for each in (before, after)]
+    marks = [_largest(each, "mark_rate") for each in (before, after)]
+    least = f"{megabits(worst[0])} -> {megabits(worst[1])}"
+    parts = [f"goodput {shares[0]:.1f} -> {shares[1]:.1f} % of what can be (least: {least})"]
+    if jain[0] is not None and jain[1] is not None:
+        parts.append(f"Jain's index of fairness at the least {jain[0]:.2f} -> {jain[1]:.2f}")
+    if starved[0] is not None and starved[1] is not None:
+        parts.append(f"starved flows at the most {starved[0]:.1f} -> {starved[1]:.1f}")
+    if drops[0] is not None and drops[1] is not None:
+        parts.append(f"drops at the most {100.0 * drops[0]:.2g} -> {100.0 * drops[1]:.2g} %")
+    if question.ecn and marks[0] is not None and marks[1] is not None:
+        parts.append(f"marks at the most {100.0 * marks[0]:.2g} -> {100.0 * marks[1]:.2g} %")
+    return "; ".join(parts)
+
+
+def limits(advice: Advice) -> list[str]:
+    """Where the answer stops being true, a sentence each."""
+    question = advice.question
+    bound = question.bound_ms
+    said = [
+        _beside(advice, at)
+        for at in advice.after.runs
+        if at.robustness and advice.after.p95_ms(at) > bound
+    ]
+    for at in advice.around_after.runs:
+        before, after = advice.around_before.p95_ms(at), advice.around_after.p95_ms(at)
+        had, has = advice.around_before.goodput(at), advice.around_after.goodput(at)
+        if after > bound:
+            now = "" if advice.keep else f"; now {milliseconds(before)}"
+            said.append(
+                f"Outside your range, with {at.name}, it is {milliseconds(after)} (p95){now}."
+            )
+        elif has < 0.95 * had:
+            said.append(
+                f"Outside your range, with {at.name}, goodput falls to {megabits(has)} "
+                f"from {megabits(had)}."
+            )
+    if not said:
+        low, high = (each.name for each in _around_ends(advice))
+        said.append(
+            f"It still holds with half and twice of what you gave, as far as was tried: {low}; "
+            f"{high}."
+        )
+    return said
+
+
+def warnings(advice: Advice) -> list[str]:
+    """What to know before acting, a sentence or two each."""
+    question, present = advice.question, advice.present
+    said = list(present.notes)
+    name = interface_of(question, present)
+    rate = format_quantity(question.rate_bit_per_s, RATE)
+    if present.shaper and present.shaper_rate_bit_per_s is not None:
+        shaped = present.shaper_rate_bit_per_s
+        if not 0.9 * question.rate_bit_per_s <= shaped <= 1.1 * question.rate_bit_per_s:
+            said.append(
+                f"Your {present.shaper} holds the traffic to {format_quantity(shaped, RATE)}, "
+                "and you "
+                f"asked about {rate}."
+            )
+    if needs_shaper(question, present):
+        faster = (
+            f"{name} is faster than the line"
+            if question.interface_rate_bit_per_s is not None
+            else f"Nobody has said how fast {name} itself is (--interface-rate)"
+        )
+        said.append(
+            f"{faster}: if it is faster than {rate}, packets wait in the modem or whatever is "
+            "behind it, and "
+            "no queue here has any effect. The shaper in the commands brings the queue here. "
+            "Give --rate a "
+            "little below what the line really carries (95 %), and none is left behind."
+        )
+    if not advice.keep and not advice.bound_kept:
+        said.append("The bound is not kept everywhere; this is the nearest without harm.")
+    if not advice.keep:
+        said += [
+            f"With {each.condition.name}, {_METRIC_WORDS[each.what]} goes from "
+            f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
+            for each in advice.judgement.harms
+        ]
+    if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
+        said.append("Setting red empties the queue once: what waits is dropped.")
+    return said
+
+
+def worst_condition(measured: Measured) -> Condition:
+    """The nominal condition in which packets wait longest."""
+    return max(nominal(measured.runs), key=measured.p95_ms)
+
+
+def milliseconds(value: float) -> str:
+    """A time for people: "18.8 ms", "242 ms", "1.2 s"."""
+    if value >= 1000.0:  # noqa: PLR2004 - a second
+        return f"{value / 1000.0:.2g} s"
+    return f"{value:.0f} ms" if value >= 100.0 else f"{value:.1f} ms"  # noqa: PLR2004 - 3 digits
+
+
+def megabits(bit_per_s: float) -> str:
+    """A rate for people: "47.8 Mbit/s"."""
+    return f"{bit_per_s / _MEGABIT:.3g} Mbit/s"
+
+
+def _nearest(advice: Advice) -> str:
+    best = advice.best_for_delay
+    at = worst_condition(best)
+    beyond = best.p95_ms(at) - advice.question.bound_ms
+    if beyond <= 0.0:
+        return "What would keep it does harm elsewhere."
+    return (
+        f"Nothing that was tried keeps that everywhere: the nearest, {best.queue.label}, comes to "
+        f"{milliseconds(best.p95_ms(at))} with {at.name}, {milliseconds(beyond)} too much."
+    )
+
+
+def _refusal(refused: Compared) -> str:
+    queue = refused.measured.queue
+    harms = sorted(refused.judgement.harms, key=lambda each: -each.beyond)[:_MOST_HARMS]
+    words = "; ".join(_harm_words(each) for each in harms)
+    better = milliseconds(worst_p95_ms(refused.measured))
+    return f"{_capital(queue.label)} would come to {better}, but it costs too much: {words}."
+
+
+def _harm_words(harm: Harm) -> str:
+    name = _METRIC_WORDS[harm.what]
+    amounts = f"{_amount(harm.what, harm.before)} -> {_amount(harm.what, harm.after)}"
+    return f"{name} {amounts} with {harm.condition.name}"
+
+
+def _amount(what: str, value: float) -> str:
+    if what == "goodput_bit_per_s":
+        return megabits(value)
+    return milliseconds(value) if what == "delay_p95_ms" else f"{value:.2f}"
+
+
+def _lowest(measured: Measured, name: str) -> float | None:
+    values = [measured.mean(at, name) for at in nominal(measured.runs)]
+    known = [value for value in values if value is not None]
+    return min(known) if known else None
+
+
+def _largest(measured: Measured, name: str) -> float | None:
+    values = [measured.mean(at, name) for at in nominal(measured.runs)]
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
+
+
+def _beside(advice: Advice, at: Condition) -> str:
+    after, before = (milliseconds(each.p95_ms(at)) for each in (advice.after, advice.before))
+    now = "" if advice.keep else f"; now {before}"
+    return f"With {at.name}, packets wait up to {after} (p95){now}."
+
+
+def _around_ends(advice: Advice) -> tuple[Condition, Condition]:
+    places = list(advice.around_after.runs)
+    return places[0], places[-1]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

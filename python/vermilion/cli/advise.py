@@ -1,0 +1,244 @@
+"""``vermilion advise``: what should the queue be? For people who have never seen a scenario."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from vermilion.advise import Present, Question
+
+_QUESTIONS: Final = {
+    "--rate": "How fast is the line, like '50 Mbit/s'",
+    "--rtt": "How far away are the others, as a range of round trips, like '10 ms .. 60 ms'",
+    "--flows": "How many long transfers share it at a time, like '2 .. 40'",
+    "--delay-at-most": "How long may a packet wait here at most, like '20 ms'",
+}
+"""What is asked for in a dialogue where an option is missing."""
+
+_LARGEST_FILE: Final = 1_000_000
+
+
+def advise(
+    *,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Of the bottleneck, like '50 Mbit/s': what the line really carries.",
+            show_default=False,
+        ),
+    ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANGE",
+            help="Round trips without queues, like '10 ms .. 60 ms'.",
+            show_default=False,
+        ),
+    ] = None,
+    flows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANGE",
+            help="Long transfers at a time, like '2 .. 40'.",
+            show_default=False,
+        ),
+    ] = None,
+    delay_at_most: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What 95 % of the packets may wait, like '20 ms'.",
+            show_default=False,
+        ),
+    ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="What the queue stands on: linux, sonic or cisco.")
+    ] = "linux",
+    interface: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="For the commands, like eth0.", show_default=False),
+    ] = None,
+    parent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="The class of a shaper that is there, like 1:10; only its queue is replaced. Of a "
+            "SONiC switch, the queue's number.",
+            show_default=False,
+        ),
+    ] = None,
+    interface_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Of the interface itself. If it is no faster than the line, no shaper is needed.",
+            show_default=False,
+        ),
+    ] = None,
+    discipline: Annotated[
+        str, typer.Option(metavar="NAME", help="What to try, like fq_codel; or any.")
+    ] = "any",
+    now: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help='What there is: "$(tc -s -d qdisc show dev eth0)" (default: what such a device '
+            "has unless told otherwise).",
+            show_default=False,
+        ),
+    ] = None,
+    now_json: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The same as a file that 'tc -s -d -j qdisc show dev eth0' has written.",
+            show_default=False,
+        ),
+    ] = None,
+    ecn: Annotated[
+        str,
+        typer.Option(metavar="off|on", help="Whether the senders understand congestion marks."),
+    ] = "off",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Simulate less: seconds instead of a minute.")
+    ] = False,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html", help="A page with the answer and a figure.", show_default=False
+        ),
+    ] = None,
+    target: options.Json = None,
+    seed: options.Seed = 1,
+    threads: options.Threads = None,
+) -> None:
+    """Say whether to keep a queue or which one to set, with the commands.
+
+    You say how fast the line is, how far and how many the transfers are, and how long packets may
+    wait. Vermilion simulates the queues that your device has over the whole range, compares the
+    best with what you have, and answers: keep it, or set this; before and after, what it costs,
+    where it stops being true, and the commands to check, apply and undo. What is missing is asked
+    for on a terminal. Nothing is changed on any device.
+    """
+    from vermilion import advise as room
+    from vermilion.advise.document import document
+
+    if target == STANDARD_OUTPUT and report == STANDARD_OUTPUT:
+        check_outputs(json=target, report=report)
+    given = {"--rate": rate, "--rtt": rtt, "--flows": flows, "--delay-at-most": delay_at_most}
+    known = _complete(given)
+    question = room.read_question(
+        rate=known["--rate"],
+        rtt=known["--rtt"],
+        flows=known["--flows"],
+        delay_at_most=known["--delay-at-most"],
+        device=device,
+        interface=interface,
+        parent=parent,
+        interface_rate=interface_rate,
+        discipline=discipline,
+        ecn=ecn,
+        seed=seed,
+        quick=quick,
+    )
+    present = _present(question, now, now_json)
+    with ExitStack() as outputs:
+        json_file = target and outputs.enter_context(output_file("--json", target))
+        page = report and outputs.enter_context(output_file("--report", report))
+        with ProgressBar("simulating", 1.0) as bar:
+            advice = room.advise(question, present, threads=threads, progress=bar.callback)
+        if json_file:
+            import json
+
+            json_file.write(f"{json.dumps(document(advice), indent=2, allow_nan=False)}\n")
+        if page:
+            from vermilion.advise.page import advice_page
+
+            page.write(advice_page(advice))
+    if STANDARD_OUTPUT not in {target, report}:
+        from vermilion.cli.advise_tables import print_advice
+
+        print_advice(advice)
+        if report:
+            typer.echo(f"\nwrote {report}")
+
+
+def _complete(given: dict[str, str | None]) -> dict[str, str]:
+    """The options, those that are missing asked for if somebody is there to answer.
+
+    Raises:
+        UserError: nobody is.
+    """
+    from vermilion.advise.question import check_option
+    from vermilion.scenario import ScenarioError
+
+    missing = [option for option, value in given.items() if value is None]
+    if missing and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        examples = {"--rate": "'50 Mbit/s'", "--rtt": "'10 ms .. 60 ms'", "--flows": "'2 .. 40'"}
+        wanted = ", ".join(
+            f"{option} {examples.get(option, chr(39) + '20 ms' + chr(39))}" for option in missing
+        )
+        plural = "are" if len(missing) > 1 else "is"
+        message = f"{', '.join(missing)} {plural} missing; expected values like: {wanted}"
+        raise UserError(message)
+    known = {}
+    for option, value in given.items():
+        answer = value
+        while answer is None:
+            answer = str(typer.prompt(_QUESTIONS[option], err=True))
+            try:
+                check_option(option, answer)
+            except ScenarioError as error:
+                typer.echo(str(error), err=True)
+                answer = None
+        known[option] = answer
+    return known
+
+
+def _present(question: "Question", text: str | None, file: str | None) -> "Present":
+    """What there is, from tc's words if they are given.
+
+    Raises:
+        UserError: both are given, the file cannot be read, or the device has no tc.
+        ScenarioError: it is not what tc shows.
+    """
+    from vermilion.advise import assumed
+
+    if text is None and file is None:
+        return assumed(question)
+    if text is not None and file is not None:
+        message = "--now and --now-json say the same; expected one of them"
+        raise UserError(message)
+    option = "--now" if file is None else "--now-json"
+    if question.device != "linux":
+        message = (
+            f"{option} is what tc shows, and {question.device} has no tc; expected --device linux"
+        )
+        raise UserError(message)
+    from vermilion.advise.tc_json import read_tc_json
+    from vermilion.advise.tc_present import present_of
+    from vermilion.advise.tc_text import read_tc_text
+
+    queues = read_tc_text(text or "") if file is None else read_tc_json(_read(file))
+    return present_of(question, queues, option)
+
+
+def _read(file: str) -> str:
+    try:
+        if file == STANDARD_OUTPUT:
+            return sys.stdin.read(_LARGEST_FILE + 1)
+        with Path(file).open(encoding="utf-8") as stream:
+            return stream.read(_LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not a text"
+        message = f'--now-json: "{file}" cannot be read ({reason}); expected what tc -j has written'
+        raise UserError(message) from None
