@@ -429,6 +429,20 @@ def test_the_command_line_writes_tables_and_pictures(vermilion, tmp_path):
     assert pq.read_table(paths["t.parquet"]).column("flows").to_pylist() == [2, 4]
 
 
+def test_a_delay_stands_in_ms_where_it_is_read_and_with_its_unit_in_the_table(vermilion, tmp_path):
+    written, picture = tmp_path / "t.csv", tmp_path / "m.svg"
+    options = ("--discipline=pie", "--parameter=target", f"--table={written}", f"--maps={picture}")
+    code, out, err = vermilion(*ARGUMENTS, *options)
+    assert (code, err) == (0, "")
+    heading, _, *lines = out.splitlines()[2:6]
+    assert heading.split()[-2:] == ["target", "(ms)"]
+    with written.open(encoding="utf-8") as file:
+        rows_written = list(csv.DictReader(file))
+    assert {row["units"] for row in rows_written} == {"target: seconds"}
+    shown = [float(line.split()[-1].rstrip("*")) for line in lines]
+    assert shown == pytest.approx([1000.0 * float(row["target"]) for row in rows_written], rel=5e-3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.report import drawing
 from vermilion.report.numbers import significant
 from vermilion.scenario import RATE, TIME, format_quantity
+from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +43,12 @@ def maps_figure(atlas: Atlas) -> Figure:
             len(atlas.parameters), len(columns), squeeze=False, sharex=True, sharey=True
         )
         for row, name in enumerate(atlas.parameters):
+            unit = table[name].unit
+            _, factor = shown_unit(unit)
             known = [
-                cell.setting[name] for cell in atlas.cells if cell.setting.get(name) is not None
+                factor * cell.setting[name]
+                for cell in atlas.cells
+                if cell.setting.get(name) is not None
             ]
             low, high = min(known, default=1.0), max(known, default=1.0)
             log = low > 0.0 and (table[name].scale == "log" or high > 10.0 * low)
@@ -60,6 +65,7 @@ def maps_figure(atlas: Atlas) -> Figure:
                     if (own.ecn, own.rate_bit_per_s) != (ecn, rate) or value is None:
                         continue
                     y, x = plan.flows.index(own.flows), plan.round_trips.index(own.round_trip_s)
+                    value *= factor
                     values[y, x] = value
                     here.text(
                         x,
@@ -72,8 +78,7 @@ def maps_figure(atlas: Atlas) -> Figure:
                     )
                 image = here.imshow(values, norm=norm, cmap=_COLOURS, origin="lower", aspect="auto")
                 _label(here, atlas, row, column, ecn=ecn, rate=rate)
-            unit = table[name].unit
-            label = name.replace("_", " ") + ("" if unit in {"1", "probability"} else f" ({unit})")
+            label = with_shown_unit(name.replace("_", " "), unit)
             bar = figure.colorbar(image, ax=axes[row, :].tolist(), pad=0.01, aspect=12)
             bar.set_label(label)
         figure.suptitle(_wanted(atlas), fontsize=10.5)

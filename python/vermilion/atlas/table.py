@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from vermilion.atlas.cell import DEFAULTS, TUNED
 from vermilion.atlas.price import PRICE
+from vermilion.scenario import disciplines
 from vermilion.simulate.extras import optional
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ def rows(atlas: Atlas) -> list[dict[str, Any]]:
 
     ``rate_bit_per_s``, ``flows``, ``rtt_s``, ``ecn``, ``target_packets``; the tuned parameters by
     name; ``goal``, ``accepted``, ``own``, ``at_an_end``, ``objective``, ``objective_low``,
-    ``objective_high``, ``constraints``; ``NUMBER (tuned)`` and ``NUMBER (defaults)`` for each of
+    ``objective_high``, ``constraints``; ``units`` of the tuned parameters, like
+    "target: seconds; alpha: 1"; ``NUMBER (tuned)`` and ``NUMBER (defaults)`` for each of
     :data:`vermilion.atlas.price.PRICE`; and for each rule ``times_worse (RULE)`` with ``_low`` and
     ``_high``, and ``constraints (RULE)``.
     """
     names = atlas.compared()
+    table = disciplines()[atlas.plan.discipline.partition(":")[0]].parameters
+    units = "; ".join(f"{name}: {table[name].unit}" for name in atlas.parameters)
     found = []
     for cell in atlas.cells:
         tuned = cell.judged.get(TUNED)
@@ -41,6 +45,7 @@ def rows(atlas: Atlas) -> list[dict[str, Any]]:
             "objective_low": tuned and tuned.low,
             "objective_high": tuned and tuned.high,
             "constraints": tuned and tuned.constraints,
+            "units": units,
         }
         for name in (TUNED, DEFAULTS):
             judged = cell.judged.get(name)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.atlas import Atlas
-    from vermilion.scenario import Parameter
 
 
 def print_atlas(atlas: Atlas) -> None:
@@ -21,9 +20,12 @@ def print_atlas(atlas: Atlas) -> None:
     from vermilion.atlas.cell import DEFAULTS, TUNED
     from vermilion.atlas.summary import laws_table, rules_table, sentences
     from vermilion.scenario import RATE, TIME, disciplines, format_quantity
+    from vermilion.scenario.algorithms import AUTOMATIC
+    from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 
     table = disciplines()[atlas.plan.discipline.partition(":")[0]].parameters
-    headings = [_heading(table[name]) for name in atlas.parameters]
+    headings = [with_shown_unit(name, table[name].unit) for name in atlas.parameters]
+    factors = {name: shown_unit(table[name].unit)[1] for name in atlas.parameters}
     typer.echo(f"wanted: {atlas.plan.goal}\n")
     cells: list[tuple[str, ...]] = [("rate", "flows", "round trip", "ECN", *headings)]
     prices: list[tuple[str, ...]] = [
@@ -49,10 +51,10 @@ def print_atlas(atlas: Atlas) -> None:
             (
                 *condition,
                 *(
-                    f"{cell.setting[name]:.3g}{'' if cell.accepted else '*'}"
+                    f"{cell.setting[name] * factor:.3g}{'' if cell.accepted else '*'}"
                     if name in cell.setting
-                    else "automatic"
-                    for name in atlas.parameters
+                    else AUTOMATIC
+                    for name, factor in factors.items()
                 ),
             )
         )
@@ -68,12 +70,6 @@ def print_atlas(atlas: Atlas) -> None:
     _print(rules_table(atlas))
     for sentence in sentences(atlas):
         typer.echo(sentence)
-
-
-def _heading(parameter: Parameter) -> str:
-    """The name, with the unit where there is one."""
-    plain = parameter.unit in {"1", "probability"}
-    return parameter.name if plain else f"{parameter.name} ({parameter.unit})"
 
 
 def _price(price: Mapping[str, float]) -> tuple[str, ...]:
