@@ -126,16 +126,6 @@ impl Flow {
         self.awaited = segments + 1;
     }
 
-    /// Bytes that segment number `sequence` of a connection has on the wire; a full packet and what
-    /// opens the connection have so many.
-    pub fn size_of(&self, sequence: u32, (full, opening): (u32, u32)) -> u32 {
-        match sequence {
-            0 => opening,
-            sequence if sequence == self.last_segment => self.last_size,
-            _ => full,
-        }
-    }
-
     /// Whether it sends, or has something outstanding.
     pub fn active(&self) -> bool {
         let is_source = matches!(self.source, Source::Transfers(_));

@@ -48,7 +48,7 @@ def run(
             ``value``, the quantiles of the waiting times from 0 % to 100 %.
         flow_delays: add to the metrics of groups of flows ``delay_ms``, ``jitter_ms``,
             ``packet_loss_rate`` and ``losses_in_a_row`` of their data packets, which takes about
-            a tenth more time.
+            a fifth more time.
         progress: called from time to time with the part of the scenario's duration that is
             done, 0 to 1; the run is then made in steps, with the same outcome.
 

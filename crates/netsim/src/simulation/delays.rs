@@ -4,13 +4,14 @@
 //! whose acknowledgement is told at once is processed later than at the receiver
 //! ([`crate::route`]). A delay is what the hosts would see.
 
+use vermilion_tcp::Segment;
+
 use super::{Group, Simulation};
 use crate::delay_line::DelayLine;
-use crate::flow::{PACING, SENDER, Source};
+use crate::flow::Source;
 use crate::flow_delays::FlowDelays;
 use crate::packet::{NUMBER, Packet, Stamp};
 use crate::scenario::Scenario;
-use crate::timers::timer_of;
 
 impl Simulation {
     /// Books for every group, if the scenario asks for them.
@@ -83,50 +84,25 @@ impl Simulation {
 
     /// What [`Simulation::send`] does where delays are asked for, after so many of the flow's packets
     /// have left the network.
-    ///
-    /// A function of its own, and not questions on the way of every packet, because these are what
-    /// would cost something where nobody asks. It takes the way of a packet that comes from elsewhere.
     #[cold]
     #[inline(never)]
     pub(super) fn send_noted(&mut self, number: u32, gone: u32) {
-        let now = self.now;
-        let flow = &mut self.flows[number as usize];
-        flow.in_flight -= gone;
-        let Source::Window(connection) = &flow.source else { return };
-        if let Some(samples) = &mut self.monitor
-            && let Some(round_trip) = connection.sender.last_round_trip()
-        {
-            samples.push((number, round_trip));
-        }
-        loop {
-            let flow = &mut self.flows[number as usize];
-            let Source::Window(connection) = &mut flow.source else { return };
-            let sender = &mut connection.sender;
-            let Some(mut segment) = sender.next_segment_by_call(now) else {
-                let deadline = sender.deadline();
-                let (finished, release) = (sender.finished(), sender.release());
-                self.arm(timer_of(number, SENDER), deadline);
-                if release > 0 {
-                    self.arm(timer_of(number, PACING), release);
-                }
-                if finished {
-                    self.on_finished(number);
-                }
-                return;
-            };
-            flow.in_flight += 1;
-            let group = &self.groups[flow.group as usize];
-            let size =
-                flow.size_of(segment.sequence, (group.packet_size, group.acknowledgement_size));
-            // What opens a connection is no data.
-            if segment.sequence > 0
-                && let Some(delays) = &mut self.delays
-            {
-                let place = delays.on_sent(number, group.number);
-                segment.sent = Stamp::numbered(segment.sent, place);
-            }
-            let packet = Packet::data(number, size, &segment).coloured(group.colour);
-            self.send_packet(packet);
-        }
+        self.send_segments::<true>(number, gone);
     }
+}
+
+/// A flow of a group sends a segment: the same with the number of its packet in its time, unless it
+/// opens the connection and is no data.
+#[inline]
+pub(super) fn number_segment(
+    delays: Option<&mut FlowDelays>,
+    (flow, group): (u32, u32),
+    mut segment: Segment,
+) -> Segment {
+    if let Some(delays) = delays
+        && segment.sequence > 0
+    {
+        segment.sent = Stamp::numbered(segment.sent, delays.on_sent(flow, group));
+    }
+    segment
 }

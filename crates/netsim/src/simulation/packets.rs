@@ -2,6 +2,7 @@
 
 use vermilion_tcp::{KeptAcknowledgement, Segment};
 
+use super::delays::number_segment;
 use super::turns::wait_for_turn;
 use super::{FIRST_LINE, Simulation};
 use crate::any_link::AnyLink;
@@ -132,6 +133,13 @@ impl Simulation {
         if self.delays.is_some() {
             return self.send_noted(number, gone);
         }
+        self.send_segments::<false>(number, gone);
+    }
+
+    /// The same, where delays are asked for (`NOTED`) or not: known beforehand, because asking for
+    /// every packet costs where nobody wants them.
+    #[inline]
+    pub(super) fn send_segments<const NOTED: bool>(&mut self, number: u32, gone: u32) {
         let now = self.now;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -146,7 +154,15 @@ impl Simulation {
         let link = &mut self.links[hop.link as usize];
         let mut in_flight = flow.in_flight - gone;
         let mut took_turns = false;
-        while let Some(segment) = sender.next_segment(now) {
+        while let Some(segment) =
+            if NOTED { sender.next_segment_by_call(now) } else { sender.next_segment(now) }
+        {
+            let segment = if NOTED {
+                let delays = self.delays.as_deref_mut();
+                number_segment(delays, (number, group.number), segment)
+            } else {
+                segment
+            };
             let size = if segment.sequence == 0 {
                 group.acknowledgement_size
             } else if segment.sequence == flow.last_segment {
@@ -178,6 +194,12 @@ impl Simulation {
             let label = (ecn_of(segment.ecn_capable, segment.scalable), group.colour);
             let (sent, marked) = link.offer(now, size, direction(number, false), label, hop.line);
             if sent == NEVER {
+                if NOTED
+                    && segment.sequence > 0
+                    && let Some(delays) = &mut self.delays
+                {
+                    delays.on_lost(number, group.number);
+                }
                 continue;
             }
             in_flight += 1;
@@ -252,8 +274,8 @@ impl Simulation {
         self.on_lost(packet.flow);
     }
 
-    /// A packet of an open-loop flow, or of one whose delays are asked for, begins its way.
-    pub(super) fn send_packet(&mut self, packet: Packet) {
+    /// A packet of an open-loop flow begins its way.
+    fn send_open_loop(&mut self, packet: Packet) {
         let group = &self.groups[self.flows[packet.flow as usize].group as usize];
         if let Some(access) = &group.access
             && !self.access.pass(self.now, packet, access)
@@ -308,7 +330,7 @@ impl Simulation {
                 };
                 let segment = Segment { sequence: place, sent: now, ..Segment::default() };
                 let packet = Packet::data(number, size, &segment).coloured(colour);
-                self.send_packet(packet);
+                self.send_open_loop(packet);
                 self.arm(timer, next);
             }
             Source::Transfers(source) => {
