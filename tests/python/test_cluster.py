@@ -153,12 +153,15 @@ def test_when_time_is_up_nothing_more_is_waited_for():
 def test_a_tuning_on_a_cluster_recommends_what_it_recommends_here(cluster):
     with dask_workers(cluster.scheduler_address, least_s=0.0) as workers:
         assert workers.cores == 2
-        there = recommended(workers=workers)
+        alone = {"rivals": False, "robustness": False}  # whose simulations are not counted
+        there = recommended(workers=workers, **alone)
         assert workers.sent == there.pop("simulations")
         assert workers.rescued == 0
-    here = recommended(threads=1)
+        beside = recommended(workers=workers)
+    here = recommended(threads=1, **alone)
     del here["simulations"]  # more are simulated ahead of their time with two at a time than one
     assert there == here
+    assert beside["rivals"] == recommended(threads=1)["rivals"] != []
     assert math.isfinite(there["objective"]["best"]["mean"])
 
 

@@ -72,4 +72,5 @@ def test_a_recommendation_shows_its_decision_and_both_settings():
     assert page.row(path) == list(recommendation.readable[path])
     assert page.row(path)[0] == "15 packets"
     if recommendation.comparison is not None:
-        assert "+-" in page.row(recommendation.objective)[0]
+        assert "+-" in page.row("queue-deviation (packets^2)")[0]
+        assert "+-" in page.row("starved flows")[0]

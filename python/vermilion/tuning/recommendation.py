@@ -84,7 +84,8 @@ class Recommendation:
         metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent:
             means over the phases weighted by duration.
         evaluations: settings that the search simulated.
-        simulations: runs of the simulator in all.
+        simulations: runs of the simulator in all stages of the search, those of rivals and of the
+            neighbourhood not counted.
         seconds: of wall time.
         end: what ended it: "budget", "deadline" or "interrupted".
         seeds: of the simulations.
@@ -272,8 +273,7 @@ class Recommendation:
     def _repr_html_(self) -> str:
         """What a notebook shows: the decision, both settings, and what they achieve."""
         headings = ("incumbent", "best found", *(rival.label for rival in self.rivals))
-        blank = [""] * len(self.rivals)
-        settings = [(path, (*texts, *blank)) for path, texts in self.readable.items()]
+        settings = [(path, texts) for path, texts in self.readable.items()]
         sections = [Section("parameter", settings)]
         comparison = self.comparison
         lines = []
