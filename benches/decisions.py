@@ -189,21 +189,22 @@ def wall(seed: int) -> str:
     for scenario in (*phases(), *drawn(seed)):
         before = reached(scenario)
         rows = {"RED as published": before}
-        bounded = vermilion.tune(scenario, seed=seed, budget=BUDGET)
+        bounded = vermilion.tune(scenario, seed=seed, budget=BUDGET, robustness=False)
         rows["tuned"] = reached(scenario.with_values(dict(bounded.chosen)))
-        free = vermilion.tune(scenario, seed=seed, budget=BUDGET, harm=["none"])
-        rows["tuned, harm allowed"] = reached(scenario.with_values(dict(free.chosen)))
-        short = vermilion.tune(
-            scenario, seed=seed, budget=60, harm=["none"], discipline="drop-tail"
+        free = vermilion.tune(
+            scenario, seed=seed, budget=BUDGET, harm=["none"], rivals=False, robustness=False
         )
-        replaced = scenario.with_values({f"{LINK}.queue.discipline": "drop-tail"})
-        rows["drop-tail, best limit"] = reached(replaced.with_values(dict(short.parameters)))
+        rows["tuned, harm allowed"] = reached(scenario.with_values(dict(free.chosen)))
+        for rival in bounded.rivals:
+            name = rival.label.partition(",")[0]
+            replaced = scenario.with_values({f"{LINK}.queue.discipline": name.lower()})
+            rows[rival.label] = reached(replaced.with_values(dict(rival.parameters)), scenario)
         for label, row in rows.items():
             lines.append(f"| {scenario.title} | {label} | {_cells(row, before)} |")
         jain = difference(rows["tuned"].price["jain_index"], before.price["jain_index"])
         lost += jain.high is not None and jain.high < -JAIN_MARGIN
         further.append(difference(rows["tuned"].price["starved"], before.price["starved"]).mean)
-        say(lines[-4:])
+        say(lines[-len(rows) :])
     said = (
         f"{len(further)} networks, {len(FRESH)} fresh seeds each, 95 % intervals. Tuned with the "
         f"defaults, {lost} lose significantly more than {JAIN_MARGIN} of Jain's index; further "
@@ -284,10 +285,22 @@ def edge(seed: int) -> str:
     proven, near, total = 0, 0, 0
     for scenario in edges():
         found = [
-            vermilion.tune(scenario, seed=seed + 1000 * number, budget=EDGE_BUDGET)
+            vermilion.tune(
+                scenario,
+                seed=seed + 1000 * number,
+                budget=EDGE_BUDGET,
+                rivals=False,
+                robustness=False,
+            )
             for number in range(EDGE_SEEDS)
         ]
-        known = vermilion.tune(scenario, seed=seed + 900_000, budget=EDGE_REFERENCE_BUDGET)
+        known = vermilion.tune(
+            scenario,
+            seed=seed + 900_000,
+            budget=EDGE_REFERENCE_BUDGET,
+            rivals=False,
+            robustness=False,
+        )
         accepted = [each for each in found if each.accepted]
         values = [
             statistics.fmean(reached(scenario.with_values(dict(each.chosen))).objective)

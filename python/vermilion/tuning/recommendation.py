@@ -227,7 +227,10 @@ class Recommendation:
             if asked:
                 lines += ["constraints, of the best found", *(f"  {each}" for each in asked), ""]
             if harm:
-                lines += ["no harm, of the best found", *(f"  {each}" for each in harm), ""]
+                done = [f"  {each}" for each in harm if each.holds != "met"]
+                paths = ", ".join(each.constraint.partition(" ")[0] for each in harm)
+                kept = f"no harm; within their margins: {paths}"
+                lines += [*(["harm, of the best found", *done] if done else [kept]), ""]
         if self.robustness is not None:
             lines += [str(self.robustness), ""]
         seeds = ", ".join(
@@ -266,6 +269,8 @@ class Recommendation:
         for row in PRICE:
             if row.metric in self.metrics:
                 best, incumbent = self.metrics[row.metric]
+                if row.metric == "mark_rate" and best.mean == incumbent.mean == 0.0:
+                    continue
                 columns = [incumbent, best, *(each.metrics.get(row.metric) for each in self.rivals)]
                 rows += [(row.heading, *(_price(cell, row) for cell in columns))]
         return rows
