@@ -50,7 +50,7 @@ BUDGET = 400
 JAIN_MARGIN = 0.05
 EDGE_SEEDS = 10
 EDGE_BUDGET = 400
-EDGE_REFERENCE_BUDGET = 1500
+EDGE_REFERENCE_BUDGET = 1200
 NEAR = 1.10
 
 
@@ -63,6 +63,7 @@ def network(
     sender: Any,  # noqa: ANN401 - a name or a table
     target: float,
     packet: int = 1000,
+    seconds: float = 35.0,
     tuning: Mapping[str, Any] | None = None,
 ) -> Scenario:
     """One link under RED as published, for a target of so many packets."""
@@ -70,7 +71,7 @@ def network(
     return scenario_from_document(
         {
             "title": title,
-            "duration": "35 s",
+            "duration": f"{seconds:g} s",
             "warm_up": "5 s",
             "links": {
                 "bottleneck": {
@@ -240,6 +241,7 @@ def edges() -> list[Scenario]:
         network(
             "80 SACK flows, 100 Mbit/s, utilisation at least 97 %",
             rate_mbit=100.0,
+            seconds=15.0,
             flows=80,
             rtt="20 ms .. 140 ms",
             sender="sack",
@@ -258,6 +260,7 @@ def edges() -> list[Scenario]:
         network(
             "20 CUBIC flows, 50 Mbit/s, 98 % of the goodput of now",
             rate_mbit=50.0,
+            seconds=20.0,
             flows=20,
             rtt="36 ms .. 44 ms",
             sender=SENDERS[-1],

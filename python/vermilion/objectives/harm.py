@@ -97,11 +97,7 @@ def harm_bounds(
     Raises:
         ScenarioError: a text that is not accepted.
     """
-    margins = {
-        margin.name: margin
-        for margin in MARGINS
-        if scenario.flows or not margin.path.startswith("flows.")
-    }
+    margins = {margin.name: margin for margin in MARGINS}
     for text in texts or ():
         if text.strip() == NOTHING:
             margins = {}

@@ -76,6 +76,9 @@ LEAST_SEARCH = 0.25
 """The fraction of the time that the search gets in any case: what the first simulations say
 about the later ones' duration is rough."""
 
+CAUTIOUS = 2.0
+"""Times the usual distance from the bounds that a third of the leaders keeps."""
+
 _MOST_RACE = 0.25
 """The fraction of the time that is set aside for the race at most; it ends whenever it must."""
 
@@ -531,12 +534,29 @@ class Tuning:
 
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""
-        ranked = self.ranked_by(1.0)
+        ranked = self._with_cautious(self.ranked_by(1.0))
         if self.horizon is self.full:
             return ranked[: self.shortlist]
         until = None if self.until is None else self.until - self._race_seconds()
         settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
         return [self.full.incumbent.another(setting) for setting in settings]
+
+    def _with_cautious(self, ranked: list[Evaluation]) -> list[Evaluation]:
+        """The same, with the best at twice the usual distance from the bounds among the leaders.
+
+        Where seeds differ much, those that look best at the edge are the lucky ones, of which the
+        race may leave none.
+        """
+        if all(constraint.of_harm for constraint in self.full.constraints):
+            return ranked
+        usual = -(-2 * self.shortlist // 3)
+        leaders = ranked[:usual]
+        known = {id(each) for each in leaders}
+        leaders += [each for each in self.ranked_by(CAUTIOUS) if id(each) not in known][
+            : self.shortlist - usual
+        ]
+        known = {id(each) for each in leaders}
+        return leaders + [each for each in ranked if id(each) not in known]
 
     def ranked_by(self, inside: float) -> list[Evaluation]:
         """The settings of the search, the best first, as all of it has shown them.

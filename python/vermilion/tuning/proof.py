@@ -6,6 +6,8 @@
   compared on the same seeds: settings that the search ranks first when it keeps two and three times
   the distance from the bounds, and points between the best found and the setting in force. The best
   of those that can be proven is taken.
+- *The way outward.* Where it can be proven, and the search saw better ones that may keep the
+  constraints too, those and points on the way to them are compared as well.
 
 Who looks often enough finds merits that are chance. So all that comes after the first comparison is
 decided at 99 % instead of 95 %. A setting that is no better passes the first look with 2.5 %, and
@@ -15,13 +17,15 @@ same seeds.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
+from vermilion.objectives.feasible_first import BROKEN
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from vermilion.search import Point
-    from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.engine import Tuning
@@ -36,10 +40,12 @@ LATER_LOOKS: Final = 0.99
 _MOST_LOOKS: Final = 3
 _INSIDE: Final = (2.0, 3.0)
 """Times the usual distance from the bounds, of the settings that are tried instead."""
+_OUTSIDE: Final = (1.0, 0.5)
+"""The same of those that are tried besides."""
 _EACH: Final = 2
 """How many settings at each distance."""
 _BETWEEN: Final = (0.25, 0.5, 0.75)
-"""Shares of the way from the best found to the setting in force."""
+"""Shares of the way from one setting to another."""
 
 
 class Proof:
@@ -53,6 +59,8 @@ class Proof:
     def __init__(self, tuning: Tuning, compare: Compare) -> None:
         self._tuning = tuning
         self._compare = compare
+        seeds = tuning.seeds
+        self._further = list(seeds.further((2**_MOST_LOOKS - 1) * len(seeds.comparison)))
 
     def run(self) -> None:
         """Leaves the comparison, and perhaps another best, with the tuning."""
@@ -60,82 +68,128 @@ class Proof:
         if tuning.compared is None or self._is_unmeasured(tuning.compared):
             return
         tuning.comparison = self._compare(*tuning.compared, FIRST_LOOK)
-        seeds = tuning.seeds
-        more = seeds.further((2**_MOST_LOOKS - 1) * len(seeds.comparison))
-        met = 0
         for look in range(_MOST_LOOKS - 1):
-            if not tuning.comparison.decision.doubtful or tuning.end != "budget":
+            if not tuning.comparison.decision.doubtful or not self._look_again(2**look):
                 break
-            some = more[met : met + 2**look * len(seeds.comparison)]
-            met += len(some)
-            for kept, new in zip(tuning.results, tuning.meet(some, tuning.compared), strict=True):
-                kept.extend(new)
-            if self._is_unmeasured(tuning.compared):
-                return
-            tuning.comparison = self._compare(*tuning.compared, LATER_LOOKS)
-        if tuning.comparison.decision.refused and tuning.end == "budget":
-            self._look_inward()
+        if tuning.end != "budget":
+            return
+        if tuning.comparison.decision.refused:
+            self._try(self._inward())
+        elif tuning.comparison.accepted and (settings := self._outward()):
+            if len(tuning.compared[0].seeds) == len(tuning.seeds.comparison):
+                self._look_again(1)
+            self._try(settings)
 
-    def _look_inward(self) -> None:
-        """Takes the best setting that can be proven, if there is one."""
+    def _look_again(self, times: int) -> bool:
+        """Lets both meet so many times the seeds of the comparison; whether that was possible."""
         tuning = self._tuning
-        if tuning.compared is None or tuning.best is None:
+        if tuning.compared is None or tuning.end != "budget":
+            return False
+        count = times * len(tuning.seeds.comparison)
+        some, self._further = self._further[:count], self._further[count:]
+        for kept, new in zip(tuning.results, tuning.meet(some, tuning.compared), strict=True):
+            kept.extend(new)
+        if self._is_unmeasured(tuning.compared):
+            return False
+        tuning.comparison = self._compare(*tuning.compared, LATER_LOOKS)
+        return True
+
+    def _try(self, settings: Sequence[Setting]) -> None:
+        """Takes the best of some settings that can be proven, if it is better than the best."""
+        tuning = self._tuning
+        if not settings or tuning.compared is None or tuning.comparison is None:
             return
-        incumbent = tuning.compared[1]
-        settings = self._instead(tuning.best.setting)
-        if not settings:
-            return
+        best, incumbent = tuning.compared
         others = [tuning.full.incumbent.another(setting) for setting in settings]
         results = tuning.meet(incumbent.seeds, others)
-        proven: list[tuple[float, Comparison, Evaluation, list[Result]]] = []
+        least = best.objective if tuning.comparison.accepted else math.inf
         for evaluation, row in zip(others, results, strict=True):
-            if evaluation.refusal is not None or len(evaluation.seeds) < len(incumbent.seeds):
-                continue
-            if self._is_unmeasured((evaluation,)):
+            met = evaluation.refusal is None and len(evaluation.seeds) == len(incumbent.seeds)
+            if not met or self._is_unmeasured((evaluation,)) or evaluation.objective >= least:
                 continue
             comparison = self._compare(evaluation, incumbent, LATER_LOOKS)
             if comparison.accepted:
-                proven.append((evaluation.objective, comparison, evaluation, row))
-        if proven:
-            _, tuning.comparison, best, row = min(proven, key=lambda entry: entry[0])
-            tuning.best, tuning.compared = best, (best, incumbent)
-            tuning.results[0] = row
+                least = evaluation.objective
+                tuning.comparison, tuning.best = comparison, evaluation
+                tuning.compared, tuning.results[0] = (evaluation, incumbent), row
 
-    def _instead(self, best: Setting) -> list[Setting]:
-        """The settings that are tried instead of the best found."""
+    def _inward(self) -> list[Setting]:
+        """What is tried where the best found cannot be proven: what keeps more distance."""
         tuning = self._tuning
-        found: list[Setting] = []
-
-        def add(setting: Setting) -> bool:
-            known = [dict(each) for each in (best, tuning.full.incumbent.setting, *found)]
-            if dict(setting) in known:
-                return False
-            found.append(setting)
-            return True
-
-        for inside in _INSIDE:
-            left = _EACH
-            for evaluation in tuning.ranked_by(inside):
-                left -= add(evaluation.setting)
-                if left == 0:
-                    break
-        for setting in self._between(best):
-            add(setting)
-        return found
-
-    def _between(self, best: Setting) -> list[Setting]:
-        """Points on the way from the best found to the setting in force."""
-        space, incumbent = self._tuning.space, self._tuning.full.incumbent.setting
-        known = {name: value for name, value in incumbent.items() if value is not None}
-        start = {name: value for name, value in best.items() if value is not None}
-        if len(known) < len(space) or len(start) < len(space):
+        if tuning.best is None:
             return []
-        one, other = space.point(start), space.point(known)
-        return [space.values(_mixed(one, other, share)) for share in _BETWEEN]
+        best, found = tuning.best.setting, _Settings(self._known)
+        for inside in _INSIDE:
+            found.add(_EACH, (each.setting for each in tuning.ranked_by(inside)))
+        found.add(len(_BETWEEN), self._between(best, tuning.full.incumbent.setting))
+        return found.settings
+
+    def _outward(self) -> list[Setting]:
+        """What is tried where the best found is proven: what looked better, and may be as sure."""
+        tuning = self._tuning
+        constraints = tuning.full.constraints
+        if tuning.best is None or all(constraint.of_harm for constraint in constraints):
+            return []
+        if tuning.horizon is not tuning.full or len(tuning.seeds.search) == 1:
+            return []  # nothing is known of them at this length, or of their noise
+        best, found = tuning.best.setting, _Settings(self._known)
+        reached = next((each for each in tuning.ranked_by(0.0) if each.setting == best), None)
+        if reached is None:
+            return []
+        for inside in _OUTSIDE:
+            promising = [
+                each.setting
+                for each in tuning.ranked_by(inside)
+                if each.objective < reached.objective
+                and tuning.horizon.value(each, inside=inside) < BROKEN
+            ]
+            found.add(_EACH, promising)
+            found.add(1, self._between(best, promising[0])[1:2] if promising else ())
+        return found.settings
+
+    @property
+    def _known(self) -> list[Setting]:
+        """What has been compared already."""
+        compared = self._tuning.compared
+        return [] if compared is None else [each.setting for each in compared]
+
+    def _between(self, one: Setting, other: Setting) -> list[Setting]:
+        """Points on the way from one setting to another."""
+        space = self._tuning.space
+        ends = [
+            {name: value for name, value in setting.items() if value is not None}
+            for setting in (one, other)
+        ]
+        if any(len(end) < len(space) for end in ends):
+            return []
+        start, end = (space.point(each) for each in ends)
+        return [space.values(_mixed(start, end, share)) for share in _BETWEEN]
 
     @staticmethod
     def _is_unmeasured(evaluations: Sequence[Evaluation]) -> bool:
         return any(each.not_measured is not None for each in evaluations)
+
+
+class _Settings:
+    """Settings, each of them once.
+
+    Args:
+        known: those that are not to be among them.
+    """
+
+    def __init__(self, known: Sequence[Setting]) -> None:
+        self._known = [dict(each) for each in known]
+        self.settings: list[Setting] = []
+
+    def add(self, most: int, settings: Iterable[Setting]) -> None:
+        """Takes up the first so many that are new."""
+        for setting in settings:
+            if most == 0:
+                return
+            if dict(setting) not in self._known:
+                self._known.append(dict(setting))
+                self.settings.append(setting)
+                most -= 1
 
 
 def _mixed(one: Point, other: Point, share: float) -> Point:

@@ -1,0 +1,112 @@
+"""No harm: what is bounded, by how much, and how a user says otherwise."""
+
+import pytest
+
+from vermilion import load_scenario
+from vermilion.objectives import Constraint
+from vermilion.objectives.harm import MARGINS, harm_bounds
+from vermilion.scenario import ScenarioError
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.verdict import judge
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return load_scenario("varying-load")
+
+
+def texts(scenario, changes=None, links=("bottleneck",)):
+    return [each.text for each in harm_bounds(scenario, links, changes)]
+
+
+def test_goodput_fairness_and_drops_are_bounded_against_the_setting_in_force(scenario):
+    assert texts(scenario) == [
+        "flows.*.goodput_bit_per_s.total >= 0.98 of reference",
+        "flows.*.jain_index >= reference - 0.05",
+        "flows.*.starved <= reference + 1",
+        "links.bottleneck.drop_rate <= 1.25 of reference + 0.02",
+    ]
+    assert all(each.of_harm for each in harm_bounds(scenario, ["bottleneck"]))
+    assert all(margin.meaning for margin in MARGINS)
+
+
+def test_every_tuned_link_has_its_bound_on_drops():
+    scenario = load_scenario("four-red-queues")
+    links = list(scenario.links)
+    dropped = [text for text in texts(scenario, links=links) if "drop_rate" in text]
+    assert [text.split(".")[1] for text in dropped] == links
+
+
+@pytest.mark.parametrize(
+    ("change", "bound"),
+    [
+        ("jain_index=0.1", "flows.*.jain_index >= reference - 0.1"),
+        ("flows.*.jain_index=0.1", "flows.*.jain_index >= reference - 0.1"),
+        ("goodput=5 %", "flows.*.goodput_bit_per_s.total >= 0.95 of reference"),
+        ("goodput=100 kbit/s", "flows.*.goodput_bit_per_s.total >= reference - 100 kbit/s"),
+        ("drop_rate=1 %", "links.bottleneck.drop_rate <= reference + 1 %"),
+        (
+            "links.bottleneck.sojourn_ms.p99=10 %",
+            "links.bottleneck.sojourn_ms.p99 <= 1.1 of reference",
+        ),
+        ("flows.late.starved=0", "flows.late.starved <= reference + 0"),
+    ],
+)
+def test_a_margin_can_be_changed_or_another_metric_bounded(scenario, change, bound):
+    assert bound in texts(scenario, [change])
+
+
+def test_a_bound_or_all_of_them_can_be_dropped(scenario):
+    assert texts(scenario, ["none"]) == []
+    assert texts(scenario, ["none", "starved=2"]) == ["flows.*.starved <= reference + 2"]
+    assert not any("drop_rate" in text for text in texts(scenario, ["drop_rate=none"]))
+    assert len(texts(scenario, ["drop_rate=none"])) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("jain_index", "METRIC=MARGIN"),
+        ("jain_index=", "METRIC=MARGIN"),
+        ("goodput=much %", "METRIC=MARGIN"),
+        ("jian_index=0.1", 'did you mean "jain_index"'),
+        ("flows.*.jian_index=0.1", 'did you mean "jain_index"'),
+        ("links.nowhere.drop_rate=0.1", "a link of this scenario"),
+        ("drop_rate=a lot", "a number"),
+    ],
+)
+def test_what_is_no_margin_is_refused_in_one_line(scenario, change, expected):
+    with pytest.raises(ScenarioError) as refused:
+        harm_bounds(scenario, ["bottleneck"], [change])
+    assert expected in str(refused.value)
+    assert refused.value.field == "tuning.harm"
+
+
+def reached(values):
+    """An evaluation of one constraint with one phase, from its values with each seed."""
+    seeds = list(range(len(values)))
+    return Evaluation({}, seeds, [0.0] * len(values), [[[value] for value in values]])
+
+
+def bound(text):
+    [found] = harm_bounds(load_scenario("varying-load"), ["bottleneck"], ["none", text])
+    return found
+
+
+def test_of_harm_the_mean_decides_where_a_constraint_would_have_to_be_proven():
+    values, reference = [0.90, 0.96, 0.88, 0.98], [0.95] * 4  # a mean of 0.93, widely scattered
+    [verdict] = judge([bound("jain_index=0.05")], reached(values), reached(reference))
+    assert verdict.holds == "met"
+    asked = Constraint.parse("flows.*.jain_index >= reference - 0.05")
+    [verdict] = judge([asked], reached(values), reached(reference))
+    assert verdict.holds == "unproven"
+    [verdict] = judge([bound("jain_index=0.01")], reached(values), reached(reference))
+    assert verdict.holds == "broken"
+
+
+def test_what_the_setting_in_force_has_not_measured_asks_nothing():
+    """Of short transfers there are no single flows to compare, hence no index of fairness."""
+    [verdict] = judge([bound("jain_index=0.05")], reached([None, None]), reached([None, None]))
+    assert verdict.holds == "met"
+    [verdict] = judge([bound("jain_index=0.05")], reached([None, 0.9]), reached([0.9, 0.9]))
+    assert verdict.holds == "not measured"
