@@ -332,7 +332,7 @@ def test_an_interrupted_atlas_goes_on_and_ends_as_if_it_had_not_been(atlas, tmp_
 def test_a_kept_cell_serves_a_larger_grid_but_not_another_plan(tmp_path, monkeypatch):
     tuned = []
     fake = {"setting": {"max_probability": 0.02, "weight": 0.002}, "accepted": False, "own": True,
-            "at_an_end": [], "reason": "", "end": "budget"}  # fmt: skip
+            "at_an_end": [], "reason": "", "warnings": [], "end": "budget"}  # fmt: skip
     monkeypatch.setattr(
         building, "tune_cell", lambda _, condition, **__: tuned.append(condition) or fake
     )

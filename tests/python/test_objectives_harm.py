@@ -1,5 +1,7 @@
 """No harm: what is bounded, by how much, and how a user says otherwise."""
 
+from pathlib import Path
+
 import pytest
 
 from vermilion import load_scenario
@@ -8,6 +10,8 @@ from vermilion.objectives.harm import MARGINS, harm_bounds
 from vermilion.scenario import ScenarioError
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.verdict import judge
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +32,13 @@ def test_goodput_fairness_and_drops_are_bounded_against_the_setting_in_force(sce
     ]
     assert all(each.of_harm for each in harm_bounds(scenario, ["bottleneck"]))
     assert all(margin.meaning for margin in MARGINS)
+
+
+def test_the_page_has_the_table_of_the_margins():
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    for margin in MARGINS:
+        row = f"| `{margin.name}` | `{margin.path}` | `{margin.bound}` | {margin.meaning} |"
+        assert row in page
 
 
 def test_every_tuned_link_has_its_bound_on_drops():

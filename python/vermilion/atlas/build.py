@@ -157,6 +157,7 @@ def build_atlas(
             own=answers[each]["own"],
             at_an_end=tuple(answers[each]["at_an_end"]),
             reason=answers[each]["reason"],
+            warnings=tuple(answers[each]["warnings"]),
             judged={name: Judged(**numbers) for name, numbers in judged.items()},
         )
         for each, judged in zip(conditions, third, strict=True)

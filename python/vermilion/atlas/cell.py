@@ -82,6 +82,8 @@ class Cell:
         at_an_end: parameters at an end of the box that was searched; where the best may lie beyond.
         own: whether it is what the cell's own search found, and no neighbour's.
         reason: of the tuning.
+        warnings: where the setting loses to the defaults around the condition, and values at an
+            end of their box, a sentence each.
         judged: the tuned setting and others on fresh seeds, by name.
     """
 
@@ -93,6 +95,7 @@ class Cell:
     at_an_end: tuple[str, ...]
     reason: str
     judged: Mapping[str, Judged] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def tune_cell(plan: Plan, condition: Condition, *, threads: int | None) -> dict[str, Any]:
@@ -135,7 +138,9 @@ def revise_cell(
     # The defaults of some parameters are rules of the discipline's own, and no numbers to try.
     names = set(tuned_parameters(plan))
     starts = [start for start in known if names <= start.keys()]
-    answer = _tuned(plan, condition, starts, 1 + len(starts), plan.seed + _REVISION, threads)
+    answer = _tuned(
+        plan, condition, starts, 1 + len(starts), plan.seed + _REVISION, threads, around=True
+    )
     found = answer["setting"]
     same = found.keys() == own.keys() and all(
         math.isclose(found[name], own[name], rel_tol=1e-6) for name in own
@@ -212,9 +217,10 @@ def _tuned(
     budget: int,
     seed: int,
     threads: int | None,
+    *,
+    around: bool = False,
 ) -> dict[str, Any]:
     scenario = cell_scenario(plan, condition)
-    objective, _ = _wanted(plan, scenario)
     outcome = tune(
         scenario,
         budget=budget,
@@ -222,8 +228,8 @@ def _tuned(
         seed=seed,
         warm_starts=[_paths(start) for start in starts],
         fidelity="full",
-        # What nobody would notice is no reason to leave the defaults.
-        required_improvement=objective.noticed.share,
+        rivals=False,
+        robustness=around,
         threads=threads,
     )
     chosen = _names(outcome.chosen)
@@ -239,6 +245,7 @@ def _tuned(
         ],
         "accepted": outcome.accepted,
         "reason": outcome.reason,
+        "warnings": list(outcome.warnings),
         "end": outcome.end,
     }
 

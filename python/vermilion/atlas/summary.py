@@ -70,8 +70,10 @@ def sentences(atlas: Atlas) -> list[str]:
     tuned = sum(cell.accepted for cell in atlas.cells)
     moved = sum(not cell.own for cell in atlas.cells)
     ends = sum(bool(cell.at_an_end) for cell in atlas.cells)
+    warned = sum(bool(cell.warnings) for cell in atlas.cells)
     return [
         f"{tuned} of {cells} cells have a setting that is significantly better than the defaults",
         f"in {moved} of them a neighbour's setting was better than the cell's own",
         f"in {ends} cells a parameter lies at an end of its box",
+        f"{warned} cells carry warnings, which --json has",
     ]
