@@ -144,7 +144,7 @@ def warnings(advice: Advice) -> list[str]:
                 "and you "
                 f"asked about {rate}."
             )
-    if needs_shaper(question, present):
+    if needs_shaper(question, present) and not (advice.keep and present.shaper):
         faster = (
             f"{name} is faster than the line"
             if question.interface_rate_bit_per_s is not None
