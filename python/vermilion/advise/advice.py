@@ -40,6 +40,9 @@ QUICK_PACKETS: Final = 45e6
 FULL_PACKETS: Final = 280e6
 """What is simulated at most, about: the core does two to ten million packets in a CPU second."""
 
+_PART: Final = 0.9
+"""Of the margins that a recommendation may use up, so that other seeds find them kept."""
+
 _COMPARISON: Final = 0.3
 _PROBES: Final = 0.05
 _QUICK_SEEDS: Final = 5
@@ -184,7 +187,8 @@ def advise(
     length = laboratory.length_for(conditions, len(queues), count, left)
     before, *rows = laboratory.measure(queues, conditions, seeds, length)
     compared = [
-        Compared(row, judge(question, before, row), keeps(row, question.bound_ms)) for row in rows
+        Compared(row, judge(question, before, row, _PART), keeps(row, question.bound_ms))
+        for row in rows
     ]
     tried = dict(shortlist.tried)
     taken = _taken(compared)
@@ -200,7 +204,7 @@ def advise(
         tried = {kind: tried.get(kind, 0) + count for kind, count in more.tried.items()}
         rows = laboratory.measure(more.chosen, conditions, seeds, length)
         compared += [
-            Compared(row, judge(question, before, row), keeps(row, question.bound_ms))
+            Compared(row, judge(question, before, row, _PART), keeps(row, question.bound_ms))
             for row in rows
         ]
         laboratory.runs += smaller.runs

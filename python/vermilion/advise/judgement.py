@@ -163,16 +163,17 @@ def tier(question: Question, now: Measured, measured: Measured) -> int:
     return 1 if kept and all(each.condition.robustness for each in found) else 3
 
 
-def judge(question: Question, before: Measured, after: Measured) -> Judgement:
+def judge(question: Question, before: Measured, after: Measured, part: float = 1.0) -> Judgement:
     """Whether one queue is better than another for what was asked.
 
     Args:
         question: with the bound.
         before: the one that wins a tie.
         after: the other, in the same conditions with the same seeds.
+        part: of the margins that is allowed.
     """
     bound = question.bound_ms
-    found = tuple(harms(question, before, after))
+    found = tuple(harms(question, before, after, part))
     excess = _paired(_worst_excess(before, bound), _worst_excess(after, bound))
     before_worst, after_worst = worst_p95_ms(before), worst_p95_ms(after)
     kept_before, kept_after = before_worst <= bound, after_worst <= bound
