@@ -48,8 +48,11 @@ _PROBES: Final = 0.05
 _QUICK_SEEDS: Final = 5
 _FULL_SEEDS: Final = 8
 _PROBE_SEEDS: Final = 3
-_RELAXED: Final = (3.0, 10.0, 30.0)
+_RELAXED: Final = (1.5, 3.0, 10.0, 30.0)
 """Times the bound: what is aimed at where nothing comes nearer without harm."""
+
+_RELAXED_MOST: Final = 0.8
+"""Of what packets wait now: to aim at more would be no help."""
 
 _RELAXED_BUDGET: Final = 0.25
 _RELAXED_SEEDS: Final = 100
@@ -194,7 +197,7 @@ def advise(
     taken = _taken(compared)
     for number, factor in enumerate(_RELAXED):
         wider = replace(question, bound_s=factor * question.bound_s)
-        if taken is not None or 2.0 * wider.bound_ms > worst_p95_ms(before):
+        if taken is not None or wider.bound_ms > _RELAXED_MOST * worst_p95_ms(before):
             break
         # What keeps the bound does harm. Something in between may help without.
         smaller = replace(laboratory, budget=_RELAXED_BUDGET * budget, spent=0.0, runs=0)
