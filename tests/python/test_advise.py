@@ -307,6 +307,20 @@ class TestCommands:
         )
         assert own.undo == "tc qdisc del dev eth0 root"
 
+    def test_cake_makes_room_for_a_shaper_and_comes_back(self):
+        asked = question()
+        text = (
+            "qdisc cake 800b: dev eth0 root refcnt 2 bandwidth 20Mbit diffserv3 triple-isolate "
+            "nonat nowash no-ack-filter split-gso rtt 100ms raw overhead 0"
+        )
+        present = present_of(asked, read_tc_text(text), "--now")
+        own = commands(asked, present, chosen(**PIE), keep=False)
+        assert own.apply.startswith("tc qdisc replace dev eth0 root handle 1: htb")
+        assert own.undo.startswith(
+            "tc qdisc replace dev eth0 root cake bandwidth 20000000bit diffserv3 triple-isolate"
+        )
+        assert not present.exact
+
     def test_nothing_is_applied_where_all_stays(self):
         asked = question()
         own = commands(asked, assumed(asked), assumed(asked).queue, keep=True)

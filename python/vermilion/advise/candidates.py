@@ -3,10 +3,12 @@
 1. Defaults and rules of thumb are tried on one seed in three conditions (the most and the least
    crowded, and the middle); the better half goes on to all conditions, and a quarter to a second
    seed.
-2. The one or two kinds that did best are tuned over all conditions, from where they stood.
+2. Tuned over all conditions, from where they stood, are the best kind that keeps flows apart, the
+   kind that is there already, and as many of the next as the budget allows.
 3. The best defaults, the best rule of thumb and the best tuned settings meet seeds that nothing was
-   chosen by. The plain ones are preferred: a rule has to be noticeably better than the defaults,
-   and a tuned setting noticeably better than both.
+   chosen by. What is there already, then what keeps flows apart, and of each the plain ones are
+   preferred: a rule has to be noticeably better than the defaults, and a tuned setting noticeably
+   better than both.
 
 All is counted in packets, never in seconds, so that the answer follows from the seed alone.
 """
@@ -37,7 +39,11 @@ SELECTION: Final = 0.15
 _LEAST_TRIED: Final = 8
 """Fewer settings are no search."""
 
+_ENOUGH_TRIED: Final = 40
+"""Settings that a kind is worth tuning with."""
+
 _MOST_TRIED: Final = 120
+_MOST_KINDS: Final = 4
 _SELECTION_SEEDS: Final = 3
 _SHORT: Final = 0.5
 """Of the full length: enough to rank settings by."""
@@ -98,15 +104,19 @@ class Selector:
         kinds = list(dict.fromkeys(each.kind for each in ranked))
         tuned: list[QueueSetting] = []
         budget = TUNING * laboratory.budget
-        chosen = kinds[: 1 if question.quick else 2]
+        fair = [kind for kind in kinds if _is_fair(kind)][:1]
         own = [each.kind for each in self.families if each.kind == self.now.kind]
-        chosen = list(dict.fromkeys([*chosen, *own]))
+        enough = _ENOUGH_TRIED * laboratory.cost(self.conditions, _SHORT, 1, 1)
+        least = list(dict.fromkeys([*(fair or kinds[:1]), *own]))
+        further = [kind for kind in kinds if kind not in least]
+        affordable = min(int(budget / enough), _MOST_KINDS) - len(least)
+        chosen = [*least, *further[: max(affordable, 0)]]
         for kind in chosen:
             family = next(each for each in self.families if each.kind == kind)
             starts = [each for each in (*ranked, self.now) if each.kind == kind]
-            best, tried = self._tune(family, starts, seed + 2, budget / len(chosen))
+            leaders, tried = self._tune(family, starts, seed + 2, budget / len(chosen))
             found.tried[kind] = found.tried.get(kind, 0) + tried
-            tuned += best
+            tuned += leaders
         found.chosen = self._select(ranked, tuned, seed + 4)
         return found
 
@@ -197,8 +207,8 @@ class Selector:
         """The choice and those that stand in for it, on seeds that none was chosen by."""
         question, laboratory = self.question, self.laboratory
         plain = ranked[:_PLAIN]
-        if not any(each.tuned == () for each in plain):
-            plain = [*plain, *[each for each in ranked if not each.tuned][:1]]
+        plain = [*plain, *[each for each in ranked if not each.tuned][:1]]
+        plain = [*plain, *[each for each in ranked if _is_fair(each.kind)][:1]]
         unique: dict[tuple[object, ...], QueueSetting] = {}
         for each in (*plain, *tuned):  # what a search has found anew keeps its plain name
             unique.setdefault(each.same_as, each)
@@ -215,16 +225,21 @@ class Selector:
 
         rows.sort(key=rank)
         choice: Measured | None = None
-        for group in (
-            [row for row in rows if not row.queue.tuned],
-            [row for row in rows if row.queue.tuned and "rule" in row.queue.label],
-            [row for row in rows if row.queue.tuned and "rule" not in row.queue.label],
-        ):
-            for row in group[:1]:
-                if choice is None or self._preferred(now, choice, row):
-                    choice = row
+        for row in sorted(rows, key=lambda each: self._plainness(each.queue)):
+            if choice is None or self._preferred(now, choice, row):
+                choice = row
         others = [row.queue for row in rows if row is not choice]
         return [*([choice.queue] if choice else []), *others][:_FINALISTS]
+
+    def _plainness(self, queue: QueueSetting) -> tuple[bool, bool, int]:
+        """What is looked at first, and so wins a tie.
+
+        The kind that is there already; then kinds that keep flows apart, because one long transfer
+        then cannot hold up the others, which no figure here shows; in each the defaults, then the
+        rules, then what a search has found.
+        """
+        origin = 0 if not queue.tuned else 1 if "rule" in queue.label else 2
+        return queue.kind != self.now.kind, not _is_fair(queue.kind), origin
 
     def _preferred(self, now: Measured, plainer: Measured, other: Measured) -> bool:
         """Whether a less plain setting is worth it."""
@@ -233,6 +248,11 @@ class Selector:
         if steps[0] != steps[1]:
             return steps[0] < steps[1]
         return judge(question, plainer, other).by is not None
+
+
+def _is_fair(kind: str) -> bool:
+    """Whether it keeps flows apart."""
+    return kind.startswith("fq")
 
 
 _AT_ONCE: Final = 4

@@ -19,7 +19,7 @@ from vermilion.advise.measuring import METRICS
 from vermilion.advise.wording import headline, limits, reason, warnings, worst_condition
 
 if TYPE_CHECKING:
-    from vermilion.advise.advice import Advice
+    from vermilion.advise.advice import Advice, Compared
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
     from vermilion.advise.queue_setting import QueueSetting
@@ -78,22 +78,7 @@ def document(advice: Advice) -> dict[str, Any]:
             **_queue(advice.before.queue),
         },
         "refused": [
-            {
-                **_queue(each.measured.queue),
-                "worst_delay_p95_ms": _finite(worst_p95_ms(each.measured)),
-                "better_by": each.judgement.by,
-                "harms": [
-                    {
-                        "condition": harm.condition.name,
-                        "metric": harm.what,
-                        "before": harm.before,
-                        "after": harm.after,
-                    }
-                    for harm in each.judgement.harms
-                ],
-            }
-            for each in advice.compared
-            if each.measured is not advice.after
+            _refused(each) for each in advice.compared if each.measured is not advice.after
         ],
         "tried": dict(advice.tried),
         "margins": dict(MARGINS),
@@ -112,6 +97,24 @@ def _queue(queue: QueueSetting) -> dict[str, Any]:
         "parameters": dict(queue.parameters),
         "parameters_text": queue.readable(),
     }
+
+
+def _refused(each: Compared) -> dict[str, Any]:
+    found = {
+        **_queue(each.measured.queue),
+        "worst_delay_p95_ms": _finite(worst_p95_ms(each.measured)),
+        "better_by": each.judgement.by,
+        "harms": [
+            {
+                "condition": harm.condition.name,
+                "metric": harm.what,
+                "before": harm.before,
+                "after": harm.after,
+            }
+            for harm in each.judgement.harms
+        ],
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _summary(advice: Advice, measured: Measured) -> dict[str, Any]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from vermilion.advise.advice import Advice
     from vermilion.advise.measuring import Measured
 
-_WIDTH_IN: Final = 8.4
+_WIDTH_IN: Final = 6.6
 _HEAD_IN: Final = 1.15
-_ROW_IN: Final = 0.42
+_ROW_IN: Final = 0.4
 _OFFSET: Final = 0.17
 _LOGARITHMIC: Final = 8.0
 
@@ -48,20 +48,20 @@ def advice_figure(advice: Advice) -> Figure:
             measured.p95_ms(at) for measured in (advice.before, advice.after) for at in places
         )
         shortest = min(
-            measured.mean(at, "delay_p95_ms") or bound
+            measured.mean(at, "delay_p50_ms") or bound
             for measured in (advice.before, advice.after)
             for at in places
         )
         if longest > _LOGARITHMIC * bound:
             axes.set_xscale("log")
-            axes.set_xlim(max(0.4 * min(shortest, bound), 1e-3), 1.6 * longest)
+            axes.set_xlim(max(0.8 * min(shortest, bound), 1e-3), 1.6 * longest)
             axes.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
         else:
             axes.set_xlim(0.0, 1.12 * max(longest, bound))
         axes.set_yticks(range(len(places)), [each.name for each in places])
         axes.set_ylim(len(places) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("waiting time, ms: from the median to the 95th percentile (dot)")
+        axes.set_xlabel("waiting time, ms: median to 95th percentile (dot)")
         figure.legend(loc="outside upper left", ncols=3)
     return figure
 

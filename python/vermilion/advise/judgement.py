@@ -30,16 +30,19 @@ MARGINS: Final[Mapping[str, float]] = {
     "jain_index": 0.05,
     "starved_flows": 1.0,
     "drop_rate": 0.05,
-    "drop_rate_where_the_bound_was_broken": 0.15,
     "delay_ratio": 1.05,
     "delay_ms": 1.0,
 }
 """What is allowed in each nominal condition, against the queue in force: at least this part of its
 goodput; Jain's index lower by at most this; at most so many more starved flows; so much more of the
 packets dropped; a 95th percentile of the delay above both the bound and what it is now by at most
-this ratio, or by so many ms. Where the queue in force breaks the bound, its goodput is had with the
-delay that is not wanted, and more may be lost. In the two conditions for robustness twice as much
-is allowed."""
+this ratio, or by so many ms.
+
+Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
+is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
+queue are small, and small windows are made by drops (a window of W packets takes about 1.5 / W^2 of
+them; M. Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
+In the two conditions for robustness twice as much is allowed."""
 
 NOTICEABLE: Final[Mapping[str, float]] = {
     "excess_ratio": 0.05,
@@ -160,16 +163,17 @@ def tier(question: Question, now: Measured, measured: Measured) -> int:
     return 1 if kept and all(each.condition.robustness for each in found) else 3
 
 
-def judge(question: Question, before: Measured, after: Measured) -> Judgement:
+def judge(question: Question, before: Measured, after: Measured, part: float = 1.0) -> Judgement:
     """Whether one queue is better than another for what was asked.
 
     Args:
         question: with the bound.
         before: the one that wins a tie.
         after: the other, in the same conditions with the same seeds.
+        part: of the margins that is allowed.
     """
     bound = question.bound_ms
-    found = tuple(harms(question, before, after))
+    found = tuple(harms(question, before, after, part))
     excess = _paired(_worst_excess(before, bound), _worst_excess(after, bound))
     before_worst, after_worst = worst_p95_ms(before), worst_p95_ms(after)
     kept_before, kept_after = before_worst <= bound, after_worst <= bound
@@ -211,15 +215,11 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
         ratio = MARGINS["goodput_ratio_where_the_bound_was_broken" if broken else "goodput_ratio"]
         had = before.goodput(at) or 1.0
         losses = [("goodput_bit_per_s", (1.0 - after.goodput(at) / had) / (1.0 - ratio))]
-        drops = "drop_rate_where_the_bound_was_broken" if broken else "drop_rate"
-        for name, sign, margin in (
-            ("jain_index", -1.0, "jain_index"),
-            ("starved_flows", 1.0, "starved_flows"),
-            ("drop_rate", 1.0, drops),
-        ):
+        rates = [("jain_index", -1.0), ("starved_flows", 1.0)]
+        for name, sign in rates if broken else [*rates, ("drop_rate", 1.0)]:
             old, new = before.mean(at, name), after.mean(at, name)
             if old is not None and new is not None:
-                losses.append((name, sign * (new - old) / MARGINS[margin]))
+                losses.append((name, sign * (new - old) / MARGINS[name]))
         most = max(p95, bound)
         room = max((MARGINS["delay_ratio"] - 1.0) * most, MARGINS["delay_ms"])
         losses.append(("delay_p95_ms", (p95_after - most) / room))

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from vermilion.advise.commands import commands
 from vermilion.advise.figure import advice_figure
-from vermilion.advise.judgement import goodput_share, worst_p95_ms
+from vermilion.advise.judgement import worst_p95_ms
 from vermilion.advise.wording import (
     headline,
     limits,
     milliseconds,
+    percent_of_possible,
     price_words,
     reason,
     warnings,
@@ -56,7 +57,7 @@ def advice_page(advice: Advice) -> str:
         reason=reason(advice),
         asked=_asked(question),
         worst=[milliseconds(worst_p95_ms(each)) for each in measured],
-        goodput=[f"{100.0 * goodput_share(question, each):.1f} %" for each in measured],
+        goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured],
         price="" if advice.keep else price_words(advice),
         limits=limits(advice),
         warnings=warnings(advice),

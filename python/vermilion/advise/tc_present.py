@@ -356,24 +356,32 @@ def _cake_words(queue: TcQueue, _setting: QueueSetting) -> str:
         value = queue.options.get(name)
         if isinstance(value, str):
             words.append(value)
-    words += [
-        name
-        for name in (
-            "diffserv3",
-            "diffserv4",
-            "diffserv8",
-            "besteffort",
-            "triple-isolate",
-            "nat",
-            "wash",
-        )
-        if queue.is_on(name)
-    ]
+    words += [name for name in _CAKE_SWITCHES if queue.is_on(name)]
     interval = queue.number("rtt")
     if interval:
         words.append(f"rtt {1e6 * interval:.0f}us")
     return " ".join(words)
 
+
+_CAKE_SWITCHES: Final = (
+    "besteffort",
+    "precedence",
+    "diffserv3",
+    "diffserv4",
+    "diffserv8",
+    "flowblind",
+    "srchost",
+    "dsthost",
+    "hosts",
+    "dual-srchost",
+    "dual-dsthost",
+    "triple-isolate",
+    "nat",
+    "wash",
+    "ack-filter",
+    "ingress",
+)
+"""Words of cake without a value, as tc prints and takes them."""
 
 _OWN_WORDS: Final[Mapping[str, Callable[[TcQueue, QueueSetting], str]]] = {
     "pfifo_fast": lambda _queue, _setting: "pfifo_fast",

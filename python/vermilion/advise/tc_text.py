@@ -37,9 +37,17 @@ _SWITCHES: Final = frozenset(
         "ecn", "noecn", "harddrop", "nodrop", "adaptive", "bytemode", "nobytemode",
         "dq_rate_estimator", "no_dq_rate_estimator", "headdrop", "horizon_drop", "horizon_cap",
         "offloaded", "nopacing", "pacing",
+        # cake
+        "besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8", "flowblind",
+        "srchost", "dsthost", "hosts", "dual-srchost", "dual-dsthost", "triple-isolate", "nat",
+        "nonat", "wash",
+        "nowash", "ack-filter", "no-ack-filter", "split-gso", "no-split-gso", "raw", "ingress",
     }
 )  # fmt: skip
 """Words without a value after them."""
+
+_OFF: Final = frozenset({"noecn", "nobytemode", "nonat", "nowash"})
+"""Those that say that the switch without "no" is off."""
 
 _PLACES: Final = frozenset({"dev", "parent", "refcnt"})
 
@@ -86,13 +94,11 @@ def _queue(head: re.Match[str], statistics: dict[str, float]) -> TcQueue:
     while index < len(words):
         word = words[index]
         value = words[index + 1] if index + 1 < len(words) else None
-        if word == "[Unknown" or word in {"root", "ingress", "offloaded"}:
+        if word in {"[Unknown", "root"}:
             index += 1
         elif word in _SWITCHES:
-            # "noecn" says that "ecn" is off.
-            options[word.removeprefix("no") if word in {"noecn", "nobytemode"} else word] = (
-                word not in {"noecn", "nobytemode"}
-            )
+            off = word in _OFF
+            options[word.removeprefix("no") if off else word] = not off
             index += 1
         elif word in _PLACES and value is not None:
             places[word] = value

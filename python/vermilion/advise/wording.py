@@ -80,7 +80,7 @@ def reason(advice: Advice) -> str:
 def price_words(advice: Advice) -> str:
     """What a change costs, in one sentence."""
     question, before, after = advice.question, advice.before, advice.after
-    shares = [100.0 * goodput_share(question, each) for each in (before, after)]
+    shares = [percent_of_possible(advice, each) for each in (before, after)]
     worst = [min(each.goodput(at) for at in nominal(each.runs)) for each in (before, after)]
     jain = [_lowest(each, "jain_index") for each in (before, after)]
     starved = [_largest(each, "starved_flows") for each in (before, after)]
@@ -144,7 +144,7 @@ def warnings(advice: Advice) -> list[str]:
                 "and you "
                 f"asked about {rate}."
             )
-    if needs_shaper(question, present):
+    if needs_shaper(question, present) and not (advice.keep and present.shaper):
         faster = (
             f"{name} is faster than the line"
             if question.interface_rate_bit_per_s is not None
@@ -184,7 +184,16 @@ def milliseconds(value: float) -> str:
 
 def megabits(bit_per_s: float) -> str:
     """A rate for people: "47.8 Mbit/s"."""
-    return f"{bit_per_s / _MEGABIT:.3g} Mbit/s"
+    rate = bit_per_s / _MEGABIT
+    return f"{rate:.0f} Mbit/s" if rate >= 100.0 else f"{rate:#.3g} Mbit/s"  # noqa: PLR2004 - 3 digits
+
+
+def percent_of_possible(advice: Advice, measured: Measured) -> float:
+    """The mean goodput as part of the most that there can be, in percent.
+
+    At most 100, though a little more can arrive in a window: what had waited for a lost packet.
+    """
+    return min(100.0 * goodput_share(advice.question, measured), 100.0)
 
 
 def _nearest(advice: Advice) -> str:

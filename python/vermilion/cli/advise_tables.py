@@ -51,7 +51,7 @@ def _print_conditions(screen: Console, advice: Advice) -> None:
         for what in ("p50", "p95", "p99"):
             table.add_column(f"{when} {what}", justify="right", no_wrap=True)
         table.add_column(f"{when} goodput", justify="right", no_wrap=True)
-    table.add_column(f"p95 within {milliseconds(bound)}")
+    table.add_column(f"p95 within {bound:.4g} ms")
     rows = [advice.before] if advice.keep else [advice.before, advice.after]
     for at in advice.conditions:
         cells = []
