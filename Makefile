@@ -36,7 +36,7 @@ help: ## list the targets
 
 demo: build ## set up, keep two changing networks tuned, write report/demo.html
 	@mkdir -p report
-	$(BIN)/vermilion online varying-load varying-round-trip-time --seeds 3 --deadline '0.7 s' \
+	$(BIN)/vermilion online oscillating-red varying-round-trip-time --seeds 3 --deadline '0.7 s' \
 		--report report/demo.html --journal report/demo.sqlite
 	@echo "The report is $(CURDIR)/report/demo.html, the journal report/demo.sqlite"
 

@@ -13,6 +13,7 @@ from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 
 if TYPE_CHECKING:
     from vermilion.online.record import Decision, OnlineRun
+    from vermilion.report.short_queue import Rival
     from vermilion.scenario import Scenario
 
 
@@ -68,6 +69,7 @@ def online(
     better, verifies and rolls back. Every decision is shown with its reason.
     """
     from vermilion.online.policy import Policy
+    from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
 
     check_outputs(json=target, report=report)
@@ -82,7 +84,8 @@ def online(
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         report_file = report and outputs.enter_context(output_file("--report", report))
-        runs = []
+        runs: list[list[OnlineRun]] = []
+        rivals: list[list[Rival]] = []
         for scenario in loaded:
             runs.append(
                 [
@@ -90,10 +93,13 @@ def online(
                     for seed in range(first_seed, first_seed + seeds)
                 ]
             )
+            rival = short_queue(runs[-1])
+            rivals.append([] if rival is None else [rival])
             if shown:
-                from vermilion.cli.online_tables import print_outcome
+                from vermilion.cli.online_tables import print_outcome, print_price
 
                 print_outcome(runs[-1])
+                print_price(runs[-1], rivals[-1])
         if json_file:
             import json
 
@@ -102,12 +108,15 @@ def online(
             document = {
                 "version": _core.VERSION,
                 "runs": [_document(run) for group in runs for run in group],
+                "price": [
+                    _price(group, others) for group, others in zip(runs, rivals, strict=True)
+                ],
             }
             json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
         if report_file:
             from vermilion.report import online_report
 
-            report_file.write(online_report(runs))
+            report_file.write(online_report(runs, rivals))
 
 
 def _run(
@@ -139,6 +148,17 @@ def _run(
         )
     except JournalError as error:
         raise UserError(str(error)) from None
+
+
+def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, Any]:
+    """The price of a scenario over its seeds, for JSON."""
+    from vermilion.report.price_line import as_document, price_lines
+
+    return {
+        "scenario": runs[0].scenario.origin,
+        "link": runs[0].link,
+        "phases": [as_document(line) for line in price_lines(runs, rivals)],
+    }
 
 
 def _document(run: "OnlineRun") -> dict[str, Any]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.cli.compare_tables import print_comparison
+from vermilion.cli.grid import Section, grid
+from vermilion.cli.output import console
 from vermilion.simulate.comparison import Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vermilion.objectives.price import PriceRow
     from vermilion.online.record import OnlineRun
+    from vermilion.report.price_line import Priced
+    from vermilion.report.short_queue import Rival
 
 
 def print_outcome(runs: Sequence[OnlineRun]) -> None:
@@ -32,3 +37,41 @@ def print_outcome(runs: Sequence[OnlineRun]) -> None:
             measure_units={objective.name: objective.unit},
         )
     )
+
+
+def print_price(runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> None:
+    """Prints how long packets wait in plain words, and what every setting gives the flows."""
+    from vermilion.report.price_line import LEFT_ALONE, price_lines, waiting_in_words
+
+    lines = price_lines(runs, rivals)
+    if not lines:
+        return
+    screen = console()
+    sections = [
+        Section(
+            f"{line.start_s:g} .. {line.end_s:g} s, {_plain(line.traffic)}",
+            [(row.heading, [_cell(row, cell) for cell in cells]) for row, cells in line.rows],
+        )
+        for line in lines
+    ]
+    screen.print()
+    screen.print("the price", markup=False, style="bold")
+    screen.print(grid(lines[0].settings, sections))
+    screen.print()
+    if any(cell.judged for line in lines for _, cells in line.rows for cell in cells):
+        screen.print(f"* differs significantly from '{LEFT_ALONE}'.", markup=False)
+    answers = [words for line in lines if (words := waiting_in_words(line))]
+    for words in answers:
+        screen.print(_plain(words), markup=False)
+    if answers:
+        screen.print("(5th to 95th percentile of the waiting time, mean over the seeds)")
+
+
+def _plain(words: str) -> str:
+    return words.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _cell(row: PriceRow, priced: Priced) -> str:
+    from vermilion.report.price_line import in_unit
+
+    return in_unit(row, priced.interval.mean) + (" *" if priced.changed else "")

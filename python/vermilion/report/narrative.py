@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.report.events import events_of
-from vermilion.report.numbers import percent, seconds, significant
+from vermilion.report.numbers import seconds, significant
 from vermilion.scenario import RATE, format_quantity
 from vermilion.scenario.wire import nominal_rate
 
@@ -13,22 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.record import OnlineRun
-    from vermilion.report.phases import Phase
     from vermilion.simulate.statistics import RatioInterval
 
 
-def sentences(runs: Sequence[OnlineRun], phases: Sequence[Phase]) -> list[str]:
-    """One sentence per thing worth saying, in the order in which a reader asks.
+def sentences(runs: Sequence[OnlineRun]) -> list[str]:
+    """What was done, one sentence per thing worth saying, in the order in which a reader asks.
 
     Args:
         runs: one scenario over several seeds; the first is the one that is drawn.
-        phases: its phases over all of them.
     """
-    return [
-        _set_up(runs[0]),
-        _controller(runs),
-        *(_phase(phase, runs[0].target_packets) for phase in phases),
-    ]
+    return [_set_up(runs[0]), _controller(runs)]
 
 
 def gain_in_words(gain: RatioInterval | None) -> str:
@@ -55,7 +49,7 @@ def _set_up(run: OnlineRun) -> str:
         f"The queue before the link {run.link} ({format_quantity(rate, RATE)}) is managed by "
         f"{link.queue.discipline}. Two copies of the network carry the same traffic from the same "
         f"seed: in one nobody touches the setting of the queue, in the other Vermilion watches "
-        f"what a router can export and keeps the setting such that the queue stays at "
+        f"what a router can export and changes the setting where that brings the queue nearer to "
         f"{run.target_packets:g} packets."
     )
 
@@ -73,26 +67,6 @@ def _controller(runs: Sequence[OnlineRun]) -> str:
     if back:
         return f"{words}; {_counted(back, 'was', 'were')} rolled back."
     return f"{words}; none had to be rolled back." if events.applied else f"{words}."
-
-
-def _phase(phase: Phase, target_packets: float) -> str:
-    words = f"Phase {phase.number} ({phase.traffic}): "
-    standard, tuned = phase.standard, phase.tuned
-    if (before := standard["mean"]) is not None and (after := tuned["mean"]) is not None:
-        words += (
-            f"the mean queue is {significant(after.mean)} packets instead of "
-            f"{significant(before.mean)} (target {target_packets:g}), "
-        )
-    if phase.gain is not None:
-        words += f"its mean squared deviation from the target {gain_in_words(phase.gain)}, "
-    if (before := standard["utilization"]) is not None and (
-        after := tuned["utilization"]
-    ) is not None:
-        share, former = percent(after.mean), percent(before.mean)
-        words += f"utilisation {share} " + (
-            "in both" if share == former else f"instead of {former}"
-        )
-    return words.rstrip(", ") + "."
 
 
 def _counted(number: int, one: str, several: str) -> str:

@@ -11,6 +11,15 @@ from vermilion.report.narrative import gain_in_words, sentences
 from vermilion.report.numbers import ABSENT, seconds, significant_decimals, with_interval
 from vermilion.report.parameter_figure import parameter_figure
 from vermilion.report.phases import metrics, phases_of
+from vermilion.report.price_line import (
+    KEPT_TUNED,
+    LEFT_ALONE,
+    ROWS,
+    in_unit,
+    price_in_words,
+    price_lines,
+    span_in_words,
+)
 from vermilion.report.queue_figure import queue_figure
 from vermilion.report.response import responses_of
 from vermilion.report.toml_text import toml_text
@@ -19,19 +28,29 @@ from vermilion.scenario.library import scenario_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from vermilion.objectives.price import PriceRow
     from vermilion.online.record import OnlineRun
     from vermilion.report.phases import Phase
+    from vermilion.report.price_line import Priced, PriceLine
+    from vermilion.report.short_queue import Rival
     from vermilion.scenario import Scenario
 
 _EMPHASISED = frozenset({DETECTED, APPLIED, ROLLED_BACK})
 
+_KINDS = {LEFT_ALONE: "standard", KEPT_TUNED: "tuned"}
+"""The style sheet's names of the settings; all others are rivals."""
 
-def online_report(runs: Sequence[Sequence[OnlineRun]]) -> str:
+
+def online_report(
+    runs: Sequence[Sequence[OnlineRun]], rivals: Sequence[Sequence[Rival]] = ()
+) -> str:
     """One self-contained HTML page about scenarios run under on-line control.
 
     Args:
         runs: one entry per scenario, each the runs of that scenario under different seeds.
             The first of each is drawn; all of them enter the tables.
+        rivals: for each scenario other ways of managing its queue, to stand beside; may be left
+            out.
 
     Returns:
         The page. The same runs give the same text, byte for byte.
@@ -59,16 +78,22 @@ def online_report(runs: Sequence[Sequence[OnlineRun]]) -> str:
     }
     template = environment.get_template("online.html.j2")
     return template.render(
-        scenarios=[_scenario(number, group) for number, group in enumerate(runs, start=1)],
+        scenarios=[
+            _scenario(number, group, others)
+            for number, (group, others) in enumerate(
+                zip(runs, rivals or [()] * len(runs), strict=True), start=1
+            )
+        ],
         absent=ABSENT,
         repeat=_how_to_repeat(runs),
     )
 
 
-def _scenario(number: int, runs: Sequence[OnlineRun]) -> dict[str, Any]:
+def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, Any]:
     """What the template shows of one scenario."""
     drawn = runs[0]
     phases = phases_of(runs)
+    lines = price_lines(runs, rivals)
     anchor = f"scenario-{number}"
     title = drawn.scenario.title or drawn.scenario.origin
     return {
@@ -77,7 +102,12 @@ def _scenario(number: int, runs: Sequence[OnlineRun]) -> dict[str, Any]:
         "description": drawn.scenario.description,
         "name": drawn.scenario.origin,
         "file": _file_to_repeat(number, drawn.scenario),
-        "sentences": sentences(runs, phases),
+        "target": f"{drawn.target_packets:g}",
+        "short_queue": rivals[0].name if rivals else None,
+        "answers": [_answer(line) for line in lines],
+        "prices": [_price(line) for line in lines],
+        "headings": _headings(lines),
+        "sentences": sentences(runs),
         "phases": [_phase(phase) for phase in phases],
         "columns": metrics(drawn.link, drawn.target_packets),
         "seeds": [run.seed for run in runs],
@@ -87,7 +117,7 @@ def _scenario(number: int, runs: Sequence[OnlineRun]) -> dict[str, Any]:
             drawn,
             phases,
             name=f"{anchor}-queue",
-            description=f"{title}: the queue of the standard and of the tuned network over time.",
+            description=f"{title}: the queue of the network left alone and of the one kept tuned.",
         ),
         "parameter_figures": list(_parameter_figures(drawn, anchor)),
         "decisions": [
@@ -103,14 +133,58 @@ def _scenario(number: int, runs: Sequence[OnlineRun]) -> dict[str, Any]:
     }
 
 
+def _answer(line: PriceLine) -> dict[str, Any]:
+    """What is said first of a phase: how long packets wait, and what else that changed."""
+    alone, tuned = line.waits_ms[:2]
+    return {
+        "traffic": line.traffic,
+        "start_s": line.start_s,
+        "end_s": line.end_s,
+        "alone": alone and span_in_words(alone),
+        "tuned": tuned and span_in_words(tuned),
+        "price": price_in_words(line),
+    }
+
+
+def _headings(lines: Sequence[PriceLine]) -> list[PriceRow]:
+    """The columns of the price: whatever is known of some phase, in the order of its rows."""
+    known = {row.metric: row for line in lines for row, _ in line.rows}
+    return [row for row in ROWS if row.metric in known]
+
+
+def _price(line: PriceLine) -> dict[str, Any]:
+    """A phase's part of the table of prices: a line per setting, a cell per metric."""
+    return {
+        "traffic": line.traffic,
+        "start_s": line.start_s,
+        "end_s": line.end_s,
+        "settings": [
+            {
+                "name": name.capitalize(),
+                "kind": _KINDS.get(name, "rival"),
+                "cells": {
+                    row.metric: _price_cell(row, cells[position]) for row, cells in line.rows
+                },
+            }
+            for position, name in enumerate(line.settings)
+        ],
+    }
+
+
+def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str | bool]:
+    """A value, and how it differs from that of the network left alone."""
+    difference = priced.difference
+    change = ""
+    if difference is not None and difference.half_width is not None:
+        change = "no sure change"
+        if priced.changed:
+            mean = in_unit(row, difference.mean, signed=True)
+            change = f"{mean} ± {in_unit(row, difference.half_width)}"
+    value = in_unit(row, priced.interval.mean)
+    return {"value": value, "change": change, "changed": priced.changed}
+
+
 def _phase(phase: Phase) -> dict[str, Any]:
-    if phase.gain is None:
-        headline = {"number": ABSENT, "words": "the deviations cannot be compared"}
-    else:
-        number, _, words = gain_in_words(phase.gain).partition(" times ")
-        comparison, _, interval = words.partition(" ")
-        words = f"{comparison} deviation from the target {interval}".rstrip()
-        headline = {"number": f"{number}×", "words": words}
     return {
         "number": phase.number,
         "start_s": phase.start_s,
@@ -119,7 +193,6 @@ def _phase(phase: Phase) -> dict[str, Any]:
         "standard": phase.standard,
         "tuned": phase.tuned,
         "gain": phase.gain,
-        "headline": headline,
     }
 
 

@@ -102,7 +102,7 @@ def phases_of(runs: Sequence[OnlineRun]) -> tuple[Phase, ...]:
                 number=index + 1,
                 start_s=window["start_s"],
                 end_s=window["end_s"],
-                traffic=_traffic(first, index),
+                traffic=traffic_of(first, index),
                 standard={column.name: _over_seeds(column, untouched) for column in columns},
                 tuned={column.name: _over_seeds(column, kept_tuned) for column in columns},
                 gain=ratio_interval(
@@ -122,8 +122,8 @@ def _over_seeds(column: Metric, windows: Sequence[Mapping[str, Any]]) -> Interva
     return mean_interval(values)
 
 
-def _traffic(run: OnlineRun, index: int) -> str:
-    """The flows active in one phase, those of the same round trip together."""
+def traffic_of(run: OnlineRun, index: int) -> str:
+    """The flows active in one phase, in words, those of the same round trip together."""
     counts: dict[str, int] = {}
     for name, group in run.scenario.flows.items():
         active = run.reference.flows(name).phases[index]["flows"]

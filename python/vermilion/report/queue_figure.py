@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from vermilion.report import drawing
 from vermilion.report.events import events_of
+from vermilion.scenario.queue_target import mean_packet_bytes
+from vermilion.scenario.wire import nominal_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +56,8 @@ def queue_figure(run: OnlineRun, phases: Sequence[Phase], *, name: str, descript
         _draw_queue(standard, run.reference, run, phases)
         _draw_queue(tuned, run.tuned, run, phases)
         discipline = run.scenario.links[run.link].queue.discipline
-        standard.set_title(f"Standard {discipline}: the setting never changes")
-        tuned.set_title(f"Tuned {discipline}: the same network, its setting kept up to date")
+        standard.set_title(f"Left alone: the setting of {discipline} never changes")
+        tuned.set_title("Kept tuned: the same network, its setting kept up to date")
         for phase in phases:
             _number(standard, phase, run)
         _mark_events(tuned, lanes, run)
@@ -63,6 +65,8 @@ def queue_figure(run: OnlineRun, phases: Sequence[Phase], *, name: str, descript
         top = max(_largest(run.reference, run.link), _largest(run.tuned, run.link))
         standard.set_ylim(0, 1.12 * max(top, 1.25 * run.target_packets))
         standard.set_xlim(0, run.scenario.duration)
+        for axes in (standard, tuned):
+            _add_milliseconds(axes, run)
         lanes.set_xlabel("time (s)")
         handles, labels = standard.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
@@ -102,6 +106,34 @@ def _draw_queue(axes: Axes, result: Result, run: OnlineRun, phases: Sequence[Pha
         label=f"target: {run.target_packets:g} packets",
     )
     axes.set_ylabel("queue (packets)")
+
+
+def milliseconds_per_packet(run: OnlineRun) -> float | None:
+    """How long the link under control takes to send one packet that waits.
+
+    At the mean size of the packets; ``None`` where the rate varies, or no data cross the link.
+    """
+    link = run.scenario.links[run.link]
+    varies = link.rate_schedule is not None or link.trace is not None
+    if varies or any(
+        change.link == run.link and change.rate is not None for change in run.scenario.changes
+    ):
+        return None
+    size = mean_packet_bytes(run.scenario, run.link)
+    rate = nominal_rate(run.scenario, run.link)
+    return None if size is None or rate <= 0.0 else 8e3 * size / rate
+
+
+def _add_milliseconds(axes: Axes, run: OnlineRun) -> None:
+    """The same scale in the time that the link takes to send what waits, on the right."""
+    each = milliseconds_per_packet(run)
+    if each is None:
+        return
+    scale = axes.secondary_yaxis(
+        "right", functions=(lambda packets: packets * each, lambda time: time / each)
+    )
+    scale.set_ylabel("waiting (ms)")
+    scale.spines["right"].set_visible(True)
 
 
 def _number(axes: Axes, phase: Phase, run: OnlineRun) -> None:

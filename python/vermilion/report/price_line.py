@@ -1,0 +1,251 @@
+"""The price line of on-line runs: what flows get and how long packets wait, in every phase.
+
+The network left alone stands beside the one kept tuned, and beside rivals. What differs from the
+network left alone is told from what may be chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.objectives.metrics import metric_of
+from vermilion.objectives.price import PRICE, PriceRow
+from vermilion.objectives.windows import flow_windows
+from vermilion.report.phases import traffic_of
+from vermilion.simulate.statistics import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.online.record import OnlineRun
+    from vermilion.report.short_queue import Rival
+    from vermilion.simulate import Result
+    from vermilion.simulate.statistics import Interval
+
+LEFT_ALONE: Final = "left alone"
+KEPT_TUNED: Final = "kept tuned"
+
+ROWS: Final[tuple[PriceRow, ...]] = tuple(
+    row for row in PRICE if not row.metric.startswith("queue_packets.")
+)
+"""The rows of the price that a user of the network feels; how the queue moves is told elsewhere."""
+
+_SPAN: Final = ("sojourn_ms.p5", "sojourn_ms.p95")
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """One number of one setting.
+
+    Attributes:
+        interval: over the seeds, in the metric's own unit.
+        difference: from the network left alone, seed by seed; ``None`` of that network itself.
+    """
+
+    interval: Interval
+    difference: Interval | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether it differs significantly from that of the network left alone."""
+        return self.difference is not None and self.difference.excludes(0.0)
+
+    @property
+    def judged(self) -> bool:
+        """Whether there are seeds enough to tell a difference from chance."""
+        return self.difference is not None and self.difference.half_width is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PriceLine:
+    """What each setting gives in one phase.
+
+    Attributes:
+        start_s: where measurement began, in seconds.
+        end_s: where it ended.
+        traffic: the flows then active, in words.
+        settings: the network left alone, the one kept tuned, and the rivals, by name.
+        waits_ms: for each setting between which times packets wait: the 5th and the 95th
+            percentile, means over the seeds; ``None`` where a run has not measured them.
+        rows: what is known of every setting, each row with one number per setting.
+    """
+
+    start_s: float
+    end_s: float
+    traffic: str
+    settings: tuple[str, ...]
+    waits_ms: tuple[tuple[float, float] | None, ...]
+    rows: tuple[tuple[PriceRow, tuple[Priced, ...]], ...]
+
+
+def price_lines(runs: Sequence[OnlineRun], rivals: Sequence[Rival] = ()) -> tuple[PriceLine, ...]:
+    """The price of every phase.
+
+    Args:
+        runs: one scenario under different seeds; at least one.
+        rivals: other ways of managing the same queue, with a result for each of these seeds.
+    """
+    first = runs[0]
+    settings: dict[str, Sequence[Result]] = {
+        LEFT_ALONE: [run.reference for run in runs],
+        KEPT_TUNED: [run.tuned for run in runs],
+        **{rival.name: rival.results for rival in rivals},
+    }
+    measured = [[_phases(result, first.link) for result in each] for each in settings.values()]
+    lines = []
+    for index, window in enumerate(first.reference.link(first.link).phases):
+        here = [[phases[index] for phases in each] for each in measured]
+        lines.append(
+            PriceLine(
+                start_s=window["start_s"],
+                end_s=window["end_s"],
+                traffic=traffic_of(first, index),
+                settings=tuple(settings),
+                waits_ms=tuple(_span(each) for each in here),
+                rows=tuple(_rows(here)),
+            )
+        )
+    return tuple(lines)
+
+
+def waiting_in_words(line: PriceLine) -> str:
+    """How long packets wait, in one sentence; "" where that has not been measured."""
+    alone, tuned = line.waits_ms[:2]
+    if alone is None or tuned is None:
+        return ""
+    return (
+        f"{line.traffic}: {LEFT_ALONE}, packets wait {span_in_words(alone)}; "
+        f"{KEPT_TUNED}, {span_in_words(tuned)}."
+    )
+
+
+def span_in_words(span: tuple[float, float]) -> str:
+    """Two times in ms: "4.3 to 69 ms"."""
+    return " to ".join(_milliseconds(each) for each in span) + "\N{NO-BREAK SPACE}ms"
+
+
+def price_in_words(line: PriceLine) -> str:
+    """What else the tuning changed, and what it did not, in two short sentences."""
+    rows = [(row, cells) for row, cells in line.rows if not row.metric.startswith("sojourn_ms.")]
+    if not rows:
+        return ""
+    if not all(cells[1].judged for _, cells in rows):
+        return "One seed cannot tell what else changed from what is chance."
+    changed = [
+        f"{row.label} {in_unit(row, cells[0].interval.mean)} \N{RIGHTWARDS ARROW} "
+        f"{in_unit(row, cells[1].interval.mean)} {row.unit}".rstrip()
+        for row, cells in rows
+        if cells[1].changed
+    ]
+    kept = [row.label for row, cells in rows if not cells[1].changed]
+    words = f"Changed: {', '.join(changed)}." if changed else "Nothing else changed for certain."
+    return f"{words} No sure change: {', '.join(kept)}." if changed and kept else words
+
+
+def in_unit(row: PriceRow, value: float, *, signed: bool = False) -> str:
+    """A metric's value in the unit of its row, with the decimals of its row."""
+    text = (
+        f"{value * row.factor:+.{row.decimals}f}"
+        if signed
+        else (f"{value * row.factor:.{row.decimals}f}")
+    )
+    return text.replace("-", "\N{MINUS SIGN}") if float(text) else text.lstrip("+-")
+
+
+def as_document(line: PriceLine) -> dict[str, Any]:
+    """A price line for JSON; what cannot be computed is absent."""
+    document: dict[str, Any] = {
+        "start_s": line.start_s,
+        "end_s": line.end_s,
+        "traffic": line.traffic.replace("\N{NO-BREAK SPACE}", " "),
+    }
+    if summary := waiting_in_words(line).replace("\N{NO-BREAK SPACE}", " "):
+        document["summary"] = summary
+    document["settings"] = [
+        {
+            "name": name,
+            **({} if span is None else {"waits_ms": dict(zip(("p5", "p95"), span, strict=True))}),
+            "metrics": {row.metric: _number(cells[position]) for row, cells in line.rows},
+        }
+        for position, (name, span) in enumerate(zip(line.settings, line.waits_ms, strict=True))
+    ]
+    return document
+
+
+def _number(priced: Priced) -> dict[str, Any]:
+    document: dict[str, Any] = _interval(priced.interval)
+    if priced.difference is not None:
+        document["difference"] = _interval(priced.difference)
+    if priced.judged:
+        document["significant"] = priced.changed
+    return document
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    ends = {"low": interval.low, "high": interval.high}
+    return {
+        "mean": interval.mean,
+        **{name: end for name, end in ends.items() if end is not None},
+        "replications": interval.count,
+    }
+
+
+def _phases(result: Result, link: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Each phase as the link measured it, and as its flows did."""
+    return list(zip(result.link(link).phases, flow_windows(result), strict=False))
+
+
+def _span(
+    windows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+) -> tuple[float, float] | None:
+    low, high = (_mean([metric_of(dict(link), metric) for link, _ in windows]) for metric in _SPAN)
+    return None if low is None or high is None else (low.mean, high.mean)
+
+
+def _rows(
+    here: Sequence[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]],
+) -> list[tuple[PriceRow, tuple[Priced, ...]]]:
+    rows = []
+    for row in ROWS:
+        values = [
+            [metric_of(dict(flows if row.of_flows else link), row.metric) for link, flows in each]
+            for each in here
+        ]
+        cells = [
+            _priced(each, None if not place else values[0]) for place, each in enumerate(values)
+        ]
+        known = tuple(cell for cell in cells if cell is not None)
+        nothing_is_marked = row.metric == "mark_rate" and not any(
+            cell.interval.mean for cell in known
+        )
+        if len(known) == len(cells) and not nothing_is_marked:
+            rows.append((row, known))
+    return rows
+
+
+def _priced(values: Sequence[float | None], alone: Sequence[float | None] | None) -> Priced | None:
+    interval = _mean(values)
+    if interval is None:
+        return None
+    if alone is None:
+        return Priced(interval, None)
+    pairs = zip(values, alone, strict=True)
+    difference = _mean(
+        [None if one is None or other is None else one - other for one, other in pairs]
+    )
+    return Priced(interval, difference)
+
+
+def _mean(values: Sequence[float | None]) -> Interval | None:
+    known = [value for value in values if value is not None]
+    return mean_interval(known) if known and len(known) == len(values) else None
+
+
+def _milliseconds(value: float) -> str:
+    """Whole milliseconds, and below 10 ms a tenth where there is one."""
+    text = f"{value:.1f}" if value < _TENTHS_BELOW_MS else f"{value:.0f}"
+    return text.removesuffix(".0")
+
+
+_TENTHS_BELOW_MS: Final = 9.95
