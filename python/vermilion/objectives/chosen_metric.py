@@ -6,10 +6,11 @@ Also what the short form says: ``objective = "minimise links.bottleneck.sojourn_
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import DIRECTION, METRIC
 from vermilion.objectives.interface import NotMeasuredError, WindowObjective
+from vermilion.objectives.metrics import UnitOfMetric
 from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class ChosenMetric(KnowsRoundTrip, WindowObjective):
 
     name: ClassVar[str] = "metric"
     summary: ClassVar[str] = "any metric by its path"
-    unit: ClassVar[str] = "the metric's"
+    unit: ClassVar[str] = cast("str", UnitOfMetric())
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "either"
     noticeable: ClassVar[float] = 0.0  # each metric has its own
 

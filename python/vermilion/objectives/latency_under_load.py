@@ -7,11 +7,11 @@ jitter are known of a single group only, not of several together, so one group h
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import FLOWS, LATENCY, PERCENTILE
 from vermilion.objectives.interface import FlowsObjective, measured
-from vermilion.objectives.metrics import MetricPath
+from vermilion.objectives.metrics import MetricPath, UnitOfMetric
 from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class LatencyUnderLoad(KnowsRoundTrip, FlowsObjective):
 
     name: ClassVar[str] = "latency-under-load"
     summary: ClassVar[str] = "delay, jitter or loss of the packets of one group of flows"
-    unit: ClassVar[str] = "the metric's"
+    unit: ClassVar[str] = cast("str", UnitOfMetric())
     noticeable: ClassVar[float] = 1.0
 
     flows: str = field(metadata=FLOWS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from vermilion.objectives.noticeable import of_metric
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, matching
@@ -94,6 +94,12 @@ ACCEPTED_PATH: Final = (
     'a metric, "links.NAME.METRIC" or "flows.GROUP.METRIC", like "links.bottleneck.sojourn_ms.p99" '
     'or "flows.*.jain_index"'
 )
+
+
+class _OfMetric(Protocol):
+    @property
+    def path(self) -> MetricPath:
+        """The metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +200,17 @@ class MetricPath:
     def value(self, window: Mapping[str, object]) -> float | None:
         """The metric in a window; ``None`` where it could not be computed."""
         return metric_of(window, self.metric)
+
+
+class UnitOfMetric:
+    """The unit of an objective that is some metric: of the object its ``path`` has it.
+
+    Of the class it is what a table of objectives says.
+    """
+
+    def __get__(self, objective: _OfMetric | None, owner: type | None = None) -> str:
+        """The unit, "" for a plain number."""
+        return "the metric's" if objective is None else objective.path.unit
 
 
 def metric_of(window: Mapping[str, object], metric: str) -> float | None:

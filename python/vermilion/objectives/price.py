@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vermilion.objectives.interface import WindowObjective
 from vermilion.objectives.metrics import metric_of
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, weighted_mean
 from vermilion.simulate.statistics import mean_interval
@@ -18,6 +19,7 @@ from vermilion.simulate.statistics import mean_interval
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from vermilion.objectives.interface import Objective
     from vermilion.objectives.windows import Over, Window
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
@@ -65,6 +67,11 @@ PRICE: Final[tuple[PriceRow, ...]] = (
     PriceRow("queue_packets.p95", "queue, 95th percentile", "packets", 1.0, 1),
 )
 """What is shown, in this order; what a run has not measured is left out."""
+
+
+def over_of(objective: Objective) -> Over:
+    """The windows that an objective looks at, for the price beside it."""
+    return objective.over if isinstance(objective, WindowObjective) else "phases"
 
 
 def price_of(result: Result, link: str, over: Over = "phases") -> dict[str, float]:

@@ -4,17 +4,19 @@ Grey points are settings that were tried; where one would need a larger scale to
 left out, and the caption of the page says how many. Blue points with a line are the front on fresh
 seeds, with 95 % intervals in both directions, and the cross is the setting in force. The line is
 a staircase, because between two settings nothing is known but that none was found that is better
-than both in both.
+than both in both. Where the front spans orders of magnitude, its axis is logarithmic.
 """
 
 from __future__ import annotations
 
 import io
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
 from vermilion.report.front_parameters_figure import front_parameters_figure
+from vermilion.report.study_figures import is_wide, plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,7 @@ def front_figure(front: Front) -> Figure:
         figure = Figure(figsize=_SIZE_IN, layout="constrained")
         axes = figure.add_subplot()
         axes.grid(visible=True, axis="both")
-        _set_limits(axes, front)
+        _set_scales_and_limits(axes, front)
         axes.scatter(
             [first for first, _ in front.tried],
             [second for _, second in front.tried],
@@ -58,18 +60,27 @@ def front_figure(front: Front) -> Figure:
             )
             seeds = "fresh" if front.fresh else "the search's"
             _with_intervals(axes, front.points, drawing.BLUE, "o", f"front, on {seeds} seeds")
+            for number, place in enumerate(means, 1):
+                axes.annotate(
+                    str(number),
+                    place,
+                    xytext=(5, 5),
+                    textcoords="offset points",
+                    color=drawing.BLUE,
+                    fontsize="small",
+                    zorder=5,
+                )
         if front.incumbent is not None:
             now = [front.incumbent]
             _with_intervals(axes, now, drawing.VERMILION, "X", "now, on the same seeds")
         labels = [
-            f"{name}{f', {unit}' if unit else ''}  ({_better(index, high)})"
+            f"{name}{f', {_typeset(unit)}' if unit else ''}  ({_better(index, high)})"
             for index, (name, unit, high) in enumerate(
                 zip(front.objectives, front.units, front.maximised, strict=True)
             )
         ]
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
-        axes.ticklabel_format(useOffset=False)  # "0.9998", and not "-0.0002" beside "+1"
         axes.set_title(front.scenario)
         if front.incumbent is not None:
             axes.legend(loc="best")
@@ -143,26 +154,47 @@ def _limits(front: Front) -> tuple[tuple[float, float], tuple[float, float]]:
     """The ends of both axes: what is reported, and of what was tried that which lies near."""
     ends = []
     for axis in (0, 1):
-        shown = [point.values[axis] for _, point in front_rows(front)]
-        values = [
-            end for each in shown for end in (each.low, each.mean, each.high) if end is not None
-        ]
+        values = _reported(front, axis)
         if not values:  # nothing was simulated in time
             return (0.0, 1.0), (0.0, 1.0)
-        low, high = min(values), max(values)
-        span = (high - low) or abs(high) or 1.0
-        near = [
-            values[axis]
-            for values in front.tried
-            if low - _ROOM * span <= values[axis] <= high + _ROOM * span
-        ]
-        low, high = min([low, *near]), max([high, *near])
-        ends.append((low - _MARGIN * span, high + _MARGIN * span))
+        if _is_logarithmic(front, axis):
+            tried = [math.log10(each[axis]) for each in front.tried if each[axis] > 0.0]
+            low, high = _with_room([math.log10(value) for value in values], tried)
+            ends.append((10.0**low, 10.0**high))
+        else:
+            ends.append(_with_room(values, [each[axis] for each in front.tried]))
     return ends[0], ends[1]
 
 
-def _set_limits(axes: Axes, front: Front) -> None:
+def _reported(front: Front, axis: int) -> list[float]:
+    """The means of an objective that are reported, and the ends of their intervals."""
+    shown = [point.values[axis] for _, point in front_rows(front)]
+    return [end for each in shown for end in (each.low, each.mean, each.high) if end is not None]
+
+
+def _is_logarithmic(front: Front, axis: int) -> bool:
+    return is_wide(_reported(front, axis))
+
+
+def _with_room(reported: Sequence[float], tried: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis, in what it is even in."""
+    low, high = min(reported), max(reported)
+    span = (high - low) or abs(high) or 1.0
+    near = [value for value in tried if low - _ROOM * span <= value <= high + _ROOM * span]
+    return min([low, *near]) - _MARGIN * span, max([high, *near]) + _MARGIN * span
+
+
+def _set_scales_and_limits(axes: Axes, front: Front) -> None:
     horizontal, vertical = _limits(front)
+    for index, (axis, set_scale) in enumerate(
+        ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale))
+    ):
+        if _is_logarithmic(front, index):
+            set_scale("log")
+            plain_numbers(axis)
+        else:
+            # "0.9998", and not "-0.0002" beside "+1"
+            axes.ticklabel_format(axis=("x", "y")[index], useOffset=False)
     axes.set_xlim(*horizontal)
     axes.set_ylim(*vertical)
 
@@ -201,6 +233,10 @@ def _staircase(
         horizontal += [first, first]
         vertical += [before, second]
     return horizontal, vertical
+
+
+def _typeset(unit: str) -> str:
+    return unit.replace("^2", "\N{SUPERSCRIPT TWO}")
 
 
 def _better(axis: int, maximised: bool) -> str:  # noqa: FBT001 - read next to its call

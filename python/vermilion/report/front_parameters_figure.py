@@ -29,7 +29,7 @@ def front_parameters_figure(front: Front) -> Figure:
 
     columns = 2 if len(front.parameters) <= _FEW else 3
     rows = -(-len(front.parameters) // columns)
-    unit = front.units[0]
+    unit = front.units[0].replace("^2", "\N{SUPERSCRIPT TWO}")
     names = parameter_names(front.parameters)
     reached = [point.values[0].mean for point in front.points]
     with drawing.style():
@@ -65,6 +65,9 @@ def front_parameters_figure(front: Front) -> Figure:
             if is_wide(known):
                 axes.set_yscale("log")
                 plain_numbers(axes.yaxis)
+            if is_wide(reached):
+                axes.set_xscale("log")
+                plain_numbers(axes.xaxis)
             axes.set_ylabel(with_shown_unit(names[index], unit_of))
         for index in range(len(front.parameters), rows * columns):
             panels[index // columns][index % columns].set_visible(False)

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.report import drawing, several_scenarios, study_figures
 from vermilion.report.front_study import front_study
 from vermilion.report.importance import FEWEST, shares
-from vermilion.report.numbers import ABSENT, significant, significant_decimals, with_interval
+from vermilion.report.numbers import ABSENT
+from vermilion.report.study_outcome import (
+    decision,
+    device_words,
+    kept,
+    neighbourhood,
+    outcome_tables,
+)
 from vermilion.report.study_parts import (
     MOST_LINKS,
     how_to_repeat,
@@ -17,7 +24,6 @@ from vermilion.report.study_parts import (
 )
 from vermilion.report.toml_text import toml_text
 from vermilion.scenario.load import scenario_from_document
-from vermilion.simulate.statistics import Interval
 from vermilion.tuning import StudyError
 
 if TYPE_CHECKING:
@@ -26,7 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from vermilion.scenario import Scenario
+    from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord
+    from vermilion.tuning.study_plan import StudyPlan
 
 _MOST_RACED: Final = 12
 
@@ -158,15 +166,26 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         "seed": None if outcome is None else outcome["seeds"]["comparison"][0],
         "readable": readable,
         "fresh": 0 if outcome is None else len(outcome["seeds"]["comparison"]),
-        "rows": [] if outcome is None else _rows(record, outcome),
-        "improvement": None if outcome is None else _improvement(outcome),
-        "verdicts": [] if outcome is None else _verdicts(record, outcome),
+        **_said(plan, outcome),
         "importance": []
         if found is None
         else sorted(zip(names, found, strict=True), key=lambda entry: -entry[1].share),
-        "device": None if outcome is None else _device(outcome),
         "repeat": how_to_repeat(record, scenarios),
         "texts": [(each.origin, toml_text(each.document)) for each in scenarios],
+    }
+
+
+def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the recommendation says: nothing before there is one."""
+    if outcome is None:
+        return {"decision": None, "tables": [], "kept": [], "neighbourhood": None, "device": None}
+    several = plan.kind == "robust"
+    return {
+        "decision": decision(outcome),
+        "tables": outcome_tables(outcome, plan.objective, plan.unit, several=several),
+        "kept": kept(outcome, several=several),
+        "neighbourhood": neighbourhood(outcome),
+        "device": device_words(outcome),
     }
 
 
@@ -250,74 +269,3 @@ def _readable(
         now = dict.fromkeys(parameter.readable(each[path]) for each in incumbents)
         rows.append((path, " / ".join(now), best))
     return rows
-
-
-def _rows(record: StudyRecord, outcome: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What both settings reach on fresh seeds: the objective, then the other metrics."""
-    objective = outcome.get("objective", {})
-    rows = []
-    if "best" in objective and "incumbent" in objective:
-        name = str(objective.get("name", record.plan.objective))
-        rows.append((name, _text(objective["incumbent"]), _text(objective["best"])))
-    if record.plan.kind != "robust":
-        rows += [
-            (name, _text(both["incumbent"]), _text(both["best"]))
-            for name, both in outcome["metrics"].items()
-        ]
-        return rows
-    for each in outcome["scenarios"]:
-        reached = each["objective"]
-        if "best" in reached:
-            name = f"{reached['name']} in {each['scenario']}"
-            rows.append((name, _text(reached["incumbent"]), _text(reached["best"])))
-    return rows
-
-
-def _text(data: Mapping[str, Any]) -> str:
-    half = None if data.get("high") is None else data["high"] - data["mean"]
-    return with_interval(Interval(data["mean"], half, data["count"]))
-
-
-def _improvement(outcome: Mapping[str, Any]) -> str | None:
-    gain = outcome.get("objective", {}).get("improvement")
-    if gain is None:
-        return None
-    mean, low, high = (
-        None if gain.get(key) is None else f"{significant_decimals(100 * gain[key], 1)} %"
-        for key in ("mean", "low", "high")
-    )
-    return f"{mean} [{low}, {high}]" if low is not None and high is not None else mean
-
-
-def _device(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The chosen setting in a device's own words, if they are known."""
-    device = outcome.get("device")
-    if not device or not device.get("command"):
-        return None
-    return {
-        "profile": str(device["profile"]),
-        "command": str(device["command"]),
-        "notes": [str(note) for note in device["notes"]],
-    }
-
-
-def _verdicts(record: StudyRecord, outcome: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Each constraint, what the best found reaches, the bound, and whether it is kept."""
-    if record.plan.kind == "robust":
-        verdicts = [
-            (f" in {case['scenario']}", each)
-            for case in outcome["scenarios"]
-            for each in case.get("constraints", ())
-        ]
-    else:
-        best = (outcome.get("constraints") or {}).get("best", ())
-        verdicts = [("", each) for each in best]
-    return [
-        (
-            f"{each['constraint']}{where}",
-            _text(each["value"]) if each.get("value") else ABSENT,
-            significant(each["bound"]) if each.get("bound") is not None else ABSENT,
-            str(each["holds"]),
-        )
-        for where, each in verdicts
-    ]

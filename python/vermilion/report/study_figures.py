@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+    from vermilion.objectives.queue_target import QueueTargetObjective
     from vermilion.report.importance import Share
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
@@ -186,7 +187,11 @@ def slices_figure(
 
 
 def before_after_figure(
-    link: str, before: Result, after: Result, titles: tuple[str, str], target: float | None
+    link: str,
+    before: Result,
+    after: Result,
+    titles: tuple[str, str],
+    target: QueueTargetObjective | None,
 ) -> Figure:
     """A link's queue under both settings, on the same seed and the same axes.
 
@@ -195,7 +200,7 @@ def before_after_figure(
         before: a run with the incumbent that has series.
         after: the same with the best setting found.
         titles: of the two panels.
-        target: of the queue, packets; ``None`` where the objective has none.
+        target: what is to hold the queue at a length; ``None`` where nothing is.
     """
     import numpy as np
     from matplotlib.figure import Figure
@@ -216,11 +221,11 @@ def before_after_figure(
             )
             if target is not None:
                 axes.axhline(
-                    target,
+                    target.target,
                     color=drawing.INK,
                     linewidth=1.3,
                     linestyle=(0, (5, 3)),
-                    label=f"target: {target:g} packets",
+                    label=f"target: {target.target_text}",
                 )
             axes.set_title(title)
             axes.set_ylabel("queue (packets)")

@@ -7,6 +7,8 @@ import tomllib
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.objectives.queue_target import QueueTargetObjective
+from vermilion.objectives.registry import objective_from_text, objective_of
 from vermilion.report import study_figures
 from vermilion.scenario.library import scenario_text
 from vermilion.simulate.runs import run
@@ -50,10 +52,8 @@ def queue_figures(
         run(scenario.with_values(setting) if setting else scenario, seed, interval)
         for setting in settings
     )
-    tuning = scenario.tuning
-    objective = None if tuning is None else tuning.objective
+    targets = _targets(record, scenario)
     links = tuned_links(record.plan.parameters) or list(scenario.links)
-    goals = {aim.objective for aim in record.plan.aims} or {record.plan.objective}
     return [
         (
             link if where is None else f"{link} of {where}",
@@ -62,13 +62,21 @@ def queue_figures(
                 before,
                 after,
                 (f"{link} {names[0]}", f"{link} {names[1]}"),
-                objective.target
-                if objective is not None and objective.link == link and objective.name in goals
-                else None,
+                targets.get(link),
             ),
         )
         for link in links[:MOST_LINKS]
     ]
+
+
+def _targets(record: StudyRecord, scenario: Scenario) -> dict[str, QueueTargetObjective]:
+    """What is to be held at a length, by link, as the plan that is stored means it."""
+    plan = record.plan
+    texts = [] if plan.is_of_python else plan.given["objectives"]
+    wanted = [objective_from_text(text, scenario)[0] for text in texts]
+    if not wanted and plan.kind != "front" and not plan.is_of_python:
+        wanted = [objective_of(scenario)]
+    return {each.link: each for each in wanted if isinstance(each, QueueTargetObjective)}
 
 
 def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, Any]:

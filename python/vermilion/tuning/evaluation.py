@@ -38,6 +38,7 @@ class Evaluation:
         constrained: for each constraint, its metric's values with each seed in each phase.
         refusal: why the core would not simulate it, if so.
         not_measured: why the objective is infinite with some seed, if so.
+        results: of the comparison all that was measured, with each seed; else none.
     """
 
     setting: Setting
@@ -46,6 +47,7 @@ class Evaluation:
     constrained: list[list[Sequence[float | None]]] = field(default_factory=list)
     refusal: ScenarioError | None = None
     not_measured: NotMeasuredError | None = None
+    results: list[Result] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def objective(self) -> float:
@@ -151,6 +153,7 @@ class Evaluation:
         """Takes in what another evaluation of the same setting has shown, on other seeds."""
         self.seeds += other.seeds
         self.objectives += other.objectives
+        self.results += other.results
         self.not_measured = self.not_measured or other.not_measured
         if not self.constrained:
             self.constrained = [[] for _ in other.constrained]

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.objectives.price import PRICE
 from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
+from vermilion.tuning.price_table import ABSENT
 from vermilion.tuning.recommendation import ended_by
 from vermilion.tuning.seeds import Seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from vermilion.objectives.price import PriceRow
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.engine import End
+
+
+BESIDE: Final[Mapping[str, str]] = {
+    "goodput_bit_per_s.total": "goodput",
+    "sojourn_ms.p95": "p95 wait",
+    "drop_rate": "dropped",
+    "jain_index": "Jain",
+}
+"""What of the price stands beside the objectives in a table, and what it is called there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +42,14 @@ class FrontPoint:
         better: for each, whether it is significantly better than the incumbent's (paired t
             interval of the difference, seed by seed).
         command: a device's own words for it, if a profile was asked for.
+        metrics: its price (:mod:`vermilion.objectives.price`).
     """
 
     parameters: Setting
     values: tuple[Interval, Interval]
     better: tuple[bool, bool]
     command: str = ""
+    metrics: Mapping[str, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +150,31 @@ class Front:
             cells.append(AUTOMATIC if value is None else f"{value * factor:.4g}")
         return cells
 
+    @property
+    def beside(self) -> list[tuple[str, PriceRow]]:
+        """What is shown of the price beside the objectives: short headings, and the rows.
+
+        What a setting of the front and the one in force have measured, and what says the same as
+        one of the objectives left out.
+        """
+        points = [*self.points, *([] if self.incumbent is None else [self.incumbent])]
+        rows = [row for row in PRICE if row.metric in BESIDE]
+        return [
+            (f"{BESIDE[row.metric]}{f' ({row.unit})' if row.unit else ''}", row)
+            for row in rows
+            if any(row.metric in point.metrics for point in points)
+            and not any(_is_same(points, row.metric, axis) for axis in (0, 1))
+        ]
+
+    def beside_cells(self, point: FrontPoint) -> list[str]:
+        """Of a setting the means of :attr:`beside`, in the units of the headings."""
+        return [
+            ABSENT
+            if row.metric not in point.metrics
+            else f"{point.metrics[row.metric].mean * row.factor:.{row.decimals}f}"
+            for _, row in self.beside
+        ]
+
     def to_json(self, indent: int | None = 2) -> str:
         """All of it as strict JSON."""
         data: dict[str, Any] = {
@@ -171,13 +211,14 @@ class Front:
             f"{name}{f' ({unit})' if unit else ''}"
             for name, unit in zip(self.objectives, self.units, strict=True)
         ]
-        rows = [["", *headings, *self.parameter_headings()]]
+        beside = [heading for heading, _ in self.beside]
+        rows = [["", *headings, *beside, *self.parameter_headings()]]
+        named = [(str(number), point) for number, point in enumerate(self.points, 1)]
+        named += [] if self.incumbent is None else [("now", self.incumbent)]
         rows += [
-            [str(number), *_objectives(point), *self.parameter_cells(point)]
-            for number, point in enumerate(self.points, 1)
+            [name, *_objectives(point), *self.beside_cells(point), *self.parameter_cells(point)]
+            for name, point in named
         ]
-        if self.incumbent is not None:
-            rows += [["now", *_objectives(self.incumbent), *self.parameter_cells(self.incumbent)]]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -217,28 +258,48 @@ def _objectives(point: FrontPoint) -> list[str]:
     return cells
 
 
+def _is_same(points: Sequence[FrontPoint], metric: str, axis: int) -> bool:
+    """Whether an objective is this very metric: its means are the same at every setting."""
+    return all(
+        metric in point.metrics
+        and math.isclose(point.metrics[metric].mean, point.values[axis].mean, rel_tol=1e-9)
+        for point in points
+    )
+
+
 def _point(point: FrontPoint) -> Mapping[str, Any]:
     data: dict[str, Any] = {
         "parameters": dict(point.parameters),
-        "values": [
-            {"mean": each.mean, "low": each.low, "high": each.high, "count": each.count}
-            for each in point.values
-        ],
+        "values": [_interval(each) for each in point.values],
         "better": list(point.better),
     }
+    if point.metrics:
+        data["metrics"] = {name: _interval(each) for name, each in point.metrics.items()}
     return {**data, "command": point.command} if point.command else data
 
 
+def _interval(interval: Interval) -> dict[str, float | None]:
+    return {
+        "mean": interval.mean,
+        "low": interval.low,
+        "high": interval.high,
+        "count": interval.count,
+    }
+
+
+def _interval_from_data(data: Mapping[str, Any]) -> Interval:
+    mean, high = float(data["mean"]), data["high"]
+    return Interval(mean, None if high is None else float(high) - mean, int(data["count"]))
+
+
 def _point_from_data(data: Mapping[str, Any]) -> FrontPoint:
-    first, second = (
-        Interval(
-            float(each["mean"]),
-            None if each["high"] is None else float(each["high"]) - float(each["mean"]),
-            int(each["count"]),
-        )
-        for each in data["values"]
-    )
+    first, second = map(_interval_from_data, data["values"])
     better, other = data["better"]
+    metrics = data.get("metrics", {})  # older ones have none
     return FrontPoint(
-        dict(data["parameters"]), (first, second), (better, other), data.get("command", "")
+        dict(data["parameters"]),
+        (first, second),
+        (better, other),
+        data.get("command", ""),
+        {name: _interval_from_data(each) for name, each in metrics.items()},
     )

@@ -18,13 +18,16 @@ the front is not convex, which no weighted sum does.
    reported are these means with their intervals, and those settings that are still not
    dominated by another's.
 
-Only constraints that are asked for hold: the usual one on utilisation would cut off the front.
+Only constraints that are asked for hold, and those that are a part of an objective, like the bound
+of ``delay-bound``: the usual one on utilisation would cut off the front, and so would the bounds of
+harm. What each setting costs is shown beside its objectives instead.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.domination import non_dominated, thinned
 from vermilion.tuning.evaluation import Evaluation
@@ -103,7 +106,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
     return Front(
         scenario=scenario.origin,
         objectives=(objectives[0].label, objectives[1].label),
-        units=(_unit(objectives[0]), _unit(objectives[1])),
+        units=(objectives[0].unit, objectives[1].unit),
         maximised=(objectives[0].maximised, objectives[1].maximised),
         constraints=tuple(constraint.text for constraint in held),
         points=tuple(
@@ -112,10 +115,16 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
                 _intervals(entry, objectives),
                 _better(entry, now) if fresh else (False, False),
                 _command(entry.setting, tuning),
+                _price(entry, tuning) if fresh else {},
             )
             for entry in sorted(kept, key=lambda entry: entry.means)
         ),
-        incumbent=FrontPoint(now.setting, _intervals(now, objectives), (False, False))
+        incumbent=FrontPoint(
+            now.setting,
+            _intervals(now, objectives),
+            (False, False),
+            metrics=_price(now, tuning) if fresh else {},
+        )
         if archive.entries
         else None,
         dropped=len(leaders) - len(kept),
@@ -132,11 +141,6 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
         parameter_units=tuple(scenario.parameter(path).unit for path in now.setting),
         fresh=fresh,
     )
-
-
-def _unit(objective: Objective) -> str:
-    path = getattr(objective, "path", None)
-    return objective.unit if path is None else str(path.unit)
 
 
 def _natural(means: tuple[float, float], objectives: _Pair) -> tuple[float, float]:
@@ -164,6 +168,14 @@ def _better(entry: Entry, now: Entry) -> tuple[bool, bool]:
         for own, others in zip(entry.both, now.both, strict=True)
     )
     return first is not None and first < 0.0, second is not None and second < 0.0
+
+
+def _price(entry: Entry, tuning: PreparedTuning) -> dict[str, Interval]:
+    """What a setting costs, at the link that the first objective is about or that is tuned."""
+    [case] = tuning.cases
+    links = [link for objective in case.objectives for link in objective.links]
+    over = over_of(case.objective)
+    return price_intervals(entry.evaluation.results, [*links, *tuning.links][0], over)
 
 
 def _command(setting: Setting, tuning: PreparedTuning) -> str:

@@ -29,6 +29,7 @@ from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.other_discipline import tuned_links, tuned_scenarios
 from vermilion.tuning.recommendation import OnDevice
 from vermilion.tuning.seeds import Seeds
+from vermilion.tuning.simulations import needs_flow_delays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,7 +91,9 @@ class Case:
         """The same, its objectives told of what the incumbent does if they have to be."""
         if not any(each.needs_incumbent for each in self.objectives):
             return self
-        [now] = run_many([self.scenario], seeds, threads=threads)
+        # What they are relative to may be what packets feel, which runs measure if asked.
+        needed = any(needs_flow_delays(each) for each in self.objectives)
+        [now] = run_many([self.scenario], seeds, threads=threads, flow_delays=needed)
         results = [result for result in now if result is not None]
         told = tuple(
             each.relative_to(results) if each.needs_incumbent else each for each in self.objectives
@@ -231,14 +234,19 @@ def _one(
 def _pair(
     plan: TuningPlan, scenario: Scenario, links: Sequence[str]
 ) -> tuple[tuple[Objective, ...], tuple[Constraint, ...]]:
-    """Both objectives of a front, and only the constraints that are asked for."""
+    """Both objectives of a front, and the constraints that are asked for or a part of one."""
     goals = plan.objectives or tuple(text.format(link=links[0]) for text in DEFAULT_PAIR)
     read = [_read(goal, scenario) for goal in goals]
     for objective, _ in read:
         if objective.needs_incumbent:
             accepted = "an objective of its own, or a sum whose parts all state a scale"
             raise ScenarioError("objectives", objective.label, accepted, scenario.origin)
-    texts = (*(plan.constraints or ()), *(text for _, stated in read for text in stated))
+    texts = dict.fromkeys(
+        (
+            *(plan.constraints or ()),
+            *(text for objective, stated in read for text in (*stated, *objective.own_constraints)),
+        )
+    )
     held = tuple(
         Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
         for index, text in enumerate(texts)

@@ -37,6 +37,7 @@ from vermilion.tuning.engine import search_best
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.known_reference import on_known
 from vermilion.tuning.shared_buffer import SharedBuffer
+from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.told_delay import (
     ToldDelay,
     mean_packet_bytes,
@@ -170,7 +171,8 @@ def simple_rivals(
     """
     until = None if deadline_s is None else time.monotonic() + deadline_s
     profile = None if device is None else _profile_with(_PIE, device)
-    run = _Runs(threads, workers, until)
+    needed = any(needs_flow_delays(each) for each in (objective, *constraints))
+    run = _Runs(threads, workers, until, flow_delays=needed)
     in_force: list[Result] = []
     if objective.needs_incumbent or any(each.of_reference for each in constraints):
         in_force = run(scenario, seeds.search)
@@ -219,6 +221,7 @@ class _Runs:
     threads: int | None
     workers: BatchRunner | None
     until: float | None
+    flow_delays: bool
 
     @property
     def seconds_left(self) -> float | None:
@@ -231,7 +234,11 @@ class _Runs:
             return []
         run = run_many if self.workers is None else self.workers.run_many
         [row] = run(
-            [scenario.core_json()], seeds, threads=self.threads, deadline_s=self.seconds_left
+            [scenario.core_json()],
+            seeds,
+            threads=self.threads,
+            deadline_s=self.seconds_left,
+            flow_delays=self.flow_delays,
         )
         results = [result for result in row if result is not None]
         return results if len(results) == len(seeds) else []

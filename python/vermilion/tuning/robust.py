@@ -27,8 +27,10 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from vermilion.objectives.price import over_of, price_intervals
 from vermilion.search import search_named
 from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.tuning.box_warnings import box_warnings
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.horizon import Horizon, Shorter
@@ -96,8 +98,18 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         accepted=accepted,
         reason=reason,
         cases=tuple(
-            RobustCase(case.label, case.objective.label, case.incumbent, weight, each)
-            for case, weight, each in zip(cases, shares, compared, strict=True)
+            RobustCase(
+                case.label,
+                case.objective.label,
+                case.incumbent,
+                weight,
+                each,
+                price,
+                case.objective.unit,
+            )
+            for case, weight, each, price in zip(
+                cases, shares, compared, _prices(tuning, prepared), strict=True
+            )
         ),
         together=_together(tuning, plan.over, shares),
         change=change,
@@ -113,6 +125,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         fidelity=tuning.fidelity,
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
         device=prepared.on_device(best) if best is not None and accepted else None,
+        warnings=box_warnings(first, space, best) if best is not None and accepted else (),
     )
 
 
@@ -200,6 +213,21 @@ def _decision(
         accepted = False
         reason = "kept the incumbents, because in no scenario the gain is worth a change"
     return accepted, reason, compared, overall
+
+
+def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, tuple[Interval, Interval]]]:
+    """In each scenario the price of the best and of its incumbent."""
+    if tuning.compared is None:
+        return [{} for _ in prepared.cases]
+    found = []
+    best, now = tuning.compared
+    for case, mine, other in zip(prepared.cases, best.pieces, now.pieces, strict=True):
+        link = (*case.objective.links, *prepared.links)[0]
+        both = [
+            price_intervals(each.results, link, over_of(case.objective)) for each in (mine, other)
+        ]
+        found.append({name: (both[0][name], both[1][name]) for name in both[0] if name in both[1]})
+    return found
 
 
 def _is_noticed(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from vermilion.tuning.price_table import aligned, kept_lines, price_rows
 from vermilion.tuning.recommendation import ended_by, present, verdict_data
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
+    from vermilion.tuning.decision import Judgement
     from vermilion.tuning.engine import End
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
@@ -33,6 +35,9 @@ class RobustCase:
         comparison: of the best setting with the incumbent on fresh seeds in this scenario, whose
             ``accepted`` and ``reason`` speak of this scenario alone; ``None`` if it did not come
             to that.
+        metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent
+            here.
+        unit: of the objective, "" for a plain number.
     """
 
     scenario: str
@@ -40,6 +45,8 @@ class RobustCase:
     incumbent: Setting
     weight: float
     comparison: Comparison | None
+    metrics: Mapping[str, tuple[Interval, Interval]] = field(default_factory=dict)
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,7 @@ class RobustRecommendation:
         race: how the leaders of the search were told apart; ``None`` if it did not come to that.
         readable: the best setting as one would write it in a scenario, by path.
         device: it in a device's own words, if it is accepted and a profile was asked for.
+        warnings: what to know before using it, a sentence each.
     """
 
     over: str
@@ -86,6 +94,37 @@ class RobustRecommendation:
     fidelity: FidelityReport | None = None
     race: RaceReport | None = None
     device: OnDevice | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether a constraint, or harm, in one of the scenarios decided against the best found."""
+        return any(each.decision.refused for each in self._comparisons)
+
+    @property
+    def verdict(self) -> Judgement | None:
+        """The comparison in a word; ``None`` if it did not come to that.
+
+        What breaks something somewhere is worse; so is, of the worst case, what is surely worse in
+        one of the scenarios, and of the mean, what is surely worse on average.
+        """
+        comparisons = self._comparisons
+        if not comparisons:
+            return None
+        if self.accepted:
+            return "better"
+        refusals = [each.decision for each in comparisons if each.decision.refused]
+        if refusals:
+            worse = any(each.judgement == "worse" for each in refusals)
+        elif self.over == "mean":
+            worse = self.change is not None and (self.change.low or 0.0) > 0.0
+        else:
+            worse = any(each.decision.judgement == "worse" for each in comparisons)
+        return "worse" if worse else "no difference"
+
+    @property
+    def _comparisons(self) -> list[Comparison]:
+        return [case.comparison for case in self.cases if case.comparison is not None]
 
     def to_json(self, indent: int | None = 2) -> str:
         """All of it as strict JSON; what could not be computed is absent."""
@@ -93,7 +132,10 @@ class RobustRecommendation:
             "version": self.version,
             "robust": self.over,
             "accepted": self.accepted,
+            "verdict": self.verdict,
+            "refused": self.refused,
             "reason": self.reason,
+            "warnings": list(self.warnings),
             "parameters": dict(self.parameters),
             "scenarios": [_case(case) for case in self.cases],
             "evaluations": self.evaluations,
@@ -122,16 +164,19 @@ class RobustRecommendation:
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
         decision = "use the best setting found in all of them" if self.accepted else "no change"
-        lines = [f"{len(self.cases)} scenarios, {self.over}: {decision}", self.reason, ""]
+        lines = [f"{len(self.cases)} scenarios, {self.over}: {decision}", self.reason]
+        lines += [*(f"warning: {warning}" for warning in self.warnings), ""]
         widest = max((len(path) for path in self.readable), default=0)
         lines += [f"  {path:<{widest}}  {text}" for path, text in self.readable.items()]
         for case in self.cases:
             lines += ["", f"{case.scenario}"]
             each = case.comparison
             if each is not None:
-                reached = f"{_text(each.best)} instead of {_text(each.incumbent)}"
+                unit = f" {case.unit}" if case.unit else ""
+                reached = f"{_text(each.best)}{unit} instead of {_text(each.incumbent)}{unit}"
                 lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
-                lines += [f"  {verdict}" for verdict in each.best_verdicts]
+                lines += [f"  {line}" for line in kept_lines(each.best_verdicts)]
+                lines += _price_lines(case)
         last = self.seeds.comparison
         reports = (self.fidelity, self.race)
         lines += ["", *(str(report) for report in reports if report is not None)]
@@ -145,12 +190,23 @@ class RobustRecommendation:
         return "\n".join(lines)
 
 
+def _price_lines(case: RobustCase) -> list[str]:
+    """What both settings cost in a scenario, as a table."""
+    if not case.metrics:
+        return []
+    best, incumbent = (
+        {name: pair[place] for name, pair in case.metrics.items()} for place in (0, 1)
+    )
+    rows = [("on fresh seeds", "incumbent", "best found"), *price_rows([incumbent, best])]
+    return aligned(rows)
+
+
 def _case(case: RobustCase) -> dict[str, Any]:
     data: dict[str, Any] = {
         "scenario": case.scenario,
         "weight": case.weight,
         "incumbent": dict(case.incumbent),
-        "objective": {"name": case.objective},
+        "objective": {"name": case.objective, "unit": case.unit or None},
     }
     each = case.comparison
     if each is not None:
@@ -159,7 +215,20 @@ def _case(case: RobustCase) -> dict[str, Any]:
             "incumbent": _interval(each.incumbent),
             "difference": _interval(each.difference),
         }
-        data["constraints"] = [verdict_data(verdict) for verdict in each.best_verdicts]
+        asked, harm = (
+            [verdict_data(verdict) for verdict in each.best_verdicts if verdict.of_harm is of_harm]
+            for of_harm in (False, True)
+        )
+        data["constraints"], data["harm"] = asked, harm
+        data["objective"] |= {
+            "improvement": each.improvement and asdict(each.improvement),
+            "least_gain": each.least_gain,
+        }
+    if case.metrics:
+        data["metrics"] = {
+            name: {"best": _interval(best), "incumbent": _interval(incumbent)}
+            for name, (best, incumbent) in case.metrics.items()
+        }
     return data
 
 

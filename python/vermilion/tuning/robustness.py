@@ -29,6 +29,7 @@ from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.neighbourhood import neighbours
+from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.verdict import judge
 
 if TYPE_CHECKING:
@@ -235,7 +236,14 @@ def check_robustness(
         texts.append(Candidates(beside[key].scenario, incumbent).text(incumbent))
     left = None if deadline_s is None else max(0.0, deadline_s - (time.monotonic() - start))
     run = run_many if workers is None else workers.run_many
-    rows = run(texts, list(seeds), threads=threads, deadline_s=left, progress=progress)
+    rows = run(
+        texts,
+        list(seeds),
+        threads=threads,
+        deadline_s=left,
+        progress=progress,
+        flow_delays=any(needs_flow_delays(each) for each in (objective, *constraints)),
+    )
     outcomes, untried = [], []
     for number, key in enumerate(shared):
         mine, other = (

@@ -47,7 +47,7 @@ class Measured:
     @property
     def needs_flow_delays(self) -> bool:
         """Whether objective or constraints need what runs measure of flows' packets if asked."""
-        return any(_needs_flow_delays(each) for each in (self.objective, *self.constraints))
+        return any(needs_flow_delays(each) for each in (self.objective, *self.constraints))
 
     def is_whole(self, outcome: Outcome) -> bool:
         """Whether all that was measured is remembered, and fits what was made of it."""
@@ -186,6 +186,9 @@ class Simulations:
             self._simulate(missing, seeds, until, None if progress is None else report, made_for)
         )
         rows = [next(new) if row is None else row for row in known]
+        if made_for == "comparison":
+            for (_, piece), row in zip(pieces, rows, strict=True):
+                piece.results += [result for result in row if result is not None]
         for each in evaluations:
             each.gather()
         return rows
@@ -297,11 +300,12 @@ class Simulations:
         return kept
 
 
-def _needs_flow_delays(judged: object) -> bool:
+def needs_flow_delays(judged: object) -> bool:
     """Whether an objective, or something that is watched, is about packets' delay or loss.
 
-    What is made of others, as a weighted sum of its parts and a front of its objectives, needs what
-    one of them needs.
+    Runs measure that only where they are asked for it, because it takes time. What is made of
+    others, as a weighted sum of its parts and a front of its objectives, needs what one of them
+    needs.
     """
     if isinstance(judged, MetricPath):
         return judged.needs_flow_delays
@@ -309,7 +313,7 @@ def _needs_flow_delays(judged: object) -> bool:
         return True
     inner = [getattr(judged, name, None) for name in ("path", "objective")]
     inner += getattr(judged, "parts", ())
-    return any(_needs_flow_delays(each) for each in inner if each is not None)
+    return any(needs_flow_delays(each) for each in inner if each is not None)
 
 
 def _first_if_all(rows: Sequence[list[Result | None]]) -> list[Result | None]:

@@ -1,0 +1,226 @@
+"""What the page of a study says of its recommendation: decision, price, harm, neighbourhood.
+
+It is made of the recommendation's JSON as the study's file has it. Files of earlier versions lack
+some of its keys; what they lack is not shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.objectives.harm import MARGINS
+from vermilion.objectives.price import PRICE
+from vermilion.report.numbers import ABSENT, significant, significant_decimals, with_interval
+from vermilion.simulate.statistics import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_PRICE: Final = {row.metric: row for row in PRICE}
+
+_IN_WORDS: Final = {
+    "better": "better, and recommended",
+    "no difference": "no difference that is proven and worth a change",
+    "worse": "worse",
+}
+
+
+def decision(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """What was decided, in words, and what to know before doing so."""
+    verdict = outcome.get("verdict")
+    if outcome["accepted"]:
+        headline = "Use the best setting found"
+    else:
+        headline = "No change: the best found is refused" if outcome.get("refused") else "No change"
+    return {
+        "headline": headline,
+        "verdict": _IN_WORDS.get(verdict) if isinstance(verdict, str) else None,
+        "reason": str(outcome["reason"]),
+        "warnings": [str(each) for each in outcome.get("warnings", ())],
+    }
+
+
+def outcome_tables(
+    outcome: Mapping[str, Any], objective: str, unit: str, *, several: bool
+) -> list[dict[str, Any]]:
+    """What each setting reaches on fresh seeds: the objective, and what it costs.
+
+    Args:
+        outcome: the recommendation.
+        objective: what it is called where the outcome does not say it.
+        unit: of it, likewise.
+        several: whether it is of several scenarios; then there is a table for each, after that of
+            all together.
+    """
+    if not several:
+        table = _table("", outcome, objective, unit)
+        return [table] if table["rows"] else []
+    together = _table("All scenarios together", outcome, objective, unit)
+    alone = [_table(str(case["scenario"]), case, objective, unit) for case in outcome["scenarios"]]
+    return [table for table in (together, *alone) if table["rows"]]
+
+
+def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, Any]]:
+    """Each constraint and each bound of harm, what the best found reaches, and whether it is kept.
+
+    Args:
+        outcome: the recommendation.
+        several: whether it is of several scenarios.
+    """
+    if several:
+        found = [
+            (f" in {case['scenario']}", kind, each)
+            for case in outcome["scenarios"]
+            for kind, key in (("asked for", "constraints"), ("no harm", "harm"))
+            for each in case.get(key) or ()
+        ]
+    else:
+        asked = (outcome.get("constraints") or {}).get("best", ())
+        found = [("", "asked for", each) for each in asked]
+        found += [("", "no harm", each) for each in outcome.get("harm") or ()]
+    return [_kept(*each) for each in found]
+
+
+def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How the recommended setting fares around its conditions; ``None`` where nobody has looked."""
+    robustness = outcome.get("robustness")
+    if not robustness:
+        return None
+    unit = (outcome.get("objective") or {}).get("unit")
+    return {
+        "unit": _typeset(unit) if unit else "",
+        "holds": bool(robustness["holds"]),
+        "seeds": len(robustness["seeds"]),
+        "margin": significant(100.0 * robustness["margin"]),
+        "rows": [
+            {
+                "condition": str(each["condition"]),
+                "incumbent": _text(each.get("incumbent")),
+                "best": _text(each.get("best")),
+                "verdict": str(each["verdict"]),
+            }
+            for each in robustness["conditions"]
+        ],
+        "untried": [str(each) for each in robustness["untried"]],
+    }
+
+
+def device_words(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The chosen setting in a device's own words, if they are known."""
+    device = outcome.get("device")
+    if not device or not device.get("command"):
+        return None
+    return {
+        "profile": str(device["profile"]),
+        "command": str(device["command"]),
+        "notes": [str(note) for note in device["notes"]],
+    }
+
+
+def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> dict[str, Any]:
+    """One table: the objective, and the price with what is a time first."""
+    rivals = data.get("rivals") or ()
+    reached = data.get("objective") or {}
+    rows: list[tuple[str, list[str]]] = []
+    if "best" in reached and "incumbent" in reached:
+        own = reached.get("unit", unit)
+        name = str(reached.get("name", objective))
+        cells = [reached["incumbent"], reached["best"], *(each["objective"] for each in rivals)]
+        rows.append((f"{name} ({_typeset(own)})" if own else name, [_text(each) for each in cells]))
+        gain = _improvement(reached)
+        if gain is not None:
+            rows.append((f"improvement of {name}", ["", gain, *("" for _ in rivals)]))
+    metrics = data.get("metrics") or {}
+    for name in _in_order(metrics):
+        both = metrics[name]
+        cells = [both["incumbent"], both["best"], *(each["metrics"].get(name) for each in rivals)]
+        if name == "mark_rate" and not any(each and each["mean"] for each in cells):
+            continue
+        rows.append(_priced(name, cells))
+    missed = [[str(each) for each in rival["missed"]] for rival in rivals]
+    return {
+        "title": title,
+        "columns": ["incumbent", "best found"]
+        + [
+            f"{rival['name']}{' *' if lacks else ''}"
+            for rival, lacks in zip(rivals, missed, strict=True)
+        ],
+        "rows": rows,
+        "missed": [
+            (str(rival["name"]), lacks)
+            for rival, lacks in zip(rivals, missed, strict=True)
+            if lacks
+        ],
+    }
+
+
+def _in_order(metrics: Mapping[str, Any]) -> Iterator[str]:
+    """The metrics with times first, then as the price has them; unknown ones at the end."""
+    known = [row for row in PRICE if row.metric in metrics]
+    yield from (row.metric for row in known if row.unit == "ms")
+    yield from (row.metric for row in known if row.unit != "ms")
+    yield from (name for name in metrics if name not in _PRICE)
+
+
+def _priced(name: str, cells: Sequence[Mapping[str, Any] | None]) -> tuple[str, list[str]]:
+    row = _PRICE.get(name)
+    if row is None:
+        return name, [_text(cell) for cell in cells]
+    return row.heading, [_text(cell, row.factor) for cell in cells]
+
+
+def _kept(where: str, kind: str, verdict: Mapping[str, Any]) -> dict[str, str]:
+    constraint = str(verdict["constraint"])
+    path, _, bound_text = constraint.partition(" ")
+    parts = path.split(".", 2)
+    row = _PRICE.get(parts[-1])
+    factor, unit = (1.0, "") if row is None else (row.factor, row.unit)
+    value, bound = verdict.get("value"), verdict.get("bound")
+    phase = verdict.get("phase")
+    meaning = next(
+        (
+            margin.meaning
+            for margin in MARGINS
+            if margin.bound == bound_text
+            and margin.path.split(".", 2)[::2] == parts[::2]
+            and kind == "no harm"
+        ),
+        "",
+    )
+    return {
+        "constraint": f"{constraint}{where}",
+        "meaning": meaning,
+        "kind": kind,
+        "value": _with_unit(_text(value, factor), unit) if value else ABSENT,
+        "bound": _with_unit(significant(bound * factor, 4), unit) if bound is not None else ABSENT,
+        "phase": f"phase {phase}" if phase else "",
+        "holds": str(verdict["holds"]),
+    }
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text} {unit}" if unit else text
+
+
+def _text(data: Mapping[str, Any] | None, factor: float = 1.0) -> str:
+    if data is None:
+        return ABSENT
+    half = None if data.get("high") is None else data["high"] - data["mean"]
+    if half == 0.0 and data["mean"]:  # chance has no part in it, and so sets no number of digits
+        return f"{significant(data['mean'] * factor, 4)} ± 0"
+    return with_interval(Interval(data["mean"], half, data["count"]), factor)
+
+
+def _improvement(objective: Mapping[str, Any]) -> str | None:
+    gain = objective.get("improvement")
+    if not gain:
+        return None
+    mean, low, high = (
+        None if gain.get(key) is None else f"{significant_decimals(100 * gain[key], 1)} %"
+        for key in ("mean", "low", "high")
+    )
+    return f"{mean} [{low}, {high}]" if low is not None and high is not None else mean
+
+
+def _typeset(unit: str) -> str:
+    return str(unit).replace("^2", "\N{SUPERSCRIPT TWO}")
