@@ -21,11 +21,13 @@ from vermilion.online.prediction import Prediction, outcome_of, queue_noise
 from vermilion.search import Space
 from vermilion.simulate import mean_interval, run_many
 from vermilion.tuning.engine import search_best
+from vermilion.tuning.known_reference import on_known
 from vermilion.tuning.seeds import Seeds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from vermilion.objectives import Constraint
     from vermilion.online.calibration import SenderModel
     from vermilion.online.decision import Verdict
     from vermilion.online.picture import TrafficPicture
@@ -46,6 +48,7 @@ COMPARISONS = 12
 
 _SEEDS_PER_QUESTION = 100
 _NOISE_RUNS = 3
+_HARM_RUNS = 6
 _MOST_EVALUATIONS = 2000
 _TIME_FOR_THE_SEARCH = 0.85  # of the deadline; the rest is for building models and noise
 # Good from the first few dozen settings on: docs/search-benchmark.md.
@@ -171,6 +174,7 @@ class SearchPlanner:
         self._comparisons = comparisons
         self._belief = SenderBelief()
         self._first_seeds = count(FIRST_MODEL_SEED, _SEEDS_PER_QUESTION)
+        self._original: dict[str, ParameterValue] = {}  # in force when the loop began
         self._packets_per_s: float | None = None  # simulated per wall second, all cores
         # The first use of scipy costs half a second, which no network should wait for.
         mean_interval((0.0, 1.0))
@@ -240,7 +244,10 @@ class SearchPlanner:
             model,
             Space.from_scenario(model),
             goal,
-            (*constraints_of(model, goal), *harm_bounds(model, [policy.link])),
+            (
+                *constraints_of(model, goal),
+                *self._harm_bounds(model, question, traffic, horizon, seeds.comparison),
+            ),
             incumbent={
                 policy.path(name): model.get(policy.path(name)) for name in policy.parameters
             },
@@ -280,6 +287,27 @@ class SearchPlanner:
             incumbent_noise=queue_noise(model, policy.link, noise_seeds),
             evaluations=outcome.evaluations,
         )
+
+    def _harm_bounds(
+        self,
+        model: Scenario,
+        question: Question,
+        traffic: Traffic,
+        horizon: Horizon,
+        seeds: Sequence[int],
+    ) -> list[Constraint]:
+        """What a setting may cost, against the one that the loop met when it began.
+
+        Against the setting in force each of many small steps could cost as much again.
+        """
+        self._original = self._original or dict(question.in_force)
+        bounds = harm_bounds(model, [self._policy.link])
+        if all(self._original[name] == value for name, value in question.in_force.items()):
+            return list(bounds)
+        untouched = self._model(self._original, traffic, self._belief.best, horizon)
+        [row] = run_many([untouched], seeds[:_HARM_RUNS])
+        results = [result for result in row if result is not None]
+        return [on_known(bound, results) for bound in bounds]
 
     @property
     def _speed(self) -> float | None:
