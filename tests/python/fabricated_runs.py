@@ -11,6 +11,9 @@ from vermilion.online.record import Decision, OnlineRun
 from vermilion.scenario import load_scenario
 from vermilion.simulate import Result
 
+MILLISECONDS_PER_PACKET = 0.8
+"""1000 bytes at 10 Mbit/s."""
+
 PHASES_S = ((5.0, 20.0), (25.0, 80.0))
 STANDARD = {"weight": 0.002, "max_probability": 0.1, "min_threshold": 15.0, "max_threshold": 45.0}
 TUNED = {"weight": 0.03, "max_probability": 0.21, "min_threshold": 12.2, "max_threshold": 61.0}
@@ -66,14 +69,18 @@ def _result(random, seed, moments, utilization, has_average):
             "utilization": utilization[index] + 0.0005 * random.standard_normal(),
             "drop_rate": 0.03 * (index + 1) + 0.001 * random.standard_normal(),
             "queue_packets": _statistics(queue[inside]),
+            "sojourn_ms": _statistics(MILLISECONDS_PER_PACKET * queue[inside]),
         }
         if has_average:
             window["average_queue_packets"] = _statistics(average[inside])
         windows.append(window)
     link = {"total": windows[-1], "phases": windows, "ledger": {}}
     flows = {
-        group: {"total": {"flows": counts[-1]}, "phases": [{"flows": count} for count in counts]}
+        group: {"total": _flows(1, counts[-1], utilization[-1]), "phases": phases}
         for group, counts in {"early": (16, 16), "late": (0, 48)}.items()
+        for phases in [
+            [_flows(index, count, utilization[index]) for index, count in enumerate(counts)]
+        ]
     }
     data = {"seed": seed, "version": "0.1.0", "links": {"bottleneck": link}, "flows": flows}
     nothing = np.full(len(time), np.nan)
@@ -83,6 +90,22 @@ def _result(random, seed, moments, utilization, has_average):
         "average_queue_packets": average if has_average else nothing,
     }
     return Result(data, {"bottleneck": series})
+
+
+def _flows(index, count, utilization):
+    """All flows alike but the slowest, who gets half, and the fastest, who gets that too."""
+    window = dict(zip(("start_s", "end_s"), PHASES_S[index], strict=True)) | {"flows": count}
+    if count:
+        mean = 10e6 * utilization / (16, 64)[index]
+        moments = {
+            "mean": mean,
+            "sd": mean / 2 * np.sqrt(2 / count),
+            "min": mean / 2,
+            "max": 1.5 * mean,
+        }
+        window |= {"starved": 0, "goodput_bit_per_s": {"total": count * mean, **moments}}
+        window["jain_index"] = mean**2 / (mean**2 + moments["sd"] ** 2)
+    return window
 
 
 def _wandering(random, length, mean, sd):
@@ -97,5 +120,5 @@ def _statistics(values):
     return {
         "mean": float(values.mean()),
         "sd": float(values.std()),
-        "p95": float(np.quantile(values, 0.95)),
+        **{f"p{each}": float(np.quantile(values, each / 100)) for each in (5, 50, 95, 99)},
     }

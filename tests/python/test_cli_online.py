@@ -24,6 +24,9 @@ def test_decisions_are_shown_with_their_reasons_and_then_the_outcome(vermilion, 
         "left alone",
         "kept tuned",
         "queue-deviation",
+        "the price",
+        "drop-tail, limit 30",
+        "starved flows",
     ):
         assert word in out
     assert page.read_text().lstrip().lower().startswith("<!doctype html")
@@ -37,6 +40,21 @@ def test_json_has_every_decision_and_both_networks(vermilion):
     code, out, err = vermilion(*QUICK, "--seeds=2", "--json=-")
     assert (code, err) == (0, "")
     document = strict(out)
+    [price] = document["price"]
+    settings = price["phases"][0]["settings"]
+    assert [each["name"] for each in settings] == [
+        "left alone",
+        "kept tuned",
+        "drop-tail, limit 30",
+    ]
+    for setting, outcome in zip(settings, ("untouched", "tuned"), strict=False):
+        drops = [
+            run[outcome]["links"]["bottleneck"]["phases"][0]["drop_rate"]
+            for run in document["runs"]
+        ]
+        assert setting["metrics"]["drop_rate"]["mean"] == pytest.approx(sum(drops) / 2)
+    assert "difference" not in settings[0]["metrics"]["drop_rate"]
+    assert settings[1]["metrics"]["drop_rate"]["difference"]["replications"] == 2
     assert [run["seed"] for run in document["runs"]] == [1, 2]
     run = document["runs"][0]
     assert run["decisions"][0]["kind"] == "start"

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from fabricated_runs import fabricated_run
 from vermilion.report import online_report
 from vermilion.report.phases import phases_of
+from vermilion.report.price_line import (
+    price_in_words,
+    price_lines,
+    span_in_words,
+    waiting_in_words,
+)
+from vermilion.report.queue_figure import milliseconds_per_packet
 from vermilion.report.response import responses_of
+from vermilion.report.short_queue import Rival, short_queue
+from vermilion.scenario.model import Change
+from vermilion.simulate import Result
 
 VOID_ELEMENTS = {"br", "link", "meta"}
 
@@ -107,9 +120,9 @@ def test_titles_and_reasons_cannot_put_markup_into_the_page():
     assert title in "".join(Outline(page).texts)
 
 
-def test_the_figure_draws_standard_above_tuned(page):
+def test_the_figure_draws_left_alone_above_kept_tuned(page):
     # Titles are drawn as outlines; matplotlib leaves their words in comments.
-    assert page.index("<!-- Standard red: ") < page.index("<!-- Tuned red: ")
+    assert page.index("<!-- Left alone: ") < page.index("<!-- Kept tuned: ")
 
 
 def test_everything_that_was_decided_is_on_the_page(runs, page):
@@ -153,6 +166,92 @@ def test_one_seed_has_no_interval_and_the_page_says_so(runs):
     page = online_report([runs[:1]])
     assert "one seed has no confidence interval" in page
     assert "±" not in page
+
+
+def test_the_page_says_first_how_long_packets_wait(runs, page):
+    queue = runs[0].reference.series("bottleneck")
+    inside = (queue["time_s"] >= 25) & (queue["time_s"] < 80)
+    # 1000 bytes at 10 Mbit/s take 0.8 ms.
+    low, high = 0.8 * np.quantile(queue["queue_packets"][inside], (0.05, 0.95))
+    phase = price_lines(runs[:1])[1]
+    assert phase.waits_ms[0] == pytest.approx((low, high))
+    assert span_in_words((low, high)) == f"{low:.0f} to {high:.0f}\N{NO-BREAK SPACE}ms"
+    text = "".join(Outline(page).texts)
+    assert text.index("packets wait") < text.index("The price") < text.index("squared deviation")
+
+
+def test_squares_and_equations_are_folded_away(page):
+    open_parts = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
+    assert "Equation (1)" in page
+    assert "²" in page
+    assert "Equation (1)" not in open_parts
+    assert "²" not in open_parts
+
+
+def test_a_rival_stands_beside_both_networks_with_what_it_changes(runs):
+    # The same network, its flows slower by a tenth: a tenth less goodput in every seed.
+    slower = []
+    for run in runs:
+        data = copy.deepcopy(run.reference.data)
+        for group in data["flows"].values():
+            for window in group["phases"]:
+                for key in window.get("goodput_bit_per_s", {}):
+                    window["goodput_bit_per_s"][key] *= 0.9
+        slower.append(Result(data))
+    [_, line] = price_lines(runs, [Rival("drop-tail, limit 30", tuple(slower))])
+    cells = {row.metric: cells for row, cells in line.rows}
+    alone, _, rival = cells["goodput_bit_per_s.total"]
+    assert alone.difference is None
+    assert rival.interval.mean == pytest.approx(0.9 * alone.interval.mean)
+    assert rival.changed
+    assert not cells["sojourn_ms.p95"][2].changed  # it waits as long as before
+    page = online_report([runs], [[Rival("drop-tail, limit 30", tuple(slower))]])
+    assert "Drop-tail, limit 30" in "".join(Outline(page).texts)
+
+
+def test_one_seed_tells_no_change_from_chance(runs):
+    assert "cannot tell" in price_in_words(price_lines(runs[:1])[0])
+    assert "No sure change" in price_in_words(price_lines(runs)[0])
+
+
+def test_what_nobody_measured_is_left_out_of_the_price(runs):
+    blind = []
+    for run in runs:
+        data = copy.deepcopy(run.tuned.data)
+        for window in data["links"]["bottleneck"]["phases"]:
+            del window["sojourn_ms"]
+        blind.append(
+            replace(run, tuned=Result(data, {"bottleneck": run.tuned.series("bottleneck")}))
+        )
+    line = price_lines(blind)[0]
+    assert line.waits_ms[1] is None
+    assert waiting_in_words(line) == ""
+    assert not any(row.metric.startswith("sojourn_ms") for row, _ in line.rows)
+    assert "packets wait" not in online_report([blind])
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [((0.0, 37.1), "0 to 37 ms"), ((8.43, 9.96), "8.4 to 10 ms"), ((4.0, 68.6), "4 to 69 ms")],
+)
+def test_milliseconds_have_two_digits(span, words):
+    assert span_in_words(span).replace("\N{NO-BREAK SPACE}", " ") == words
+
+
+def test_a_queue_has_no_time_scale_where_the_rate_changes(runs):
+    assert milliseconds_per_packet(runs[0]) == pytest.approx(0.8)  # 1000 bytes at 10 Mbit/s
+    slower = {"at": "40 s", "link": "bottleneck", "rate": "5 Mbit/s"}
+    scenario = runs[0].scenario
+    changed = scenario.model_copy(update={"changes": (Change.model_validate(slower),)})
+    assert milliseconds_per_packet(replace(runs[0], scenario=changed)) is None
+
+
+def test_a_short_queue_drops_what_comes_after_its_limit(runs):
+    rival = short_queue(runs[:2])
+    assert rival.name == "drop-tail, limit 30"
+    assert [result.data["seed"] for result in rival.results] == [1, 2]
+    for result in rival.results:
+        assert max(w["queue_packets"]["max"] for w in result.link("bottleneck").phases) == 30
 
 
 def test_flows_of_the_same_round_trip_are_counted_together(runs):

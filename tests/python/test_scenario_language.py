@@ -179,6 +179,7 @@ TO_BE_TUNED = {
     "varying-load",
     "varying-round-trip-time",
     "four-red-queues",
+    "oscillating-red",
     "papers/ye-2002-varying-load",
     "papers/ye-2002-varying-round-trip-time",
 }

@@ -171,17 +171,17 @@ def _price(line: PriceLine) -> dict[str, Any]:
     }
 
 
-def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str | bool]:
+def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str]:
     """A value, and how it differs from that of the network left alone."""
     difference = priced.difference
     change = ""
-    if difference is not None and difference.half_width is not None:
-        change = "no sure change"
-        if priced.changed:
-            mean = in_unit(row, difference.mean, signed=True)
-            change = f"{mean} ± {in_unit(row, difference.half_width)}"
+    if difference is not None and difference.half_width is not None and priced.changed:
+        # An interval too narrow to show is shown as one unit of the last digit, not as certainty.
+        width = max(difference.half_width, 10.0**-row.decimals / row.factor)
+        mean = in_unit(row, difference.mean, signed=True)
+        change = f"{mean} ±\N{NO-BREAK SPACE}{in_unit(row, width)}"
     value = in_unit(row, priced.interval.mean)
-    return {"value": value, "change": change, "changed": priced.changed}
+    return {"value": value, "change": change}
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

@@ -139,8 +139,8 @@ def price_in_words(line: PriceLine) -> str:
         if cells[1].changed
     ]
     kept = [row.label for row, cells in rows if not cells[1].changed]
-    words = f"Changed: {', '.join(changed)}." if changed else "Nothing else changed for certain."
-    return f"{words} No sure change: {', '.join(kept)}." if changed and kept else words
+    words = f"Changed: {'; '.join(changed)}." if changed else "Nothing else changed for certain."
+    return f"{words} No sure change: {'; '.join(kept)}." if changed and kept else words
 
 
 def in_unit(row: PriceRow, value: float, *, signed: bool = False) -> str:

@@ -97,13 +97,15 @@ def _draw_queue(axes: Axes, result: Result, run: OnlineRun, phases: Sequence[Pha
             linewidth=1.6,
             label="its average, as the discipline computes it",
         )
+    each = milliseconds_per_packet(run)
+    time_to_send = "" if each is None else f" ({run.target_packets * each:.3g} ms)"
     axes.axhline(
         run.target_packets,
         color=drawing.INK,
         linewidth=1.3,
         linestyle=(0, (5, 3)),
         zorder=3,
-        label=f"target: {run.target_packets:g} packets",
+        label=f"target: {run.target_packets:g} packets{time_to_send}",
     )
     axes.set_ylabel("queue (packets)")
 
@@ -129,8 +131,14 @@ def _add_milliseconds(axes: Axes, run: OnlineRun) -> None:
     each = milliseconds_per_packet(run)
     if each is None:
         return
+    import numpy as np
+
     scale = axes.secondary_yaxis(
-        "right", functions=(lambda packets: packets * each, lambda time: time / each)
+        "right",
+        functions=(
+            lambda packets: np.multiply(packets, each),
+            lambda times: np.divide(times, each),
+        ),
     )
     scale.set_ylabel("waiting (ms)")
     scale.spines["right"].set_visible(True)
