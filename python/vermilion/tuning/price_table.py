@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.price import PRICE, PriceRow
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.verdict import ConstraintVerdict
 
-ABSENT = "-"
+_ROUNDING: Final = 1e-9
+
+ABSENT: Final = "-"
 """What stands where a number was not measured."""
 
 
@@ -28,7 +30,9 @@ def price_text(interval: Interval | None, row: PriceRow, plus_minus: str = " +- 
         return ABSENT
     text = f"{interval.mean * row.factor:.{row.decimals}f}"
     if interval.half_width is not None:
-        text += f"{plus_minus}{interval.half_width * row.factor:.2g}"
+        half = interval.half_width * row.factor
+        # What is far below the last decimal is the rounding of equal numbers.
+        text += f"{plus_minus}{half if half > _ROUNDING else 0.0:.2g}"
     return text
 
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.simulate.tables import Section, Table
+from vermilion.tuning.price_table import aligned, kept_lines, price_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -211,26 +211,20 @@ class Recommendation:
             self.reason,
             *(f"warning: {warning}" for warning in self.warnings),
             "",
-            *_table(rows),
+            *aligned(rows),
             "",
         ]
         comparison = self.comparison
         if comparison is not None:
-            lines += [*_table(self._price_rows(comparison)), ""]
+            lines += [*aligned(self._price_rows(comparison)), ""]
             lines += [
                 f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
                 for rival in self.rivals
                 if rival.missed
             ]
-            asked = [each for each in comparison.best_verdicts if not each.of_harm]
-            harm = [each for each in comparison.best_verdicts if each.of_harm]
-            if asked:
-                lines += ["constraints, of the best found", *(f"  {each}" for each in asked), ""]
-            if harm:
-                done = [f"  {each}" for each in harm if each.holds != "met"]
-                paths = ", ".join(each.constraint.partition(" ")[0] for each in harm)
-                kept = f"no harm; within their margins: {paths}"
-                lines += [*(["harm, of the best found", *done] if done else [kept]), ""]
+            kept = kept_lines(comparison.best_verdicts)
+            if kept:
+                lines += ["of the best found", *(f"  {line}" for line in kept), ""]
         if self.robustness is not None:
             lines += [str(self.robustness), ""]
         seeds = ", ".join(
@@ -266,13 +260,10 @@ class Recommendation:
         others = [_text(rival.objective) for rival in self.rivals]
         rows += [(name, _text(comparison.incumbent), _text(comparison.best), *others)]
         rows += [(*row, *("" for _ in others)) for row in _improvement(comparison)]
-        for row in PRICE:
-            if row.metric in self.metrics:
-                best, incumbent = self.metrics[row.metric]
-                if row.metric == "mark_rate" and best.mean == incumbent.mean == 0.0:
-                    continue
-                columns = [incumbent, best, *(each.metrics.get(row.metric) for each in self.rivals)]
-                rows += [(row.heading, *(_price(cell, row) for cell in columns))]
+        best, incumbent = (
+            {name: pair[number] for name, pair in self.metrics.items()} for number in (0, 1)
+        )
+        rows += price_rows([incumbent, best, *(rival.metrics for rival in self.rivals)])
         return rows
 
     def _repr_html_(self) -> str:
@@ -298,14 +289,6 @@ def ended_by(end: End) -> str:
     return f", ended by {_ENDS[end]}" if end in _ENDS else ""
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(["", row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in rows
-    ]
-
-
 def _improvement(comparison: Comparison) -> list[tuple[str, str, str]]:
     """A row with what is gained, if that is known."""
     gain = comparison.improvement
@@ -321,16 +304,6 @@ def _text(interval: Interval) -> str:
     if interval.half_width is None:
         return f"{interval.mean:.4g}"
     return f"{interval.mean:.4g} +- {interval.half_width:.2g}"
-
-
-def _price(interval: Interval | None, row: PriceRow) -> str:
-    """A number of the price in the unit and with the decimals of its row."""
-    if interval is None:
-        return "-"
-    text = f"{interval.mean * row.factor:.{row.decimals}f}"
-    if interval.half_width is not None:
-        text += f" +- {interval.half_width * row.factor:.2g}"
-    return text
 
 
 def _range(seeds: Sequence[int]) -> str:
