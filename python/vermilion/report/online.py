@@ -6,6 +6,7 @@ import shlex
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.report.events import APPLIED, DETECTED, ROLLED_BACK
 from vermilion.report.narrative import gain_in_words, sentences
 from vermilion.report.numbers import ABSENT, seconds, significant_decimals, with_interval
@@ -24,6 +25,7 @@ from vermilion.report.queue_figure import queue_figure
 from vermilion.report.response import responses_of
 from vermilion.report.toml_text import toml_text
 from vermilion.scenario.library import scenario_text
+from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,7 +110,7 @@ def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -
         "prices": [_price(line) for line in lines],
         "headings": _headings(lines),
         "sentences": sentences(runs),
-        "phases": [_phase(phase) for phase in phases],
+        "phases": [_phase(phase, drawn, rivals) for phase in phases],
         "columns": metrics(drawn.link, drawn.target_packets),
         "seeds": [run.seed for run in runs],
         "drawn_seed": drawn.seed,
@@ -184,8 +186,19 @@ def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str]:
     return {"value": value, "change": change}
 
 
-def _phase(phase: Phase) -> dict[str, Any]:
+def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, Any]:
+    deviation = QueueDeviation(run.link, run.target_packets)
     return {
+        "rivals": [
+            (
+                rival.name,
+                mean_interval(
+                    deviation.value(result.link(run.link).phases[phase.number - 1])
+                    for result in rival.results
+                ),
+            )
+            for rival in rivals
+        ],
         "number": phase.number,
         "start_s": phase.start_s,
         "end_s": phase.end_s,
