@@ -13,6 +13,7 @@ from test_cli import refused, vermilion
 from test_tuning_study import BUDGET, finished, scenario
 from vermilion.report.importance import FEWEST, shares
 from vermilion.report.study import study_report
+from vermilion.report.study_outcome import kept, outcome_tables
 from vermilion.tuning import Study, read_studies, tune
 
 __all__ = ["finished", "scenario", "vermilion"]
@@ -100,10 +101,117 @@ def test_the_page_says_what_the_study_holds(page, larger):
     assert "links.bottleneck.queue.max_threshold" in text
     assert f"{FEWEST + 4} settings of {FEWEST + 4}" in text
     best = outcome["objective"]["best"]
-    shown = float(re.search(r"<td>queue-deviation</td><td>.*?</td><td>([\d.]+) ±", text)[1])
-    assert shown == pytest.approx(best["mean"], rel=0.01)
+    cells = Page(page).row("queue-deviation (packets²)")
+    assert float(cells[1].partition(" ±")[0]) == pytest.approx(best["mean"], rel=0.01)
+    # The price has every metric that the recommendation has, and each link's wait in ms.
+    assert len(Page(page).row("waiting time, 95th percentile (ms)")) == 2 + len(outcome["rivals"])
     assert "vermilion run scenario.toml" in text  # shortened, so not as shipped
     assert "95&nbsp;% intervals from 200 half-samples" in text
+
+
+def interval(mean, half=1.0):
+    return {"mean": mean, "low": mean - half, "high": mean + half, "count": 10}
+
+
+OUTCOME = {
+    "accepted": True,
+    "verdict": "better",
+    "refused": False,
+    "reason": "significantly better",
+    "warnings": ["with <half> as many flows it loses"],
+    "parameters": {},
+    "objective": {"name": "stillness", "unit": "packets^2", "best": interval(20.0),
+                  "incumbent": interval(200.0)},
+    "constraints": {"best": [{"constraint": "links.bottleneck.sojourn_ms.p95 <= 20 ms",
+                              "holds": "met", "value": interval(12.0), "bound": 20.0}]},
+    "harm": [{"constraint": "flows.*.goodput_bit_per_s.total >= 0.98 of reference", "phase": 2,
+              "holds": "broken", "value": interval(8e6, 1e5), "bound": 9.8e6}],
+    "metrics": {"drop_rate": {"best": interval(0.02, 0.001), "incumbent": interval(0.01, 0.001)},
+                "mark_rate": {"best": interval(0.0, 0.0), "incumbent": interval(0.0, 0.0)},
+                "sojourn_ms.p95": {"best": interval(12.0), "incumbent": interval(30.0)},
+                "of_old": {"best": interval(1.0), "incumbent": interval(2.0)}},
+    "rivals": [{"name": "drop-tail, limit 9 packets", "objective": interval(10.0),
+                "metrics": {"sojourn_ms.p95": interval(9.0)},
+                "missed": ["flows.*.starved: broken"]},
+               {"name": "PIE, target 5 ms", "objective": interval(30.0), "metrics": {},
+                "missed": []}],
+    "robustness": {"holds": False, "narrow": False, "margin": 0.05, "seeds": [1, 2, 3],
+                   "conditions": [
+                       {"key": "a", "condition": "twice as many flows", "verdict": "worse",
+                        "reason": "r", "best": interval(40.0), "incumbent": interval(30.0)},
+                       {"key": "b", "condition": "ECN", "verdict": "not measured", "reason": "r"}],
+                   "untried": ["Reno senders alone"], "warnings": []},
+}  # fmt: skip
+
+
+def test_rivals_stand_beside_both_settings_and_what_they_break_is_said():
+    [table] = outcome_tables(OUTCOME, "x", "", several=False)
+    assert table["columns"] == [
+        "incumbent", "best found", "drop-tail, limit 9 packets *", "PIE, target 5 ms",
+    ]  # fmt: skip
+    assert table["missed"] == [("drop-tail, limit 9 packets", ["flows.*.starved: broken"])]
+    rows = dict(table["rows"])
+    # Times come before all other prices, in ms; shares are in per cent; nothing is marked.
+    assert list(rows) == [
+        "stillness (packets²)", "waiting time, 95th percentile (ms)", "packets dropped (%)",
+        "of_old",
+    ]  # fmt: skip
+    assert [cell.split(" ")[0] for cell in rows["stillness (packets²)"]] == [
+        "200.0", "20.0", "10.0", "30.0",
+    ]  # fmt: skip
+    assert rows["packets dropped (%)"] == ["1.00 ± 0.10", "2.00 ± 0.10", "–", "–"]
+
+
+def test_bounds_of_harm_are_told_from_constraints_and_have_units():
+    asked, harm = kept(OUTCOME, several=False)
+    assert (asked["kind"], asked["bound"], asked["holds"]) == ("asked for", "20 ms", "met")
+    assert harm["meaning"] == "at most 2 % less goodput, all flows together"
+    assert (harm["kind"], harm["bound"], harm["where"]) == ("no harm", "9.8 Mbit/s", "phase 2")
+    assert harm["value"].startswith("8.0") and harm["value"].endswith(" Mbit/s")  # noqa: PT018
+
+
+def with_outcome(finished, tmp_path, outcome):
+    """The page of a study whose recommendation is another."""
+    shutil.copy(finished, path := tmp_path / "x.study")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE study SET recommendation = ?", (json.dumps(outcome),))
+    text = study_report(read_studies(path))
+    return check_page(text), re.sub(r"\s+", " ", text)
+
+
+def test_warnings_harm_and_the_neighbourhood_are_on_the_page(finished, tmp_path):
+    [record] = read_studies(finished)
+    page, text = with_outcome(finished, tmp_path, {**record.recommendation, **OUTCOME})
+    assert text.index("with &lt;half&gt; as many flows it loses") < text.index("What they reach")
+    assert page.row("twice as many flows")[-1] == "worse"
+    assert page.row("ECN") == ["–", "–", "not measured"]
+    assert "no time to try it with Reno senders alone" in text
+    assert "* drop-tail, limit 9 packets does not keep: <code>flows.*.starved: broken" in text
+    assert re.search(r'class="bad">broken<', text)
+
+
+def test_a_study_of_before_all_that_is_shown_without_it(finished, tmp_path):
+    [record] = read_studies(finished)
+    new = ("verdict", "refused", "warnings", "harm", "rivals", "robustness")
+    old = {key: value for key, value in record.recommendation.items() if key not in new}
+    old["objective"] = {
+        key: value for key, value in old["objective"].items() if key not in {"unit", "least_gain"}
+    }
+    page, text = with_outcome(finished, tmp_path, old)
+    assert old["reason"].partition(":")[0] in text
+    assert "Around these conditions" not in text
+    assert "Warning" not in text
+    assert len(page.row("queue-deviation (packets²)")) == 2
+
+
+def test_the_target_that_the_plan_holds_is_drawn_in_its_own_unit(scenario, tmp_path):
+    """1250 bytes take 1 ms of 10 Mbit/s; the scenario's packets are of 1000 bytes, so 25 in 20."""
+    objective = '{ name = "queue-deviation", link = "bottleneck", target = "20 ms" }'
+    with Study(path := tmp_path / "x.study") as study:
+        tune(scenario, budget=4, objective=objective, rivals=False, robustness=False, study=study)
+    page = study_report(read_studies(path))
+    assert "target: 20 ms, about 25 packets" in page
+    assert "target: 30 packets" not in page
 
 
 def test_names_are_text(page):

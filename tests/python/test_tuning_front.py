@@ -18,7 +18,7 @@ from vermilion.objectives import objective_from_text
 from vermilion.report.front_figure import front_figure, rendered
 from vermilion.report.front_parameters_figure import front_parameters_figure
 from vermilion.scenario import ScenarioError
-from vermilion.simulate import Interval, Result
+from vermilion.simulate import Interval, Result, run_many
 from vermilion.tuning import Front, Seeds, simulations, tune_front
 from vermilion.tuning.domination import non_dominated, thinned
 from vermilion.tuning.front import FrontPoint
@@ -262,6 +262,70 @@ def test_a_front_of_a_real_queue_trades_delay_for_use():
     assert best.values[1].mean < last.values[1].mean
     assert best.command.startswith("tc qdisc change dev DEV root red limit ")
     assert 2.0 ** round(math.log2(best.parameters[WEIGHT])) == best.parameters[WEIGHT]
+
+
+SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
+
+
+def test_what_is_a_part_of_an_objective_holds_on_a_front_too():
+    bound = '{ name = "delay-bound", link = "bottleneck", at_most = "25 ms" }'
+    found = tune_front(
+        load_scenario("varying-load", SHORT), [bound, "flows.*.jain_index"], seeds=SEEDS, budget=24
+    )
+    assert found.constraints == ("links.bottleneck.sojourn_ms.p95 <= 25 ms",)
+    assert found.points
+    # Untuned, packets wait longer; on the front none does.
+    assert found.incumbent.metrics["sojourn_ms.p95"].mean > 25.0
+    assert all(point.metrics["sojourn_ms.p95"].mean <= 25.0 for point in found.points)
+
+
+def test_the_price_of_every_setting_stands_beside_its_objectives():
+    scenario = load_scenario("varying-load", SHORT)
+    goals = ['{ name = "queue-deviation", link = "bottleneck", target = "30 packets" }',
+             "flows.*.jain_index"]  # fmt: skip
+    found = tune_front(scenario, goals, seeds=SEEDS, budget=16)
+    now = []
+    for result in run_many([scenario], SEEDS.comparison)[0]:
+        phases = result.link("bottleneck").phases
+        lengths = [phase["end_s"] - phase["start_s"] for phase in phases]
+        rates = [phase["drop_rate"] for phase in phases]
+        now.append(sum(a * b for a, b in zip(lengths, rates, strict=True)) / sum(lengths))
+    assert found.incumbent.metrics["drop_rate"].mean == pytest.approx(sum(now) / len(now))
+    # Jain's index is an objective already.
+    headings = [heading for heading, _ in found.beside]
+    assert headings == ["goodput (Mbit/s)", "p95 wait (ms)", "dropped (%)"]
+    line = next(line for line in str(found).splitlines() if line.startswith("now"))
+    assert f"{100 * sum(now) / len(now):.2f}" in line.split()
+    again = Front.from_data(json.loads(found.to_json()))
+    assert [*map(again.beside_cells, again.points)] == [*map(found.beside_cells, found.points)]
+    kept = again.incumbent.metrics["drop_rate"]
+    assert kept.half_width == pytest.approx(found.incumbent.metrics["drop_rate"].half_width)
+
+
+def test_a_front_of_before_prices_were_kept_is_shown_without(monkeypatch):
+    found, _ = front(monkeypatch, budget=40)
+    data = json.loads(found.to_json())
+    for point in (*data["points"], data["incumbent"]):
+        point.pop("metrics", None)
+    old = Front.from_data(data)
+    assert old.beside == []
+    assert "p95 wait" not in str(old)
+    assert Page(rendered(old, "html").decode()).row("now")
+
+
+def test_an_axis_over_orders_of_magnitude_is_logarithmic():
+    values = (0.01, 0.3, 50.0)
+    points = tuple(
+        FrontPoint({WEIGHT: 0.1}, (Interval(each, 0.001, 6), Interval(0.9 + each / 1e3, 0.001, 6)),
+                   (False, False))
+        for each in values
+    )  # fmt: skip
+    found = of_pie(points=points, incumbent=points[1], tried=tuple((v, 0.9) for v in values),
+                   parameters=(WEIGHT,), parameter_units=("",))  # fmt: skip
+    [axes] = front_figure(found).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
+    left, right = axes.get_xlim()
+    assert 0.0 < left < 0.009 and right > 50.0  # noqa: PT018
 
 
 def test_the_figure_shows_the_front_and_what_is_in_force(monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.scenario import ScenarioError, parse_scenario
-from vermilion.simulate import Result
+from vermilion.simulate import Result, run_many
 from vermilion.tuning import Seeds, Study, read_studies, simulations, tune_robust
 from vermilion.tuning.joint import Joining
 
@@ -278,6 +278,96 @@ def test_the_worst_is_that_of_the_means_and_not_the_mean_of_the_worst():
     assert joining.joined([[0.5, 1.5], [14.0, 8.0]]) == [1.4, 0.8]
     assert math.fsum(joining.joined([[0.5, 1.5], [15.0, 5.0]])) / 2 == 1.0
     assert Joining("mean", (0.75, 0.25), (1.0, 10.0)).joined([[1.0], [30.0]]) == [1.5]
+
+
+def test_an_answer_at_the_end_of_its_box_is_warned_of(monkeypatch):
+    """Both bowls lie above 10^-2.5, where the box ends here."""
+    box = {WEIGHT: (0.0001, 10**-2.5)}
+    outcome, _ = found(monkeypatch, boxes=box, budget=300)
+    assert outcome.accepted
+    [warning] = outcome.warnings
+    assert warning.startswith(f"{WEIGHT} is at the upper end of its box")
+    assert f"warning: {warning}" in str(outcome)
+    assert json.loads(outcome.to_json())["warnings"] == [warning]
+    inside, _ = found(monkeypatch)
+    assert inside.warnings == ()
+
+
+def test_the_verdict_is_one_word_for_all_scenarios(monkeypatch):
+    def unlike(delay, weight, _):
+        # What helps in the first scenario is as bad in the second.
+        return 2.0 + (weight if delay == 1 else -weight) / 4.0
+
+    def verdict(*arguments, **options):
+        outcome, _ = found(monkeypatch, *arguments, **options)
+        data = json.loads(outcome.to_json())
+        return data["verdict"], data["refused"], outcome.accepted
+
+    assert verdict() == ("better", False, True)
+    assert verdict(unlike) == ("worse", False, False)
+    constraint = ["links.bottleneck.sojourn_ms.mean <= 1 ms"]  # far below what either reaches
+    assert verdict(constraints=constraint) == ("worse", True, False)
+
+
+def test_harm_in_one_scenario_refuses_the_setting_and_is_told_from_constraints(monkeypatch):
+    """The link drops 0.3 more than now in the second scenario: more than 1.25 times and 0.02."""
+    formulas(monkeypatch, two_bowls)
+    plain = simulations.run_many
+
+    def dropping(texts, seeds, **options):
+        rows = plain(texts, seeds, **options)
+        for text, row in zip(texts, rows, strict=True):
+            link = json.loads(text)["links"][0]
+            second = round(link["delay_ns"] / 1e6) == 2
+            harmful = second and link["queue"]["parameters"]["weight"] != 0.002
+            for result in row:
+                result.data["links"]["bottleneck"]["total"]["drop_rate"] = 0.3 * harmful
+        return rows
+
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", dropping)
+    outcome = tune_robust([scenario(1), scenario(2)], **SEARCH)
+    assert not outcome.accepted
+    data = json.loads(outcome.to_json())
+    assert data["refused"]
+    holds = [
+        [each["holds"] for each in case["harm"] if "drop_rate" in each["constraint"]]
+        for case in data["scenarios"]
+    ]
+    assert holds == [["met"], ["broken"]]
+    assert not any("drop_rate" in each["constraint"] for case in data["scenarios"]
+                   for each in case["constraints"])  # fmt: skip
+    text = str(outcome)
+    first, second = text.split("\ndelay-1\n")[1].split("\ndelay-2\n")
+    assert "no harm; within their margins: " in first
+    assert "harm: links.bottleneck.drop_rate" in second
+    tolerant = tune_robust([scenario(1), scenario(2)], harm=["none"], **SEARCH)
+    assert tolerant.accepted
+
+
+def test_the_price_is_that_of_the_same_seeds_in_each_scenario(monkeypatch):
+    """Of real simulations: the means of what separate runs give, weighted by their phases."""
+    monkeypatch.undo()
+    short = ["duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s"]
+    scenarios = [
+        load_scenario("varying-load", [*short, *more])
+        for more in ((), ("links.bottleneck.rate=20 Mbit/s",))
+    ]
+    outcome = tune_robust(scenarios, budget=6, seeds=SEEDS)
+    data = json.loads(outcome.to_json())
+    for each, case in zip(scenarios, data["scenarios"], strict=True):
+        for key, values in (("incumbent", {}), ("best", outcome.parameters)):
+            changed = each.with_values(values) if values else each
+            means = []
+            for result in run_many([changed], SEEDS.comparison)[0]:
+                phases = result.link("bottleneck").phases
+                lengths = [phase["end_s"] - phase["start_s"] for phase in phases]
+                waits = [phase["sojourn_ms"]["p95"] for phase in phases]
+                pairs = zip(lengths, waits, strict=True)
+                means.append(sum(a * b for a, b in pairs) / sum(lengths))
+            shown = case["metrics"]["sojourn_ms.p95"][key]
+            assert shown["mean"] == pytest.approx(sum(means) / len(means))
+            assert shown["count"] == len(SEEDS.comparison)
+    assert "waiting time, 95th percentile (ms)" in str(outcome)
 
 
 def test_real_scenarios_are_tuned_together_and_printed_for_a_device():

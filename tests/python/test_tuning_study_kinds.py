@@ -223,7 +223,8 @@ def test_the_page_says_what_the_study_holds(finished):
         reached = finished.whole["objective"]
         assert reached["incumbent"]["mean"] == pytest.approx(1.0)
         [own] = {case["objective"]["name"] for case in finished.whole["scenarios"]}
-        assert all(f"<td>{own} in varying-load #{number}</td>" in text for number in (1, 2))
+        assert all(f"<strong>varying-load #{number}.</strong>" in text for number in (1, 2))
+        assert text.count(f'<th scope="row">{own} (') == 2
         assert "--robust worst" in text
         assert text.count("<summary>The scenario") == 2
 

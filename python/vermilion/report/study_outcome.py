@@ -69,7 +69,7 @@ def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, Any]]:
     """
     if several:
         found = [
-            (f" in {case['scenario']}", kind, each)
+            (str(case["scenario"]), kind, each)
             for case in outcome["scenarios"]
             for kind, key in (("asked for", "constraints"), ("no harm", "harm"))
             for each in case.get(key) or ()
@@ -188,12 +188,12 @@ def _kept(where: str, kind: str, verdict: Mapping[str, Any]) -> dict[str, str]:
         "",
     )
     return {
-        "constraint": f"{constraint}{where}",
+        "constraint": constraint,
         "meaning": meaning,
         "kind": kind,
         "value": _with_unit(_text(value, factor), unit) if value else ABSENT,
         "bound": _with_unit(significant(bound * factor, 4), unit) if bound is not None else ABSENT,
-        "phase": f"phase {phase}" if phase else "",
+        "where": ", ".join([*([where] if where else []), *([f"phase {phase}"] if phase else [])]),
         "holds": str(verdict["holds"]),
     }
 
