@@ -72,14 +72,16 @@ class Proof:
         for look in range(_MOST_LOOKS - 1):
             if not tuning.comparison.decision.doubtful or not self._look_again(2**look):
                 break
-        if tuning.end != "budget":
-            return
-        if tuning.comparison.decision.refused:
-            self._try(self._inward())
-        elif tuning.comparison.accepted and (settings := self._outward()):
+        settings: list[Setting] = []
+        if tuning.comparison.accepted and (settings := self._outward()):
             met = len(tuning.compared[0].seeds) // len(tuning.seeds.comparison)
-            if met == 2 ** (_MOST_LOOKS - 1) or self._look_again(2 ** (_MOST_LOOKS - 1) - met):
-                self._try(settings)
+            most = 2 ** (_MOST_LOOKS - 1)
+            if met < most and not self._look_again(most - met):
+                return
+        if tuning.comparison.decision.refused:
+            settings += self._inward()
+        if tuning.end == "budget":
+            self._try(settings)
 
     def _look_again(self, times: int) -> bool:
         """Lets both meet so many times the seeds of the comparison; whether that was possible."""
