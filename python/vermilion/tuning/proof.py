@@ -4,15 +4,16 @@
   matters may be chance, both settings meet as many fresh seeds again, and once more twice as many.
 - *The way inward.* Where the best found still cannot be proven to keep the constraints, others are
   compared on the same seeds: settings that the search ranks first when it keeps two and three times
-  the distance from the bounds, and points between the best found and the setting in force. The best
-  of those that can be proven is taken.
+  the distance from the bounds, and points between the best found and both the setting that keeps
+  them by most and the one in force. The best of those that can be proven is taken; if there is
+  none, the one that comes nearest meets as many seeds again.
 - *The way outward.* Where it can be proven, and the search saw better ones that may keep the
   constraints too, those and points on the way to them are compared as well, on four times the
   seeds: what lies near the edge takes them.
 
 Who looks often enough finds merits that are chance. So all that comes after the first comparison is
 decided at 99 % instead of 95 %. A setting that is no better passes the first look with 2.5 %, and
-each of at most nine later ones with 0.5 %: together at most 7 %, and less, because all meet the
+each of at most thirteen later ones with 0.5 %: together at most 9 %, and less, because all meet the
 same seeds.
 """
 
@@ -22,11 +23,13 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.feasible_first import BROKEN
+from vermilion.tuning.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from vermilion.search import Point
+    from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.engine import Tuning
@@ -41,6 +44,8 @@ LATER_LOOKS: Final = 0.99
 _MOST_LOOKS: Final = 3
 _INSIDE: Final = (2.0, 3.0)
 """Times the usual distance from the bounds, of the settings that are tried instead."""
+_FAR_INSIDE: Final = 20.0
+"""The same of the setting that keeps the bounds by most, on the way to which points are tried."""
 _OUTSIDE: Final = (1.0, 0.5)
 """The same of those that are tried besides."""
 _EACH: Final = 2
@@ -81,7 +86,9 @@ class Proof:
         if tuning.comparison.decision.refused:
             settings += self._inward()
         if tuning.end == "budget":
-            self._try(settings)
+            tried = self._try(settings)
+            if tuning.comparison.decision.refused and tried:
+                self._insist(tried)
 
     def _look_again(self, times: int) -> bool:
         """Lets both meet so many times the seeds of the comparison; whether that was possible."""
@@ -97,11 +104,16 @@ class Proof:
         tuning.comparison = self._compare(*tuning.compared, LATER_LOOKS)
         return True
 
-    def _try(self, settings: Sequence[Setting]) -> None:
-        """Takes the best of some settings that can be proven, if it is better than the best."""
+    def _try(self, settings: Sequence[Setting]) -> list[tuple[Evaluation, list[Result]]]:
+        """Takes the best of some settings that can be proven, if it is better than the best.
+
+        Returns:
+            Those that were measured.
+        """
         tuning = self._tuning
         if not settings or tuning.compared is None or tuning.comparison is None:
-            return
+            return []
+        measured = []
         best, incumbent = tuning.compared
         others = [tuning.full.incumbent.another(setting) for setting in settings]
         results = tuning.meet(incumbent.seeds, others)
@@ -110,11 +122,30 @@ class Proof:
             met = evaluation.refusal is None and len(evaluation.seeds) == len(incumbent.seeds)
             if not met or self._is_unmeasured((evaluation,)) or evaluation.objective >= least:
                 continue
+            measured.append((evaluation, row))
             comparison = self._compare(evaluation, incumbent, LATER_LOOKS)
             if comparison.accepted:
                 least = evaluation.objective
                 tuning.comparison, tuning.best = comparison, evaluation
                 tuning.compared, tuning.results[0] = (evaluation, incumbent), row
+        return measured
+
+    def _insist(self, tried: Sequence[tuple[Evaluation, list[Result]]]) -> None:
+        """Lets whatever came nearest to being proven meet as many seeds again."""
+        tuning = self._tuning
+        if tuning.compared is None:
+            return
+        incumbent = tuning.compared[1]
+
+        def missing(entry: tuple[Evaluation, list[Result]]) -> float:
+            verdicts = judge(tuning.full.constraints, entry[0], incumbent, LATER_LOOKS)
+            return math.fsum(verdict.cautious_violation for verdict in verdicts)
+
+        nearest, row = min(tried, key=missing)
+        if self._compare(nearest, incumbent, LATER_LOOKS).decision.doubtful:
+            tuning.best, tuning.compared = nearest, (nearest, incumbent)
+            tuning.results[0] = row
+            self._look_again(len(nearest.seeds) // len(tuning.seeds.comparison))
 
     def _inward(self) -> list[Setting]:
         """What is tried where the best found cannot be proven: what keeps more distance."""
@@ -124,6 +155,8 @@ class Proof:
         best, found = tuning.best.setting, _Settings(self._known)
         for inside in _INSIDE:
             found.add(_EACH, (each.setting for each in tuning.ranked_by(inside)))
+        safest = next((each.setting for each in tuning.ranked_by(_FAR_INSIDE)), best)
+        found.add(len(_BETWEEN), self._between(best, safest))
         found.add(len(_BETWEEN), self._between(best, tuning.full.incumbent.setting))
         return found.settings
 
