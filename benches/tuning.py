@@ -29,7 +29,7 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import vermilion
 from vermilion import load_scenario
@@ -65,6 +65,9 @@ PHASE_BUDGET = 600
 PHASES = ("varying-load", "varying-round-trip-time")
 PHASE_SEEDS = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + 20)
 BY_ITSELF = "min_threshold=automatic,max_threshold=automatic,weight=automatic"
+BARE: Final[Mapping[str, Any]] = {"harm": ["none"], "rivals": False, "robustness": False}
+"""The search alone; what settings cost, and what stands beside them: `benches/decisions.py`."""
+
 RIVALS = {
     "RED as published": "red",
     "ns-2's automatic RED": f"ns2-red:{BY_ITSELF},max_probability=0.1",
@@ -89,7 +92,8 @@ def speed(part: str, search: str, seeds: int, *, cpu_clock: bool) -> str:
     """What is found before a deadline, beside the best known."""
     name, limit, promised = SPEED[part]
     scenario, known = load_scenario(name), BEST_KNOWN[name]
-    vermilion.tune(scenario, search=search, budget=2)  # imports are not the search's business
+    # Imports are not the search's business.
+    vermilion.tune(scenario, search=search, budget=2, **BARE)
     best = statistics.fmean(values(scenario, known["setting"], TRUTH))
     standard = statistics.fmean(values(scenario, {}, TRUTH)) / best
     walls, cpus, settings, ratios, short = [], [], [], [], 0
@@ -102,6 +106,7 @@ def speed(part: str, search: str, seeds: int, *, cpu_clock: bool) -> str:
             deadline_s=limit,
             seed=1000 * seed,
             threads=CORES,
+            **BARE,
         )
         walls.append(time.perf_counter() - wall)
         cpus.append(time.process_time() - cpu)
@@ -148,7 +153,7 @@ def coverage() -> str:
         hits, relative, gains = 0, 0, []
         for repetition in range(1, count + 1):
             found = vermilion.tune(
-                scenario, budget=SMALL_BUDGET, seed=1000 * repetition, threads=CORES
+                scenario, budget=SMALL_BUDGET, seed=1000 * repetition, threads=CORES, **BARE
             )
             comparison = found.comparison
             if comparison is None or comparison.improvement is None:
@@ -207,7 +212,7 @@ def phases() -> str:
             label: next(iter(make_variants(scenario, [discipline])[0].values()))
             for label, discipline in RIVALS.items()
         }
-        whole = vermilion.tune(scenario, budget=PHASE_BUDGET, threads=CORES)
+        whole = vermilion.tune(scenario, budget=PHASE_BUDGET, threads=CORES, **BARE)
         variants = {
             "RED tuned for all phases at once": scenario.with_values(whole.chosen)
         } | variants
@@ -215,7 +220,12 @@ def phases() -> str:
         for phase, window in enumerate(objective.windows(results["adaptive RED"][0])):
             alone = InPhase(link=objective.link, target=objective.target, phase=phase)
             found = vermilion.tune(
-                scenario, objective=alone, constraints=[], budget=PHASE_BUDGET, threads=CORES
+                scenario,
+                objective=alone,
+                constraints=[],
+                budget=PHASE_BUDGET,
+                threads=CORES,
+                **BARE,
             )
             [tuned] = run_many([scenario.with_values(found.chosen)], PHASE_SEEDS, threads=CORES)
             where = f"`{name}`, {window['start_s']:g} .. {window['end_s']:g} s"
