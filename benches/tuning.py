@@ -38,7 +38,7 @@ from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.search import AUTOMATIC, SEARCHES
 from vermilion.simulate import mean_interval, run_many
 from vermilion.simulate.variants import make_variants
-from vermilion.tuning import engine, horizon, simulations
+from vermilion.tuning import engine, horizon, model_search, simulations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -271,7 +271,7 @@ def count_cpu_time() -> None:
     def undisturbed(*arguments: object, **options: object) -> object:
         return run_many(*arguments, **{**options, "deadline_s": None})
 
-    for module in (engine, horizon, simulations):
+    for module in (engine, horizon, model_search, simulations):
         module.time = Clock
     simulations.run_many = undisturbed
 

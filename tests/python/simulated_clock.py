@@ -3,7 +3,7 @@
 import importlib
 from types import SimpleNamespace
 
-MODULES = ("engine", "horizon", "simulations", "preparation", "front_search")
+MODULES = ("engine", "model_search", "horizon", "simulations", "preparation", "front_search")
 """Those of vermilion.tuning that look at the clock."""
 
 

@@ -176,11 +176,11 @@ def test_measured_time_is_what_the_work_took():
 
 
 def test_ctrl_c_during_a_search_is_not_swallowed(monkeypatch, scenario):
-    from vermilion.tuning import engine
+    from vermilion.tuning import simulations
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine.Simulations, "run", interrupted)
+    monkeypatch.setattr(simulations.Simulations, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_online(scenario, clock="fixed", evaluations=50)

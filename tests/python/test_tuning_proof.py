@@ -16,8 +16,8 @@ from vermilion.scenario import parse_scenario
 from vermilion.search import Space
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds
-from vermilion.tuning.engine import search_best
 from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.model_search import search_best
 from vermilion.tuning.noise import MarginNoise, half_width_per_deviation
 
 WEIGHT = "links.bottleneck.queue.weight"

@@ -20,8 +20,8 @@ from vermilion.online.model import Horizon, TooLittleIsKnown, Traffic, build_mod
 from vermilion.online.prediction import Prediction, outcome_of, queue_noise
 from vermilion.search import Space
 from vermilion.simulate import mean_interval, run_many
-from vermilion.tuning.engine import search_best
 from vermilion.tuning.known_reference import on_known
+from vermilion.tuning.model_search import search_best
 from vermilion.tuning.seeds import Seeds
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import LinkConfiguration, ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
-    from vermilion.tuning.engine import SearchOutcome
+    from vermilion.tuning.model_search import SearchOutcome
 
 FIRST_MODEL_SEED = 1 << 32
 """Models use seeds from here on; a simulated network's hidden seed is a small number."""

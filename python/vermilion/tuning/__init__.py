@@ -11,10 +11,10 @@ from __future__ import annotations
 from vermilion.tuning.answer_file import AnswerFile, AnswerFileError
 from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison
-from vermilion.tuning.engine import SearchOutcome, search_best
 from vermilion.tuning.execution import execute
 from vermilion.tuning.fidelity import FidelityReport, RankAgreement
 from vermilion.tuning.front import Front, FrontPoint
+from vermilion.tuning.model_search import SearchOutcome, search_best
 from vermilion.tuning.plan import DEFAULT_BUDGET, TuningPlan
 from vermilion.tuning.progress import ProgressReport, TuningProgress
 from vermilion.tuning.race import RaceReport

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives import Objective, WindowObjective
-from vermilion.objectives.price import price_intervals
+from vermilion.objectives.price import over_of, price_intervals
 from vermilion.tuning.answers import Answer
 from vermilion.tuning.box_warnings import box_warnings
 from vermilion.tuning.conditions import conditions_of
-from vermilion.tuning.engine import search_best
 from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.model_search import search_best
 from vermilion.tuning.recommendation import Recommendation, RivalOutcome
 from vermilion.tuning.rivals import RIVAL_BUDGET, simple_rivals
 from vermilion.tuning.robustness import check_robustness
@@ -19,12 +18,12 @@ from vermilion.tuning.verdict import judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.objectives.windows import Over
+    from vermilion.objectives import Objective
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.engine import SearchOutcome
+    from vermilion.tuning.model_search import SearchOutcome
     from vermilion.tuning.preparation import Case, PreparedTuning
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
@@ -130,15 +129,10 @@ def _price(
 ) -> dict[str, tuple[Interval, Interval]]:
     """The best's and the incumbent's price, as far as every run has measured it."""
     best, incumbent = (
-        price_intervals(results, link, _over(objective))
+        price_intervals(results, link, over_of(objective))
         for results in (outcome.best_results, outcome.incumbent_results)
     )
     return {name: (best[name], incumbent[name]) for name in best if name in incumbent}
-
-
-def _over(objective: Objective) -> Over:
-    """The windows that an objective looks at."""
-    return objective.over if isinstance(objective, WindowObjective) else "phases"
 
 
 def _time_is_left(session: TuningSession, outcome: SearchOutcome) -> bool:
@@ -184,7 +178,7 @@ def _rivals(
                 label=rival.name,
                 parameters=rival.parameters,
                 objective=rival.objective,
-                metrics=price_intervals(rival.results, link, _over(case.objective)),
+                metrics=price_intervals(rival.results, link, over_of(case.objective)),
                 missed=tuple(str(each) for each in verdicts if each.holds != "met"),
             )
         )

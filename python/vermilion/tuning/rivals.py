@@ -3,8 +3,8 @@
 A tuned discipline is worth its trouble only beside what anybody could have set by hand:
 
 - *Drop-tail with its best limit* for the same objective under the same constraints, found by the
-  same search (:func:`vermilion.tuning.engine.search_best`). Several tuned links share one number,
-  their buffers' length in time (:mod:`vermilion.tuning.shared_buffer`).
+  same search (:func:`vermilion.tuning.model_search.search_best`). Several tuned links share one
+  number, their buffers' length in time (:mod:`vermilion.tuning.shared_buffer`).
 - *PIE told the target or bound*, and nothing else (:mod:`vermilion.tuning.told_delay`); at its
   default where the objective and its constraints ask for no delay. Left out where the device does
   not have it.
@@ -33,9 +33,9 @@ from vermilion.search import AUTOMATIC
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.conditions import conditions_of
-from vermilion.tuning.engine import search_best
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.known_reference import on_known
+from vermilion.tuning.model_search import search_best
 from vermilion.tuning.shared_buffer import SharedBuffer
 from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.told_delay import (
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.batches import BatchRunner
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.engine import SearchOutcome
+    from vermilion.tuning.model_search import SearchOutcome
     from vermilion.tuning.progress import ProgressReport
     from vermilion.tuning.seeds import Seeds
 
