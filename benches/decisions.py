@@ -337,7 +337,7 @@ def ablation(seed: int) -> str:
 def _guesses() -> list[str]:
     """The loop on both example scenarios, with its first guesses and with none."""
     from vermilion.online import deliberation
-    from vermilion.online.run import run_online
+    from vermilion.online.drive.run import run_online
 
     heading = (
         "| scenario | first guesses | squared deviation | times less than alone | Jain's index | "

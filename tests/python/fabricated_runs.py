@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vermilion.online.record import Decision, OnlineRun
+from vermilion.online.record.entries import Decision, OnlineRun
 from vermilion.scenario import load_scenario
 from vermilion.simulate import Result
 

@@ -3,8 +3,8 @@
 import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
-from vermilion.online.calibration import SenderBelief, SenderModel, log_likelihoods, watch
-from vermilion.online.model import build_model
+from vermilion.online.model.calibration import SenderBelief, SenderModel, log_likelihoods, watch
+from vermilion.online.model.network import build_model
 
 TODAY = SenderModel("cubic", option_set="linux")
 NEWRENO = SenderModel("newreno")

@@ -6,14 +6,14 @@ import random
 import numpy as np
 import pytest
 
-from vermilion.online.controller import Controller
-from vermilion.online.decision import judge
-from vermilion.online.goal import HeldQueue
-from vermilion.online.journal import Journal
-from vermilion.online.pacing import FixedPace
-from vermilion.online.planner import Answer, Examination
+from vermilion.online.decide.controller import Controller
 from vermilion.online.policy import Policy
-from vermilion.online.prediction import Outcome, Prediction
+from vermilion.online.drive.pacing import FixedPace
+from vermilion.online.model.prediction import Outcome, Prediction
+from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import judge
+from vermilion.online.plan.planner import Answer, Examination
+from vermilion.online.record.journal import Journal
 from vermilion.routers.base import (
     LinkConfiguration,
     ManagedQueue,

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from vermilion.online.correction import OuterCorrection
+from vermilion.online.plan.correction import OuterCorrection
 
 TARGET = 30.0
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from vermilion.online.decision import judge
-from vermilion.online.goal import HeldQueue
-from vermilion.online.prediction import Outcome, Prediction
+from vermilion.online.model.prediction import Outcome, Prediction
+from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import judge
 from vermilion.simulate import Interval
 from vermilion.tuning.verdict import ConstraintVerdict
 

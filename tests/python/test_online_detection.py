@@ -4,9 +4,9 @@ import math
 import random
 from dataclasses import replace
 
-from vermilion.online.detection import ConditionWatch, QueueWatch
-from vermilion.online.picture import TrafficPicture
-from vermilion.online.sampler import Sample
+from vermilion.online.decide.detection import ConditionWatch, QueueWatch
+from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.sampler import Sample
 
 QUEUEING_S = 0.024
 

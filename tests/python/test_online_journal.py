@@ -9,9 +9,9 @@ import textwrap
 
 import pytest
 
-from vermilion.online.journal import Journal, JournalError
-from vermilion.online.record import Decision
-from vermilion.online.sampler import Sample
+from vermilion.online.record.entries import Decision
+from vermilion.online.record.journal import Journal, JournalError
+from vermilion.online.sense.sampler import Sample
 
 ABOUT = {
     "version": "0.1.0",
@@ -75,8 +75,8 @@ def test_a_killed_controller_leaves_a_whole_journal_that_says_it_did_not_end(tmp
         import os, signal
         from dataclasses import replace
         from pathlib import Path
-        from vermilion.online.journal import Journal
-        from vermilion.online.sampler import Sample
+        from vermilion.online.record.journal import Journal
+        from vermilion.online.sense.sampler import Sample
         journal = Journal(Path({str(path)!r}), **{ABOUT!r})
         sample = {SAMPLE!r}
         for number in range(50):

@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from vermilion.online.calibration import SenderModel
-from vermilion.online.first_guesses import first_guesses
-from vermilion.online.memory import AnswerMemory
-from vermilion.online.model import (
+from vermilion.online.policy import Policy
+from vermilion.online.model.calibration import SenderModel
+from vermilion.online.model.network import (
     Horizon,
     TooLittleIsKnown,
     Traffic,
     build_model,
     horizon_for,
 )
-from vermilion.online.picture import TrafficPicture
-from vermilion.online.policy import Policy
+from vermilion.online.plan.first_guesses import first_guesses
+from vermilion.online.plan.memory import AnswerMemory
+from vermilion.online.sense.picture import TrafficPicture
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import ScenarioError, disciplines, load_scenario
 

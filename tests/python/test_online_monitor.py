@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vermilion.online.monitor import Monitor
+from vermilion.online.sense.monitor import Monitor
 from vermilion.routers.base import LinkConfiguration, ManagedQueue, Reading, RttSamples
 
 

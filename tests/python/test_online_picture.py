@@ -2,7 +2,7 @@
 
 import pytest
 
-from vermilion.online.picture import TrafficPicture, round_trip_distance
+from vermilion.online.sense.picture import TrafficPicture, round_trip_distance
 
 
 def picture(base_rtts_ms, flows=None, rate=10e6):

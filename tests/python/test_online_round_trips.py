@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from vermilion.online.round_trips import BaseRoundTrips
+from vermilion.online.sense.round_trips import BaseRoundTrips
 from vermilion.routers.base import RttSamples
 
 RATE = 10e6

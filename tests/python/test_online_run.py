@@ -8,16 +8,16 @@ import pytest
 
 from test_online_model import CONFIGURATION, IN_FORCE, POLICY, traffic
 from vermilion.online import run_online
-from vermilion.online.calibration import SenderModel
-from vermilion.online.controller import Controller
-from vermilion.online.detection import ConditionWatch, QueueWatch
-from vermilion.online.journal import Journal
-from vermilion.online.model import Horizon, build_model
-from vermilion.online.monitor import Monitor
-from vermilion.online.pacing import FixedPace, MeasuredPace
-from vermilion.online.planner import SearchPlanner
+from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.detection import ConditionWatch, QueueWatch
 from vermilion.online.policy import Policy
-from vermilion.online.prediction import queue_noise
+from vermilion.online.drive.pacing import FixedPace, MeasuredPace
+from vermilion.online.model.calibration import SenderModel
+from vermilion.online.model.network import Horizon, build_model
+from vermilion.online.model.prediction import queue_noise
+from vermilion.online.plan.planner import SearchPlanner
+from vermilion.online.record.journal import Journal
+from vermilion.online.sense.monitor import Monitor
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario
 from vermilion.simulate import run

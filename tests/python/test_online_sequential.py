@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from vermilion.online.sequential import Persistence, TwoSidedCusum
+from vermilion.online.decide.sequential import Persistence, TwoSidedCusum
 
 
 def test_persistence_needs_its_observations_in_a_row():

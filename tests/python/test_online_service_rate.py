@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from vermilion.online.service_rate import ServiceRate
+from vermilion.online.sense.service_rate import ServiceRate
 
 
 def feed(rate, packets, backlog=30, intervals=1):

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from vermilion.online.sampler import Sample
-from vermilion.online.verification import Expectation, measure, verify
+from vermilion.online.decide.verification import Expectation, measure, verify
+from vermilion.online.sense.sampler import Sample
 
 EXPECTED = Expectation(deviation_before=120.0, deviation_after=20.0, mean_after=30.0)
 

@@ -12,7 +12,7 @@ from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 
 if TYPE_CHECKING:
-    from vermilion.online.record import Decision, OnlineRun
+    from vermilion.online.record.entries import Decision, OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.scenario import Scenario
 
@@ -128,9 +128,9 @@ def _run(
     *,
     shown: bool,
 ) -> "OnlineRun":
-    from vermilion.online.journal import JournalError
     from vermilion.online.policy import DEADLINE_S
-    from vermilion.online.run import run_online
+    from vermilion.online.drive.run import run_online
+    from vermilion.online.record.journal import JournalError
 
     def show(decision: "Decision") -> None:
         if decision.kind == "start":

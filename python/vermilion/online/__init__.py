@@ -1,7 +1,12 @@
 """On-line control: keep a queue at its target while the traffic changes.
 
-:func:`run_online` controls a simulated network; :class:`vermilion.online.controller.Controller`
-controls any :class:`vermilion.routers.ManagedQueue`. docs/online.md tells how it works.
+:func:`run_online` controls a simulated network. docs/online.md tells how it works.
+
+The rooms, in the order in which a decision passes through them: ``sense`` (from counters to a
+picture of the traffic), ``model`` (from a picture to a network that can be simulated, if it explains
+what is seen), ``plan`` (from a model to a better setting), ``decide`` (what to do with it, as a
+pure state machine), ``record`` (what was seen, decided and done), ``drive`` (routers, clocks and
+searches; the only room that touches anything).
 """
 
 from __future__ import annotations
@@ -10,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vermilion.online.record import Decision, OnlineRun
-    from vermilion.online.run import run_online
+    from vermilion.online.drive.run import run_online
+    from vermilion.online.record.entries import Decision, OnlineRun
 
-_HOMES = {"Decision": "record", "OnlineRun": "record", "run_online": "run"}
+_HOMES = {"Decision": "record.entries", "OnlineRun": "record.entries", "run_online": "drive.run"}
 
 __all__ = ["Decision", "OnlineRun", "run_online"]
 

@@ -1,4 +1,4 @@
-"""What the operator wants: the ``[tuning]`` section of a scenario, and how patient he is.
+"""What the operator wants: the ``[tuning]`` section of a scenario, and what a controller may do.
 
 This is the only part of a scenario besides the link's configuration that a controller may
 know. It says nothing about the traffic.
@@ -6,98 +6,168 @@ know. It says nothing about the traffic.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from vermilion.objectives import Constraint
+from vermilion.objectives import Constraint, default_link, objective_of
+from vermilion.objectives.delay_bound import DelayBound
+from vermilion.objectives.noticeable import KnowsRoundTrip
+from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.windows import ALL_FLOWS
 from vermilion.scenario import ScenarioError
-from vermilion.scenario.errors import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.objectives import Objective
+    from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
-
-OBJECTIVE = "queue-deviation"
-"""The objective that can be kept on line: a router exports its instantaneous queue."""
 
 DEADLINE_S = 1.0
 """Network time that a search may take, unless the operator says otherwise."""
 
+CHANGES_PER_MINUTE = 6
+"""How often a controller may change the router, unless the operator says otherwise."""
+
+BLIND_AFTER_S = 5.0
+"""How long a router may be silent before the controller counts as blind."""
+
+Mode: TypeAlias = Literal["observe", "propose", "control"]
+"""``observe`` says what it would do; ``propose`` asks a person first; ``control`` does it."""
+
+AtExit: TypeAlias = Literal["keep", "restore"]
+"""What happens to the router when the controller ends: the setting stays, or the one that stood
+before the first change comes back."""
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+_USUAL_DELAY_S = 0.010  # what a queue is about where the goal names neither length nor delay
+_FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What to keep a queue at, by means of what.
+    """What to keep a queue at, by means of what, and how freely.
 
     Attributes:
         link: the link under control.
-        target_packets: where its instantaneous queue should stand.
+        objective: what is minimised (or maximised), told nothing of the traffic.
         parameters: the names of the discipline parameters that may be changed.
         constraints: conditions a setting must meet, as written in the scenario; ``None`` for
             the default ones.
         space: for each parameter (by its path) the ends between which to search, as written
             in the scenario, where the operator gave them.
         deadline_s: how long a search may take, in the network's time.
+        harm: changes of the margins of harm, as ``[tuning] harm`` has them; ``None`` for none.
+        mode: whether anything is changed.
+        changes_per_minute: how often at most; a setting that is taken back is always allowed.
+        at_exit: what stays in force.
+        fall_back: parameters to put in force when the controller is blind; ``None`` for the last
+            that were verified.
+        blind_after_s: how long a router may be silent before the controller counts as blind.
     """
 
     link: str
-    target_packets: float
+    objective: Objective
     parameters: tuple[str, ...]
-    constraints: tuple[str, ...] | None
-    space: Mapping[str, object]
+    constraints: tuple[str, ...] | None = None
+    space: Mapping[str, object] = field(default_factory=dict)
     deadline_s: float = DEADLINE_S
+    harm: tuple[str, ...] | None = None
+    mode: Mode = "control"
+    changes_per_minute: int = CHANGES_PER_MINUTE
+    at_exit: AtExit = "keep"
+    fall_back: Mapping[str, ParameterValue] | None = None
+    blind_after_s: float = BLIND_AFTER_S
 
     @classmethod
     def of_scenario(cls, scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
-        """The policy in a scenario's ``[tuning]`` section.
+        """The policy in a scenario's ``[tuning]`` section, or the default one.
+
+        Without an objective it is the knee; without parameters, those that the table of the
+        discipline says are worth a search.
 
         Raises:
-            ScenarioError: there is none, or it cannot be pursued on line.
+            ScenarioError: it cannot be pursued on line.
         """
         tuning = scenario.tuning
-        if tuning is None:
-            raise ScenarioError("tuning", MISSING, "a [tuning] section", scenario.origin)
-        if tuning.objective.name != OBJECTIVE:
-            accepted = f'"{OBJECTIVE}", which is what can be measured on line'
-            raise ScenarioError(
-                "tuning.objective.name", tuning.objective.name, accepted, scenario.origin
-            )
-        if tuning.objective.target is None or tuning.objective.target <= 0:
+        objective = objective_of(scenario)
+        if isinstance(objective, KnowsRoundTrip):
+            # The shortest round trip of the scenario's flows is for nobody's eyes here.
+            objective = replace(objective, shortest_round_trip_s=None)
+        if isinstance(objective, QueueDeviation) and objective.target <= 0:
             raise ScenarioError(
                 "tuning.objective.target",
-                tuning.objective.target,
+                objective.target,
                 'a number of packets above 0, like "30 packets"',
                 scenario.origin,
             )
-        link = tuning.objective.link
-        if link is None:
-            accepted = "the name of a link"
-            raise ScenarioError("tuning.objective.link", MISSING, accepted, scenario.origin)
-        prefix = f"links.{link}.queue."
-        for path in tuning.parameters:
-            if not path.startswith(prefix):
-                accepted = f"a parameter of the queue under control, {prefix}..."
-                raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
-        for index, text in enumerate(tuning.constraints or ()):
-            field = f"tuning.constraints.{index}"
-            metric = Constraint.parse(text, field=field, scenario=scenario).path
-            known = ALL_FLOWS if metric.room == "flows" else link
+        link = next(iter(objective.links), default_link(scenario))
+        policy = cls(
+            link=link,
+            objective=objective,
+            parameters=_parameters(scenario, link),
+            constraints=None if tuning is None else tuning.constraints,
+            space={} if tuning is None else tuning.space,
+            deadline_s=deadline_s,
+            harm=None if tuning is None else tuning.harm,
+        )
+        policy.check(scenario)
+        return policy
+
+    def check(self, scenario: Scenario) -> None:
+        """Whether the constraints speak of what a controller can see.
+
+        Raises:
+            ScenarioError: one speaks of another link, or of a group of flows.
+        """
+        for index, text in enumerate(self.constraints or ()):
+            where = f"tuning.constraints.{index}"
+            metric = Constraint.parse(text, field=where, scenario=scenario).path
+            known = ALL_FLOWS if metric.room == "flows" else self.link
             if metric.name != known:
                 accepted = (
-                    f'a metric of the link under control, "links.{link}...", or of all flows, '
+                    f'a metric of the link under control, "links.{self.link}...", or of all flows, '
                     '"flows.*...", because a controller sees no other links and no groups'
                 )
-                raise ScenarioError(field, text, accepted, scenario.origin)
-        return cls(
-            link=link,
-            target_packets=tuning.objective.target,
-            parameters=tuple(path.removeprefix(prefix) for path in tuning.parameters),
-            constraints=tuning.constraints,
-            space=tuning.space,
-            deadline_s=deadline_s,
-        )
+                raise ScenarioError(where, text, accepted, scenario.origin)
+
+    @property
+    def target_packets(self) -> float | None:
+        """Where the queue is to be held; ``None`` where the goal is not to hold it."""
+        return self.objective.target if isinstance(self.objective, QueueDeviation) else None
+
+    def scale_packets(self, packets_per_s: float) -> float:
+        """The length of queue that the goal is about, packets: what counts as much or little.
+
+        Args:
+            packets_per_s: the link's rate.
+        """
+        if isinstance(self.objective, QueueDeviation):
+            return self.objective.target
+        bounded = isinstance(self.objective, DelayBound)
+        delay_s = self.objective.at_most if isinstance(self.objective, DelayBound) else 0.0
+        return max((delay_s if bounded else _USUAL_DELAY_S) * packets_per_s, _FEWEST_PACKETS)
 
     def path(self, parameter: str) -> str:
         """Where a scenario keeps a parameter of the queue under control."""
         return f"links.{self.link}.queue.{parameter}"
+
+
+def _parameters(scenario: Scenario, link: str) -> tuple[str, ...]:
+    """The names of the parameters to change."""
+    listed = () if scenario.tuning is None else scenario.tuning.parameters
+    if not listed:
+        table = scenario.links[link].queue.algorithm.parameters
+        searched = tuple(name for name, row in table.items() if row.search is not None)
+        if not searched:
+            name = scenario.links[link].queue.algorithm.name
+            accepted = "a discipline with parameters to search, or tuning.parameters"
+            raise ScenarioError(f"links.{link}.queue.discipline", name, accepted, scenario.origin)
+        return searched
+    prefix = f"links.{link}.queue."
+    for path in listed:
+        if not path.startswith(prefix):
+            accepted = f"a parameter of the queue under control, {prefix}..."
+            raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
+    return tuple(path.removeprefix(prefix) for path in listed)

@@ -14,7 +14,7 @@ from vermilion.simulate.statistics import Interval, RatioInterval, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from vermilion.online.record import OnlineRun
+    from vermilion.online.record.entries import OnlineRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from vermilion.simulate.statistics import mean_interval
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.online.record import OnlineRun
+    from vermilion.online.record.entries import OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval

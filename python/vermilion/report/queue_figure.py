@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from vermilion.online.record import OnlineRun
+    from vermilion.online.record.entries import OnlineRun
     from vermilion.report.phases import Phase
     from vermilion.simulate import Result
 

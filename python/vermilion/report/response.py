@@ -15,7 +15,7 @@ from vermilion.simulate.statistics import Interval, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.record import OnlineRun
+    from vermilion.online.record.entries import OnlineRun
     from vermilion.scenario import Scenario
 
 

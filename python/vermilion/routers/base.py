@@ -71,6 +71,54 @@ class RttSamples:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowTraffic:
+    """What each flow sent through the queue since the monitor was last asked.
+
+    Attributes:
+        flows: which flow, by the same integers as :attr:`RttSamples.flows`; each at most once.
+        packets: packets of it that the queue forwarded.
+        bytes: bytes of it that the queue forwarded.
+        responsive: whether its sender slows down when packets are lost (TCP does, most UDP
+            does not).
+    """
+
+    flows: NDArray[np.int64]
+    packets: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    responsive: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """All that is seen at one moment; what this router or monitor cannot tell is ``None``.
+
+    Attributes:
+        reading: the router's counters.
+        active_flows: flows that have begun and not ended.
+        round_trips: round-trip samples since the last observation.
+        traffic: what each flow sent since the last observation.
+    """
+
+    reading: Reading
+    active_flows: int | None = None
+    round_trips: RttSamples | None = None
+    traffic: FlowTraffic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PushPrice:
+    """What it costs the traffic to change a parameter of this kind of queue.
+
+    Attributes:
+        flushes_queue: whether the packets that wait are dropped.
+        forgets_average: whether the discipline's average begins anew.
+    """
+
+    flushes_queue: bool = False
+    forgets_average: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LinkConfiguration:
     """What the operator configured, and nothing about the traffic.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Conditions = TypeVar("Conditions")
 
@@ -64,18 +64,25 @@ class Answers(Generic[Conditions]):
             most: how many at most; all their settings differ, the newest of equally similar
                 ones coming first.
         """
-        newest_first = list(self._answers)[::-1]
-        ranked = sorted(
-            ((distance(answer.conditions), answer) for answer in newest_first),
-            key=lambda entry: entry[0],
-        )
-        found: list[tuple[float, Answer[Conditions]]] = []
-        for apart, answer in ranked:
-            if len(found) == most or math.isinf(apart):
-                break
-            if all(dict(answer.setting) != dict(other.setting) for _, other in found):
-                found.append((apart, answer))
-        return found
+        return nearest_answers(self._answers, distance, most)
+
+
+def nearest_answers(
+    answers: Iterable[Answer[Conditions]], distance: Callable[[Conditions], float], most: int
+) -> list[tuple[float, Answer[Conditions]]]:
+    """Those of ``answers``, oldest first, that :meth:`Answers.nearest` describes."""
+    newest_first = list(answers)[::-1]
+    ranked = sorted(
+        ((distance(answer.conditions), answer) for answer in newest_first),
+        key=lambda entry: entry[0],
+    )
+    found: list[tuple[float, Answer[Conditions]]] = []
+    for apart, answer in ranked:
+        if len(found) == most or math.isinf(apart):
+            break
+        if all(dict(answer.setting) != dict(other.setting) for _, other in found):
+            found.append((apart, answer))
+    return found
 
 
 def times_apart(one: float, other: float) -> float:

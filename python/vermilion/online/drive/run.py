@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
-from vermilion.online.controller import Controller
-from vermilion.online.journal import Journal
-from vermilion.online.pacing import FixedPace, MeasuredPace
-from vermilion.online.planner import COMPARISONS, RE_EVALUATIONS, SearchPlanner
+from vermilion.online.decide.controller import Controller
 from vermilion.online.policy import DEADLINE_S, Policy
-from vermilion.online.record import OnlineRun
+from vermilion.online.drive.pacing import FixedPace, MeasuredPace
+from vermilion.online.plan.planner import COMPARISONS, RE_EVALUATIONS, SearchPlanner
+from vermilion.online.record.entries import OnlineRun
+from vermilion.online.record.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from vermilion.online.record import Decision
+    from vermilion.online.record.entries import Decision
     from vermilion.routers.base import ParameterValue
     from vermilion.routers.simulated import SimulatedRouter
     from vermilion.scenario import Scenario

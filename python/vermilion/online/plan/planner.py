@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Protocol
 
 from vermilion.objectives import constraints_of
 from vermilion.objectives.harm import harm_bounds
-from vermilion.online.calibration import (
+from vermilion.online.model.calibration import (
     FEWEST_SAMPLES,
     SenderBelief,
     log_likelihoods,
     watch,
 )
-from vermilion.online.decision import judge
-from vermilion.online.goal import HeldQueue
-from vermilion.online.model import Horizon, TooLittleIsKnown, Traffic, build_model, horizon_for
-from vermilion.online.prediction import Prediction, outcome_of, queue_noise
+from vermilion.online.model.network import (
+    Horizon,
+    TooLittleIsKnown,
+    Traffic,
+    build_model,
+    horizon_for,
+)
+from vermilion.online.model.prediction import Prediction, outcome_of, queue_noise
+from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import judge
 from vermilion.search import Space
 from vermilion.simulate import mean_interval, run_many
 from vermilion.tuning.known_reference import on_known
@@ -28,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives import Constraint
-    from vermilion.online.calibration import SenderModel
-    from vermilion.online.decision import Verdict
-    from vermilion.online.picture import TrafficPicture
     from vermilion.online.policy import Policy
-    from vermilion.online.sampler import Sample
+    from vermilion.online.model.calibration import SenderModel
+    from vermilion.online.plan.judgement import Verdict
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import LinkConfiguration, ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result

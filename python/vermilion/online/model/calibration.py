@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from vermilion.online.sampler import Sample
+    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
 FEWEST_SAMPLES = 15
@@ -73,7 +73,7 @@ SENDER_MODELS: dict[SenderModel, float] = {
 """The kinds that are told apart, with the log odds each has before there is evidence. A kind
 that behaves like a likelier one in present conditions (a window cap no window reaches) must
 not win by chance, for it will behave differently in others. Whether senders understand marks
-is no question of kind: it is seen (:mod:`vermilion.online.model`)."""
+is no question of kind: it is seen (:mod:`vermilion.online.model.network`)."""
 
 
 def features(samples: Sequence[Sample], target: float) -> NDArray[np.float64]:
@@ -166,7 +166,7 @@ class SenderBelief:
 
 def watch(core_scenario: str, link: str, seed: int, from_s: float, to_s: float) -> list[Sample]:
     """The samples a monitor would take of a model from ``from_s`` to ``to_s``."""
-    from vermilion.online.sampler import SAMPLE_INTERVAL_S, Sampler
+    from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sampler
     from vermilion.routers.simulated import SimulatedRouter
 
     router = SimulatedRouter(core_scenario, link, seed)

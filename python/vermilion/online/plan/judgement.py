@@ -17,8 +17,8 @@ from vermilion.tuning.decision import decide
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.goal import HeldQueue
-    from vermilion.online.prediction import Prediction
+    from vermilion.online.model.prediction import Prediction
+    from vermilion.online.plan.goal import HeldQueue
     from vermilion.tuning.decision import Judgement
     from vermilion.tuning.verdict import ConstraintVerdict
 

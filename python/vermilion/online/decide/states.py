@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from vermilion.online.deliberation import Finding
-    from vermilion.online.detection import QueueWatch
-    from vermilion.online.model import Traffic
-    from vermilion.online.pacing import Pending
-    from vermilion.online.verification import Expectation, Measurement
+    from vermilion.online.decide.detection import QueueWatch
+    from vermilion.online.decide.verification import Expectation, Measurement
+    from vermilion.online.drive.pacing import Pending
+    from vermilion.online.model.network import Traffic
+    from vermilion.online.plan.deliberation import Finding
     from vermilion.routers.base import ParameterValue
 
 _SETTLING_ROUND_TRIPS = 10.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.online.record import Decision
+from vermilion.online.record.entries import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from vermilion.online.journal import Journal
-    from vermilion.online.sampler import Sample
+    from vermilion.online.record.journal import Journal
+    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
 

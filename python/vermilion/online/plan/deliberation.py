@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from vermilion.online.first_guesses import first_guesses
-from vermilion.online.model import TooLittleIsKnown, Traffic
-from vermilion.online.planner import Question
+from vermilion.online.model.network import TooLittleIsKnown, Traffic
+from vermilion.online.plan.first_guesses import first_guesses
+from vermilion.online.plan.planner import Question
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.online.correction import OuterCorrection
-    from vermilion.online.memory import AnswerMemory
-    from vermilion.online.picture import TrafficPicture
-    from vermilion.online.planner import Answer, Examination, Planner
     from vermilion.online.policy import Policy
-    from vermilion.online.sampler import Sample
+    from vermilion.online.plan.correction import OuterCorrection
+    from vermilion.online.plan.memory import AnswerMemory
+    from vermilion.online.plan.planner import Answer, Examination, Planner
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
 REFINING_DEADLINES = 2.0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.sampler import Sample
+    from vermilion.online.sense.sampler import Sample
     from vermilion.simulate.statistics import Interval
 
 CONFIDENCE = 0.99

@@ -19,17 +19,8 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.calibration import FEWEST_SAMPLES
-from vermilion.online.correction import OuterCorrection
-from vermilion.online.decision_log import DecisionLog
-from vermilion.online.deliberation import REFINING_DEADLINES, Deliberation, mean_and_seconds
-from vermilion.online.detection import Alarm, ConditionWatch, QueueWatch
-from vermilion.online.memory import AnswerMemory, condition_distance
-from vermilion.online.model import TooLittleIsKnown, Traffic
-from vermilion.online.monitor import Monitor
-from vermilion.online.picture import round_trip_distance
-from vermilion.online.sampler import SAMPLE_INTERVAL_S
-from vermilion.online.states import (
+from vermilion.online.decide.detection import Alarm, ConditionWatch, QueueWatch
+from vermilion.online.decide.states import (
     Observing,
     Promise,
     Schedule,
@@ -39,21 +30,30 @@ from vermilion.online.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.verification import Expectation, measure, verify
+from vermilion.online.decide.verification import Expectation, measure, verify
+from vermilion.online.model.calibration import FEWEST_SAMPLES
+from vermilion.online.model.network import TooLittleIsKnown, Traffic
+from vermilion.online.plan.correction import OuterCorrection
+from vermilion.online.plan.deliberation import REFINING_DEADLINES, Deliberation, mean_and_seconds
+from vermilion.online.plan.memory import AnswerMemory, condition_distance
+from vermilion.online.record.decision_log import DecisionLog
+from vermilion.online.sense.monitor import Monitor
+from vermilion.online.sense.picture import round_trip_distance
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.routers.base import RouterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from vermilion.online.journal import Journal
-    from vermilion.online.pacing import Pace
-    from vermilion.online.picture import TrafficPicture
-    from vermilion.online.planner import Answer, Planner
     from vermilion.online.policy import Policy
-    from vermilion.online.prediction import Prediction
-    from vermilion.online.record import Decision
-    from vermilion.online.sampler import Sample
-    from vermilion.online.verification import Measurement, Outcome
+    from vermilion.online.decide.verification import Measurement, Outcome
+    from vermilion.online.drive.pacing import Pace
+    from vermilion.online.model.prediction import Prediction
+    from vermilion.online.plan.planner import Answer, Planner
+    from vermilion.online.record.entries import Decision
+    from vermilion.online.record.journal import Journal
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ManagedQueue
 
 STEADY_S = 0.4

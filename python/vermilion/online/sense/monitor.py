@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from vermilion.online.picture import TrafficPicture
-from vermilion.online.round_trips import BaseRoundTrips
-from vermilion.online.sampler import SAMPLE_INTERVAL_S, Sample, Sampler
-from vermilion.online.service_rate import ServiceRate
+from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.round_trips import BaseRoundTrips
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample, Sampler
+from vermilion.online.sense.service_rate import ServiceRate
 
 if TYPE_CHECKING:
     from vermilion.routers.base import ManagedQueue

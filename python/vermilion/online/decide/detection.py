@@ -22,12 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from vermilion.online.picture import round_trip_distance
-from vermilion.online.sequential import Persistence, TwoSidedCusum
+from vermilion.online.decide.sequential import Persistence, TwoSidedCusum
+from vermilion.online.sense.picture import round_trip_distance
 
 if TYPE_CHECKING:
-    from vermilion.online.picture import TrafficPicture
-    from vermilion.online.sampler import Sample
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
 
 Watcher: TypeAlias = Literal["flows", "round-trip", "rate", "queue", "setting"]
 
@@ -126,7 +126,7 @@ class QueueWatch:
         Args:
             predicted_mean: the model's mean backlog, in packets.
             noise: how far a second's mean backlog strays by chance, in packets
-                (:func:`vermilion.online.prediction.queue_noise`).
+                (:func:`vermilion.online.model.prediction.queue_noise`).
             target: the operator's target, in packets: the measure of what matters.
         """
         self._test = TwoSidedCusum(

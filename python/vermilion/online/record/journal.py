@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from vermilion.online.record import Decision
-    from vermilion.online.sampler import Sample
+    from vermilion.online.record.entries import Decision
+    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
 SCHEMA_VERSION = 1

@@ -7,7 +7,7 @@ simulated network under control (its flows, its changes, its future) is not an a
 anything in this module, and a test poisons one to make sure.
 
 What no router exports must be assumed: how the senders react to loss. The assumption is an
-argument; :mod:`vermilion.online.calibration` revises it.
+argument; :mod:`vermilion.online.model.calibration` revises it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from vermilion.scenario import disciplines, scenario_from_document, senders
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vermilion.online.calibration import SenderModel
-    from vermilion.online.picture import TrafficPicture
     from vermilion.online.policy import Policy
+    from vermilion.online.model.calibration import SenderModel
+    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import LinkConfiguration, ParameterValue
     from vermilion.scenario import Scenario
 

@@ -1,0 +1,1 @@
+"""What moves the controller: a router, a clock, searches and a journal."""

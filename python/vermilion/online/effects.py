@@ -1,0 +1,89 @@
+"""What a controller can ask for. A driver carries it out and answers with an event.
+
+Each effect that is answered has a number, and the answer carries it, so that an answer to a
+question nobody asks any more is known as such. Whatever changes the router is in the journal before
+it is carried out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.plan.task import Task
+    from vermilion.online.record.entries import Decision
+    from vermilion.routers.base import ParameterValue
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Put parameters in force; answered by ``Done``, ``Refused`` or ``Lost``.
+
+    Attributes:
+        number: of the effect.
+        parameters: to be merged over those in force, all of them or none.
+    """
+
+    number: int
+    parameters: Mapping[str, ParameterValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Propose:
+    """Ask a person whether to put parameters in force; answered by ``Command``.
+
+    Attributes:
+        number: of the effect.
+        parameters: as for ``Apply``.
+        why: in one line.
+    """
+
+    number: int
+    parameters: Mapping[str, ParameterValue]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Think; answered by ``Found`` or ``SearchFailed``.
+
+    Attributes:
+        number: of the effect.
+        task: about what.
+    """
+
+    number: int
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Nobody waits for this search any more; it is not answered.
+
+    Attributes:
+        number: of the effect that asked for it.
+    """
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Write a decision down and tell it; not answered.
+
+    Attributes:
+        decision: what was decided.
+    """
+
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The controller has ended; nothing follows."""
+
+
+Effect: TypeAlias = Apply | Propose | Search | Cancel | Record | End

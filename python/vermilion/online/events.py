@@ -1,0 +1,133 @@
+"""What can happen to a controller. Nothing else reaches it, and time comes beside each event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.plan.task import Finding
+    from vermilion.routers.base import Observation, ParameterValue
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The controller has been put in charge of a queue.
+
+    Attributes:
+        in_force: every discipline parameter in force.
+    """
+
+    in_force: Mapping[str, ParameterValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The router was read.
+
+    Attributes:
+        observation: what was seen.
+        in_force: every discipline parameter in force, where that was read as well.
+    """
+
+    observation: Observation
+    in_force: Mapping[str, ParameterValue] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """The router was asked and did not answer, or its answer makes no sense.
+
+    Attributes:
+        reason: what came instead.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A search has ended.
+
+    Attributes:
+        number: of the effect that asked for it.
+        finding: what it came to.
+        took_s: how long it took, in the network's time.
+    """
+
+    number: int
+    finding: Finding
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFailed:
+    """A search died, or hung and was ended.
+
+    Attributes:
+        number: of the effect that asked for it.
+        reason: what happened.
+    """
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The router has changed, and says so itself.
+
+    Attributes:
+        number: of the effect that asked for it.
+        in_force: every discipline parameter, read back after the change.
+    """
+
+    number: int
+    in_force: Mapping[str, ParameterValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The router refused a change; nothing has changed.
+
+    Attributes:
+        number: of the effect that asked for it.
+        reason: the router's own words.
+    """
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A change was sent and its answer never came: it may be in force, in part or not at all.
+
+    Attributes:
+        number: of the effect that asked for it.
+        reason: what came instead of an answer.
+    """
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A person has said something.
+
+    Attributes:
+        verb: ``accept`` or ``decline`` a proposal; ``pause`` changes nothing any more, ``resume``
+            goes on; ``stop`` ends.
+        number: of the proposal, where it is about one.
+    """
+
+    verb: Literal["accept", "decline", "pause", "resume", "stop"]
+    number: int | None = None
+
+
+Event: TypeAlias = (
+    Began | Observed | Silent | Found | SearchFailed | Done | Refused | Lost | Command
+)

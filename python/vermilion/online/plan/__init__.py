@@ -1,0 +1,1 @@
+"""Finding a better setting: questions to a model, and their answers."""

@@ -1,0 +1,55 @@
+"""Earlier answers of the controller, and how similar the traffic was to today's.
+
+How answers are ranked is the tuner's (:mod:`vermilion.tuning.answers`); here is what conditions are
+on line: a picture of the traffic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vermilion.online.sense.picture import round_trip_distance
+from vermilion.tuning.answers import Answer, nearest_answers, times_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.sense.picture import TrafficPicture
+
+_MOST_ANSWERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMemory:
+    """Settings that were found for conditions, the oldest forgotten first.
+
+    A value: what is kept makes the next one.
+
+    Attributes:
+        answers: the oldest first.
+    """
+
+    answers: tuple[Answer[TrafficPicture], ...] = ()
+
+    def kept(self, conditions: TrafficPicture, setting: Mapping[str, float]) -> AnswerMemory:
+        """The memory with the answer for these conditions."""
+        return AnswerMemory((*self.answers, Answer(conditions, dict(setting)))[-_MOST_ANSWERS:])
+
+    def similar(
+        self, conditions: TrafficPicture, queueing_s: float, most: int
+    ) -> tuple[tuple[float, Mapping[str, float]], ...]:
+        """(distance, setting) for the most similar conditions, these first, all different."""
+        nearest = nearest_answers(
+            self.answers, lambda earlier: condition_distance(earlier, conditions, queueing_s), most
+        )
+        return tuple((apart, answer.setting) for apart, answer in nearest)
+
+
+def condition_distance(one: TrafficPicture, other: TrafficPicture, queueing_s: float) -> float:
+    """How different two conditions are: 0 for equal ones, ln 2 for twice the flows or rate."""
+    distance = round_trip_distance(one, other, queueing_s)
+    distance += times_apart(max(one.flows, 1), max(other.flows, 1))
+    if one.rate_bit_per_s and other.rate_bit_per_s:
+        distance += times_apart(one.rate_bit_per_s, other.rate_bit_per_s)
+    return distance

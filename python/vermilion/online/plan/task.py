@@ -1,0 +1,87 @@
+"""Thinking as a value: everything a search is told, and everything it comes back with.
+
+A task holds all that its answer depends on, and a finding all that it teaches, so that the work
+can be done anywhere (in this process, in another one, or tomorrow from the journal) and a task
+done twice gives the same finding where it is told how many settings to try.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.model.explanation import Explanation
+    from vermilion.online.model.senders import SenderBelief
+    from vermilion.online.plan.answer import Answer
+    from vermilion.online.plan.correction import Correction
+    from vermilion.online.policy import Policy
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
+    from vermilion.routers.base import LinkConfiguration, ParameterValue
+
+TaskKind = Literal["quick", "refined"]
+"""A quick answer is for conditions that nothing is known of; a refined one follows what was seen
+under a setting and is searched longer, with more seeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the controller wants to know.
+
+    Attributes:
+        kind: how thorough the answer has to be.
+        configuration: what the operator configured of the link.
+        policy: what the operator wants.
+        picture: the traffic as observed.
+        in_force: every discipline parameter now in force.
+        original: the same when the controller began; harm is measured against it.
+        correction: what is known of the model's bias.
+        settled: samples of settled traffic under the setting in force, oldest first; may be empty.
+        starts: settings to try first: answers to similar conditions.
+        belief: what is believed of the senders.
+        first_seed: the first of the seeds that the models may use.
+        deadline_s: how long finding the answer may take.
+        evaluations: settings to try, whatever the time it takes, so that answers repeat exactly;
+            ``None`` tries as many as the deadline allows.
+        packets_per_s: what this machine has simulated per second lately; ``None`` for a guess.
+    """
+
+    kind: TaskKind
+    configuration: LinkConfiguration
+    policy: Policy
+    picture: TrafficPicture
+    in_force: Mapping[str, ParameterValue]
+    original: Mapping[str, ParameterValue]
+    correction: Correction
+    settled: tuple[Sample, ...]
+    starts: tuple[Mapping[str, float], ...]
+    belief: SenderBelief
+    first_seed: int
+    deadline_s: float
+    evaluations: int | None
+    packets_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a task came to.
+
+    Attributes:
+        answer: the search's; ``None`` if there is none.
+        obstacle: why there is none, in words.
+        explanation: how well the model explains what was seen under the setting in force;
+            ``None`` where nothing settled had been seen.
+        correction: what is now known of the model's bias.
+        belief: what is now believed of the senders.
+        packets_per_s: what this machine simulates per second; ``None`` where nothing was learned.
+    """
+
+    answer: Answer | None
+    obstacle: str
+    explanation: Explanation | None
+    correction: Correction
+    belief: SenderBelief
+    packets_per_s: float | None

@@ -1,0 +1,1 @@
+"""What the controller saw, decided and did, for whoever asks afterwards."""
