@@ -128,8 +128,8 @@ def _run(
     *,
     shown: bool,
 ) -> "OnlineRun":
-    from vermilion.online.policy import DEADLINE_S
     from vermilion.online.drive.run import run_online
+    from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
 
     def show(decision: "Decision") -> None:

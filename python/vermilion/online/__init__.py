@@ -1,12 +1,14 @@
-"""On-line control: keep a queue at its target while the traffic changes.
+"""On-line control: keep a queue at its goal while the traffic changes.
 
-:func:`run_online` controls a simulated network. docs/online.md tells how it works.
+:func:`run_online` controls a simulated network. docs/online.md tells how it works. The rooms, in
+the order in which a decision passes through them:
 
-The rooms, in the order in which a decision passes through them: ``sense`` (from counters to a
-picture of the traffic), ``model`` (from a picture to a network that can be simulated, if it explains
-what is seen), ``plan`` (from a model to a better setting), ``decide`` (what to do with it, as a
-pure state machine), ``record`` (what was seen, decided and done), ``drive`` (routers, clocks and
-searches; the only room that touches anything).
+- ``sense``: from counters to a picture of the traffic;
+- ``model``: from a picture to a network that can be simulated, if it explains what is seen;
+- ``plan``: from a model to a better setting;
+- ``decide``: what to do with it, as a pure state machine;
+- ``record``: what was seen, decided and done;
+- ``drive``: routers, clocks and searches; the only room that touches anything.
 """
 
 from __future__ import annotations

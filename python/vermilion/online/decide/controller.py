@@ -45,11 +45,11 @@ from vermilion.routers.base import RouterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from vermilion.online.policy import Policy
     from vermilion.online.decide.verification import Measurement, Outcome
     from vermilion.online.drive.pacing import Pace
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.planner import Answer, Planner
+    from vermilion.online.policy import Policy
     from vermilion.online.record.entries import Decision
     from vermilion.online.record.journal import Journal
     from vermilion.online.sense.picture import TrafficPicture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from vermilion.online.decide.controller import Controller
-from vermilion.online.policy import DEADLINE_S, Policy
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
 from vermilion.online.plan.planner import COMPARISONS, RE_EVALUATIONS, SearchPlanner
+from vermilion.online.policy import DEADLINE_S, Policy
 from vermilion.online.record.entries import OnlineRun
 from vermilion.online.record.journal import Journal
 

@@ -20,8 +20,8 @@ from vermilion.scenario import disciplines, scenario_from_document, senders
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vermilion.online.policy import Policy
     from vermilion.online.model.calibration import SenderModel
+    from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import LinkConfiguration, ParameterValue
     from vermilion.scenario import Scenario

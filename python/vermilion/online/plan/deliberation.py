@@ -18,10 +18,10 @@ from vermilion.online.plan.planner import Question
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.online.policy import Policy
     from vermilion.online.plan.correction import OuterCorrection
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.plan.planner import Answer, Examination, Planner
+    from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue

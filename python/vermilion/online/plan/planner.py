@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives import Constraint
-    from vermilion.online.policy import Policy
     from vermilion.online.model.calibration import SenderModel
     from vermilion.online.plan.judgement import Verdict
+    from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import LinkConfiguration, ParameterValue

@@ -12,10 +12,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal, TypeAlias
 
 _QUANTILES = 64  # points at which two distributions of round-trip times are compared
 _ONE_CLASS = 1.35  # longest over shortest round trip (queueing included) within a class
 _MOST_CLASSES = 8
+
+Knowledge: TypeAlias = Literal["full", "flow count", "counters"]
+"""What is known of the traffic: the flows and their round trips; only how many there are; nothing
+but the router's counters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +29,19 @@ class TrafficPicture:
 
     Attributes:
         time_s: when, in the network's time.
-        flows: flows that have begun and not ended.
+        flows: flows that moved packets through this queue lately and slow down when packets are
+            lost, weighted by what they move; one that waits silently for a timeout is none.
         base_rtts_s: base round-trip times of the flows that gave samples lately, ascending;
             at most ``flows`` of them.
         rate_bit_per_s: the link's measured service rate; ``None`` while it was never busy.
         packet_bytes: mean size of the packets forwarded lately; ``None`` without any.
         marked_share: marks / (marks + drops) lately; ``None`` when there were neither.
+        unresponsive_bit_per_s: what arrives whatever is lost: capacity that the flows do not have.
+        packet_sizes: (bytes, flows) of each size of packets, ascending; empty where all flows send
+            packets of about ``packet_bytes``.
+        knowledge: what it is made from.
+        flows_doubt: standard deviation of the number of flows, as a share of it.
+        rtts_doubt: the same of the round trips.
     """
 
     time_s: float
@@ -38,6 +50,11 @@ class TrafficPicture:
     rate_bit_per_s: float | None
     packet_bytes: float | None
     marked_share: float | None
+    unresponsive_bit_per_s: float = 0.0
+    packet_sizes: tuple[tuple[float, int], ...] = ()
+    knowledge: Knowledge = "full"
+    flows_doubt: float = 0.0
+    rtts_doubt: float = 0.0
 
     @property
     def known_share(self) -> float:
