@@ -3,8 +3,9 @@
 import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
-from vermilion.online.model.calibration import SenderBelief, SenderModel, log_likelihoods, watch
+from vermilion.online.model.calibration import log_likelihoods, watch
 from vermilion.online.model.network import build_model
+from vermilion.online.model.senders import SenderBelief, SenderModel
 
 TODAY = SenderModel("cubic", option_set="linux")
 NEWRENO = SenderModel("newreno")
@@ -14,7 +15,7 @@ DELAYED = SenderModel("newreno", (("delayed_acknowledgements", True),))
 
 def samples(kind, seed, seconds=20.0):
     seen = traffic(base_rtts_s=(0.028,) * 16)
-    scenario = build_model(CONFIGURATION, IN_FORCE, seen, kind, POLICY, 30.0, HORIZON)
+    scenario = build_model(CONFIGURATION, IN_FORCE, seen, kind, POLICY, HORIZON)
     longer = scenario.with_values({"duration": f"{5 + seconds} s"})
     return watch(longer.core_json(), "bottleneck", seed, 5.0, 5.0 + seconds)
 
@@ -38,20 +39,20 @@ def test_without_evidence_senders_are_those_of_today():
 
 def test_weak_evidence_does_not_overturn_what_is_likelier_beforehand():
     belief = SenderBelief()
-    belief.learn({TODAY: -1.0, NEWRENO: 0.0})
+    belief = belief.learned({TODAY: -1.0, NEWRENO: 0.0})
     assert belief.best == TODAY
 
 
 def test_strong_evidence_does():
     belief = SenderBelief()
-    belief.learn({NEWRENO: -30.0, RENO: 0.0})
+    belief = belief.learned({NEWRENO: -30.0, RENO: 0.0})
     assert belief.best == RENO
 
 
 def test_a_kind_ruled_out_is_no_longer_simulated_and_can_come_back():
     belief = SenderBelief({NEWRENO: 0.0, RENO: -1.5})
-    belief.learn({NEWRENO: 0.0, RENO: -60.0})
+    belief = belief.learned({NEWRENO: 0.0, RENO: -60.0})
     assert belief.plausible == [NEWRENO]
     for _ in range(20):  # nothing speaks against it any more
-        belief.learn({NEWRENO: 0.0, RENO: 0.0})
+        belief = belief.learned({NEWRENO: 0.0, RENO: 0.0})
     assert RENO in belief.plausible

@@ -16,7 +16,7 @@ GOAL = HeldQueue("bottleneck", 30.0)
 def prediction(means, sd=5.0, utilization=0.99):
     return Prediction(
         setting={"weight": 0.002},
-        outcomes=tuple(Outcome(mean, sd, utilization, 0.01) for mean in means),
+        outcomes=tuple(Outcome(mean, sd, utilization, 0.01, GOAL.cost(mean, sd)) for mean in means),
     )
 
 

@@ -13,7 +13,6 @@ independent, so each comparison counts for half, and older ones fade.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,58 +21,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from vermilion.online.model.senders import SenderModel
     from vermilion.online.sense.sampler import Sample
-    from vermilion.routers.base import ParameterValue
 
 FEWEST_SAMPLES = 15
 """Samples from which on a comparison makes sense: 1.5 s."""
 
 _FLOORS = (0.05, 0.03, 0.10, 0.02, 0.02)  # errors of the model itself, per feature
-_TEMPER = 0.5
-_FADE = 0.8
-_HOPELESS = 15.0  # log odds behind the best from which on a kind is no longer simulated
-
-
-@dataclass(frozen=True, slots=True)
-class SenderModel:
-    """How senders are assumed to behave.
-
-    Attributes:
-        congestion_control: name of a sender.
-        parameters: its parameters in their tables' units, where not the defaults.
-        option_set: whose defaults those are; ``None`` for the standards'.
-    """
-
-    congestion_control: str
-    parameters: tuple[tuple[str, ParameterValue], ...] = ()
-    option_set: str | None = None
-
-    def in_words(self) -> str:
-        """A name for logs: "newreno (window_cap 20)"."""
-        given = [name if value is True else f"{name} {value}" for name, value in self.parameters]
-        if self.option_set is not None:
-            given.insert(0, f"as in {self.option_set}")
-        return (
-            f"{self.congestion_control} ({', '.join(given)})"
-            if given
-            else (self.congestion_control)
-        )
-
-
-SENDER_MODELS: dict[SenderModel, float] = {
-    SenderModel("cubic", option_set="linux"): 0.0,
-    SenderModel("newreno"): -0.5,
-    SenderModel("reno"): -1.5,
-    SenderModel("newreno", (("delayed_acknowledgements", True),)): -2.0,
-    SenderModel("reno", (("delayed_acknowledgements", True),)): -3.5,
-    SenderModel("newreno", (("window_cap", 20),)): -4.0,
-    SenderModel("reno", (("window_cap", 20),)): -5.0,
-    SenderModel("newreno", (("minimum_timeout", 1.0),)): -4.0,
-}
-"""The kinds that are told apart, with the log odds each has before there is evidence. A kind
-that behaves like a likelier one in present conditions (a window cap no window reaches) must
-not win by chance, for it will behave differently in others. Whether senders understand marks
-is no question of kind: it is seen (:mod:`vermilion.online.model.network`)."""
 
 
 def features(samples: Sequence[Sample], target: float) -> NDArray[np.float64]:
@@ -133,35 +87,6 @@ def log_likelihoods(
         kind: float(-0.5 * np.sum(np.square(seen - each.mean(axis=0)) / variance))
         for kind, each in windows.items()
     }
-
-
-@dataclass(slots=True)
-class SenderBelief:
-    """What is believed of the senders, from all comparisons so far."""
-
-    priors: Mapping[SenderModel, float] = field(default_factory=lambda: SENDER_MODELS)
-    _evidence: dict[SenderModel, float] = field(default_factory=dict)
-
-    @property
-    def best(self) -> SenderModel:
-        """The kind that explains most."""
-        return max(self.priors, key=self._score)
-
-    @property
-    def plausible(self) -> list[SenderModel]:
-        """The kinds still worth a simulation."""
-        enough = self._score(self.best) - _HOPELESS
-        return [kind for kind in self.priors if self._score(kind) > enough]
-
-    def learn(self, likelihoods: Mapping[SenderModel, float]) -> None:
-        """Take in one comparison; kinds left out of it explain it as badly as the worst."""
-        best, worst = max(likelihoods.values()), min(likelihoods.values())
-        for kind in self.priors:
-            before = self._evidence.get(kind, 0.0)
-            self._evidence[kind] = _FADE * before + _TEMPER * (likelihoods.get(kind, worst) - best)
-
-    def _score(self, kind: SenderModel) -> float:
-        return self.priors[kind] + self._evidence.get(kind, 0.0)
 
 
 def watch(core_scenario: str, link: str, seed: int, from_s: float, to_s: float) -> list[Sample]:

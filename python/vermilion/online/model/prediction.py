@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
@@ -24,12 +26,16 @@ class Outcome:
         sd: its standard deviation, packets.
         utilization: share of the link's capacity used, 0 to 1.
         signal_rate: drops and marks per packet that arrived.
+        value: of the objective, in its own unit.
+        metrics: of every constraint and bound of harm, by its path; ``None`` where it is absent.
     """
 
     mean: float
     sd: float
     utilization: float
     signal_rate: float
+    value: float
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
 
     def deviation(self, target: float) -> float:
         """Mean squared deviation of the instantaneous queue from ``target``, packets squared."""
@@ -63,13 +69,41 @@ class Prediction:
         """The share of the capacity used."""
         return _interval([outcome.utilization for outcome in self.outcomes])
 
+    @property
+    def value(self) -> Interval:
+        """The objective, in its own unit."""
+        return _interval([outcome.value for outcome in self.outcomes])
+
+    @property
+    def signal_rate(self) -> Interval:
+        """Drops and marks per packet that arrived."""
+        return _interval([outcome.signal_rate for outcome in self.outcomes])
+
+    def metric(self, path: str) -> Interval | None:
+        """A constraint's metric; ``None`` where not every run has measured it."""
+        values = [outcome.metrics.get(path) for outcome in self.outcomes]
+        known = [value for value in values if value is not None]
+        return _interval(known) if known and len(known) == len(values) else None
+
     def deviation(self, target: float) -> Interval:
         """The mean squared deviation from ``target``, packets squared."""
         return _interval([outcome.deviation(target) for outcome in self.outcomes])
 
 
-def outcome_of(result: Result, link: str) -> Outcome:
-    """The outcome that a simulated run measured on a link."""
+def outcome_of(
+    result: Result, link: str, goal: Objective, constraints: Sequence[Constraint] = ()
+) -> Outcome:
+    """The outcome that a simulated run measured.
+
+    Args:
+        result: of the run.
+        link: the link under control.
+        goal: what is minimised or maximised.
+        constraints: whose metrics are kept.
+
+    Raises:
+        NotMeasuredError: the run lacks what the goal is about.
+    """
     total = result.link(link).total
     queue = total["queue_packets"]
     return Outcome(
@@ -77,7 +111,15 @@ def outcome_of(result: Result, link: str) -> Outcome:
         sd=queue["sd"],
         utilization=total["utilization"],
         signal_rate=total.get("drop_rate", 0.0) + total.get("mark_rate", 0.0),
+        value=goal.measure(result),
+        metrics={str(each.path): _only(each.values(result)) for each in constraints},
     )
+
+
+def _only(values: Sequence[float | None]) -> float | None:
+    """The value of the one phase that a model has, if it is a finite number."""
+    [value] = values or (None,)
+    return None if value is None or math.isinf(value) else value
 
 
 def queue_noise(model: Scenario, link: str, seeds: Sequence[int]) -> float:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.model.network import Traffic
+    from vermilion.online.model.traffic import Traffic
 
 # Thresholds as shares of the target, the maximum probability, and the number of times the
 # average's memory (1 / weight packets) fits into the packets of one round trip.

@@ -8,8 +8,9 @@ constraint and no harm, a difference that is not chance, and a gain that is wort
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.decision import decide
@@ -17,16 +18,13 @@ from vermilion.tuning.decision import decide
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vermilion.objectives import Objective
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.plan.goal import HeldQueue
     from vermilion.tuning.decision import Judgement
     from vermilion.tuning.verdict import ConstraintVerdict
 
-MINIMUM_IMPROVEMENT = 0.05
-"""Share of the incumbent's cost by which a candidate must be better."""
-
-LEAST_GAIN = 1.0
-"""What it must be better by in any case, packets squared."""
+_SHOWN: Final = {"bit/s": (1e-6, "Mbit/s")}
+"""Units that a log shows in another one, and what to multiply by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,8 @@ class Verdict:
     Attributes:
         apply: whether to apply the candidate.
         reason: why, in words and numbers.
-        advantage: the incumbent's cost less the candidate's, packets squared, over seeds.
+        advantage: by how much the candidate is better, over seeds, in the objective's unit;
+            negative where it is worse, whichever way the objective goes.
         judgement: of the candidate: better, no difference, or worse.
     """
 
@@ -49,7 +48,7 @@ class Verdict:
 def judge(
     candidate: Prediction,
     incumbent: Prediction,
-    goal: HeldQueue,
+    goal: Objective,
     candidate_verdicts: Sequence[ConstraintVerdict] = (),
     incumbent_verdicts: Sequence[ConstraintVerdict] = (),
 ) -> Verdict:
@@ -58,30 +57,48 @@ def judge(
     Args:
         candidate: the setting found.
         incumbent: the setting in force.
-        goal: what is minimised.
+        goal: what is minimised or maximised.
         candidate_verdicts: whether the candidate keeps the constraints and does no harm.
         incumbent_verdicts: the same of the setting in force.
     """
-    costs = [
-        (goal.cost(new.mean, new.sd), goal.cost(old.mean, old.sd))
+    sign = -1.0 if goal.maximised else 1.0
+    pairs = [
+        (new.value, old.value)
         for new, old in zip(candidate.outcomes, incumbent.outcomes, strict=True)
     ]
-    advantage = mean_interval([old - new for new, old in costs])
-    old_cost = sum(old for _, old in costs) / len(costs)
-    new_cost = sum(new for new, _ in costs) / len(costs)
-    half_width = "unknown" if advantage.half_width is None else f"{advantage.half_width:.1f}"
-    comparison = (
-        f"in the model cost {new_cost:.1f} instead of {old_cost:.1f} (better by "
-        f"{advantage.mean:.1f} +- {half_width} on {advantage.count} fresh seeds), "
-        f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets"
-    )
+    advantage = mean_interval([sign * (old - new) for new, old in pairs])
+    old_value = sum(old for _, old in pairs) / len(pairs)
+    new_value = sum(new for new, _ in pairs) / len(pairs)
     decision = decide(
-        mean_interval([new - old for new, old in costs]),
+        mean_interval([sign * (new - old) for new, old in pairs]),
         candidate_verdicts,
         incumbent_verdicts,
-        least_gain=max(LEAST_GAIN, MINIMUM_IMPROVEMENT * old_cost),
+        least_gain=goal.least_gain(abs(old_value)),
         unit=goal.unit,
     )
     return Verdict(
-        decision.accepted, f"{decision.why}: {comparison}", advantage, decision.judgement
+        decision.accepted,
+        f"{decision.why}: {_in_words(advantage, old_value, new_value, goal)}, mean queue "
+        f"{candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
+        advantage,
+        decision.judgement,
+    )
+
+
+def _in_words(advantage: Interval, old: float, new: float, goal: Objective) -> str:
+    """What the comparison came to, all numbers to the same digit."""
+    factor, unit = _SHOWN.get(goal.unit, (1.0, goal.unit))
+    largest = factor * max(abs(old), abs(new))
+    # Four digits, but never fewer than one behind the point.
+    decimals = max(1, 3 - math.floor(math.log10(largest))) if largest > 0.0 else 1
+
+    def text(value: float) -> str:
+        return f"{factor * value:.{decimals}f}"
+
+    gained = "better" if advantage.mean >= 0.0 else "worse"
+    half_width = "unknown" if advantage.half_width is None else text(advantage.half_width)
+    return (
+        f"in the model {goal.label} {text(new)} instead of {text(old)} {unit}".rstrip()
+        + f" ({gained} by {text(abs(advantage.mean))} +- {half_width} on {advantage.count} fresh "
+        "seeds)"
     )

@@ -7,8 +7,10 @@ done twice gives the same finding where it is told how many settings to try.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from vermilion.routers.base import PushPrice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import LinkConfiguration, ParameterValue
+
+RE_EVALUATIONS = 4
+"""Further seeds that the best few settings of a search may meet, unless told otherwise."""
+COMPARISONS = 12
+"""Fresh seeds on which the best meets the setting in force, unless told otherwise."""
 
 TaskKind = Literal["quick", "refined"]
 """A quick answer is for conditions that nothing is known of; a refined one follows what was seen
@@ -47,6 +54,9 @@ class Task:
         evaluations: settings to try, whatever the time it takes, so that answers repeat exactly;
             ``None`` tries as many as the deadline allows.
         packets_per_s: what this machine has simulated per second lately; ``None`` for a guess.
+        re_evaluations: further seeds that the best few settings may meet.
+        comparisons: fresh seeds on which the best meets the setting in force, at least 3.
+        push_price: what it costs the traffic to change a parameter.
     """
 
     kind: TaskKind
@@ -63,6 +73,9 @@ class Task:
     deadline_s: float
     evaluations: int | None
     packets_per_s: float | None
+    re_evaluations: int = RE_EVALUATIONS
+    comparisons: int = COMPARISONS
+    push_price: PushPrice = field(default_factory=PushPrice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,171 @@
+"""Tasks and findings: thinking as a pure function."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, picture, traffic
+from vermilion.online.model.calibration import watch
+from vermilion.online.model.network import build_model
+from vermilion.online.model.senders import SenderBelief, SenderModel
+from vermilion.online.plan.correction import Correction
+from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.solve import FIRST_MODEL_SEED, solve
+from vermilion.online.plan.task import Task
+from vermilion.online.policy import Policy
+from vermilion.scenario import load_scenario
+
+NEAR = (0.028,) * 16
+BOX = {
+    "links.bottleneck.queue.min_threshold": ["5 packets", "8 packets"],
+    "links.bottleneck.queue.max_threshold": ["9 packets", "12 packets"],
+}
+SUM = """{ name = "weighted-sum", parts = [{ weight = 1, name = "jain-index" },
+{ weight = 1, name = "drop-rate", link = "bottleneck" }] }"""
+
+
+def task(**changes):
+    known = {
+        "kind": "quick",
+        "configuration": CONFIGURATION,
+        "policy": POLICY,
+        "picture": picture(base_rtts_s=NEAR),
+        "in_force": IN_FORCE,
+        "original": IN_FORCE,
+        "correction": Correction.begin(30.0),
+        "settled": (),
+        "starts": (),
+        "belief": SenderBelief(),
+        "first_seed": FIRST_MODEL_SEED,
+        "deadline_s": 1.0,
+        "evaluations": 30,
+        "packets_per_s": None,
+        "re_evaluations": 0,
+        "comparisons": 3,
+    }
+    return Task(**(known | changes))
+
+
+def travelled(value):
+    """What arrives in another process."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
+
+
+def aiming_at(objective):
+    """The policy of a scenario whose objective is this."""
+    return Policy.of_scenario(load_scenario("varying-load", [f"tuning.objective={objective}"]))
+
+
+def settled(kind, seconds=4.0, seed=3):
+    model = build_model(
+        CONFIGURATION, IN_FORCE, traffic(base_rtts_s=NEAR), kind, POLICY, HORIZON
+    ).with_values({"duration": f"{3.0 + seconds} s"})
+    return tuple(watch(model.core_json(), "bottleneck", seed, 3.0, 3.0 + seconds))
+
+
+def test_a_task_done_twice_and_anywhere_gives_the_same_finding():
+    start = {
+        "min_threshold": 20.0,
+        "max_threshold": 40.0,
+        "max_probability": 0.05,
+        "weight": 0.01,
+    }
+    asked = task(starts=(start,))
+    there = travelled(solve(travelled(asked)))
+    assert there == solve(asked)
+    assert there.answer.setting.keys() == set(POLICY.parameters)
+
+
+def test_a_quick_finding_teaches_nothing():
+    asked = task()
+    found = solve(asked)
+    assert found.explanation is None
+    assert (found.correction, found.belief) == (asked.correction, asked.belief)
+
+
+def test_too_little_knowledge_is_an_obstacle_in_words():
+    found = solve(task(picture=picture(flows=0, base_rtts_s=())))
+    assert found.answer is None
+    assert found.obstacle == "no flow is active"
+
+
+def test_a_refined_finding_has_learned_the_senders_and_the_bias():
+    found = solve(task(kind="refined", settled=settled(SenderModel("newreno"))))
+    assert found.belief.best == SenderModel("newreno")
+    assert found.explanation.senders == "newreno senders"
+    # The queue was simulated by what explains it, so that hardly any bias is left.
+    assert abs(found.correction.packets) < 3.0
+    assert found.answer.internal_target == found.correction.internal_target
+
+
+def test_a_target_is_pursued_with_the_mean_held_and_shifted_by_the_correction():
+    known = Correction.begin(30.0).learned(36.0, 60.0, 1.0, 30.0)
+    found = solve(task(correction=known))
+    goal = HeldQueue("bottleneck", known.internal_target)
+    assert known.internal_target < 25.0
+    assert found.answer.unit == "packets^2"
+    for outcome in found.answer.candidate.outcomes:
+        assert outcome.value == goal.cost(outcome.mean, outcome.sd)
+
+
+@pytest.mark.parametrize(
+    ("objective", "label", "unit"),
+    [
+        ('{ name = "knee" }', "p95 delay (goodput at least 98 % of now)", "ms"),
+        ('{ name = "delay-bound", at_most = "20 ms", link = "bottleneck" }', "goodput", "bit/s"),
+        ('{ name = "sojourn-percentile", percentile = 99, link = "bottleneck" }', "sojourn", "ms"),
+        ('{ name = "drop-rate", link = "bottleneck" }', "drop-rate", ""),
+        ('{ name = "goodput" }', "goodput", "bit/s"),
+        ('{ name = "jain-index" }', "jain-index", ""),
+        ('"minimise links.bottleneck.sojourn_ms.p99"', "links.bottleneck.sojourn_ms.p99", "ms"),
+        (SUM.replace("\n", " "), "weighted-sum", ""),
+    ],
+)
+def test_whatever_can_be_tuned_can_be_pursued(objective, label, unit):
+    answer = solve(task(policy=aiming_at(objective))).answer
+    assert answer.goal.startswith(label)
+    assert answer.unit == unit
+    assert answer.internal_target is None
+    harm = {"flows.*.goodput_bit_per_s.total", "flows.*.jain_index", "flows.*.starved"}
+    assert harm | {"links.bottleneck.drop_rate"} <= answer.candidate.outcomes[0].metrics.keys()
+
+
+def test_without_a_target_nothing_is_learned_of_a_bias():
+    asked = task(kind="refined", policy=aiming_at('{ name = "knee" }'))
+    asked = replace(asked, settled=settled(SenderModel("newreno")))
+    assert solve(asked).correction == asked.correction
+
+
+def test_more_of_what_is_maximised_is_an_advantage():
+    asked = task(policy=aiming_at('{ name = "jain-index" }'), evaluations=60)
+    answer = solve(asked).answer
+    gained = answer.candidate.value.mean - answer.incumbent.value.mean
+    assert answer.verdict.advantage.mean == pytest.approx(gained)
+
+
+def test_what_a_model_cannot_measure_is_an_obstacle_in_words():
+    found = solve(task(policy=aiming_at('{ name = "completion-time" }')))
+    assert found.answer is None
+    assert "completion_time_s.mean" in found.obstacle
+
+
+def test_harm_is_measured_against_the_setting_that_the_controller_met():
+    """In force is a wall that drops far more; the controller began with a queue without it."""
+    wall = IN_FORCE | {"min_threshold": 4.0, "max_threshold": 5.0, "max_probability": 1.0}
+    policy = replace(
+        POLICY, harm=("none", "links.bottleneck.drop_rate=0"), constraints=(), space=BOX
+    )
+    asked = task(policy=policy, in_force=wall, original=wall)
+
+    def drops(prediction):
+        return prediction.metric("links.bottleneck.drop_rate").mean
+
+    now = drops(solve(task(policy=policy)).answer.incumbent)
+    own, met = solve(asked).answer, solve(replace(asked, original=IN_FORCE)).answer
+    # Queues of 10 packets drop less than the wall, and more than the setting met.
+    assert now < drops(own.candidate) < drops(own.incumbent)
+    assert own.verdict.apply
+    assert drops(met.candidate) > now
+    assert not met.verdict.apply
+    assert met.verdict.reason.startswith("it would do harm: links.bottleneck.drop_rate <= ref")
