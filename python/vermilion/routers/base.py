@@ -33,6 +33,10 @@ class RouterError(Exception):
     """
 
 
+class RouterSilent(RouterError):  # noqa: N818 - reads as what it says
+    """A router did not answer. After :meth:`ManagedQueue.apply` the change may be in force or not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A router's counters at one moment; all but the backlog are cumulative.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Change, Waiting
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from vermilion.online.decide.states import State
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Began, Command
+
+Stating = TypeVar("Stating", bound="State")
 
 
 def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
@@ -55,11 +57,11 @@ def on_command(turn: Turn, _state: State, event: Command) -> None:
 
 
 def on_command_or(
-    handle: Callable[[Turn, State, Command], None],
-) -> Callable[[Turn, State, Command], None]:
+    handle: Callable[[Turn, Stating, Command], None],
+) -> Callable[[Turn, Stating, Command], None]:
     """A handler for a state to which a person may say more than "stop"."""
 
-    def handler(turn: Turn, state: State, event: Command) -> None:
+    def handler(turn: Turn, state: Stating, event: Command) -> None:
         if event.verb == "stop":
             on_command(turn, state, event)
         else:

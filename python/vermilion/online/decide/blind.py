@@ -50,9 +50,7 @@ def on_done(turn: Turn, state: Blind, event: Done) -> None:
     """The router has taken the setting for blind times."""
     if event.number == state.number:
         turn.believe_in_force(event.in_force)
-        turn.decide(
-            DecisionKind.FELL_BACK, "the router has taken the setting for blind times"
-        )
+        turn.decide(DecisionKind.FELL_BACK, "the router has taken the setting for blind times")
 
 
 def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
@@ -77,6 +75,4 @@ def _for_blind_times(turn: Turn) -> Mapping[str, ParameterValue]:
     """What to put in force, as far as it differs from what is; nothing where it does not."""
     controller = turn.controller
     wanted = controller.policy.fall_back or controller.proven or controller.original
-    return {
-        name: value for name, value in wanted.items() if controller.in_force.get(name) != value
-    }
+    return {name: value for name, value in wanted.items() if controller.in_force.get(name) != value}

@@ -39,7 +39,9 @@ class ChangeBudget:
         lately = self._lately(now_s)
         if len(lately) < self.per_minute:
             return now_s
-        return lately[len(lately) - self.per_minute] + _MINUTE_S if self.per_minute else float("inf")
+        return (
+            lately[len(lately) - self.per_minute] + _MINUTE_S if self.per_minute else float("inf")
+        )
 
     def _lately(self, now_s: float) -> tuple[float, ...]:
         return tuple(time_s for time_s in self.changes_s if time_s > now_s - _MINUTE_S)

@@ -15,6 +15,7 @@ from vermilion.online.decide.states import State, Waiting
 from vermilion.online.model.senders import SenderBelief
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.memory import AnswerMemory
+from vermilion.online.plan.task import COMPARISONS, FIRST_MODEL_SEED, RE_EVALUATIONS
 from vermilion.online.sense.senses import Senses
 from vermilion.routers.base import PushPrice
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import LinkConfiguration, ParameterValue
-
-FIRST_MODEL_SEED = 1 << 32
-"""Models use seeds from here on; a simulated network's hidden seed is a small number."""
 
 DRIFT_HOLD_S = (5.0, 60.0)
 """How long a drift without a cause is not answered again: at first, and at most."""
@@ -60,6 +58,8 @@ class Controller:
         configuration: what the operator configured of the link.
         push_price: what a change costs the traffic, as the router declares.
         evaluations: settings that each search tries, where runs must repeat exactly.
+        re_evaluations: further seeds that the best few of a search may meet.
+        comparisons: fresh seeds on which a search's best meets the setting in force.
         state: what it is doing.
         senses: what has been seen lately.
         in_force: every discipline parameter, as last read back.
@@ -91,18 +91,22 @@ class Controller:
 
     policy: Policy
     configuration: LinkConfiguration
-    push_price: PushPrice = PushPrice()
+    push_price: PushPrice = field(default_factory=PushPrice)
     evaluations: int | None = None
-    state: State = Waiting(0.0, 0.0, "the controller has started")
+    re_evaluations: int = RE_EVALUATIONS
+    comparisons: int = COMPARISONS
+    state: State = field(
+        default_factory=lambda: Waiting(0.0, 0.0, "the controller has started")
+    )
     senses: Senses = field(default_factory=Senses.begin)
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
     proven: Mapping[str, ParameterValue] = field(default_factory=dict)
     belief: SenderBelief = field(default_factory=SenderBelief)
-    correction: Correction = Correction.begin(1.0)
-    memory: AnswerMemory = AnswerMemory()
-    regimes: Regimes = Regimes()
-    budget: ChangeBudget = ChangeBudget(0)
+    correction: Correction = field(default_factory=lambda: Correction.begin(1.0))
+    memory: AnswerMemory = field(default_factory=AnswerMemory)
+    regimes: Regimes = field(default_factory=Regimes)
+    budget: ChangeBudget = field(default_factory=lambda: ChangeBudget(0))
     modelled: TrafficPicture | None = None
     lately_modelled: tuple[TrafficPicture, ...] = ()
     conditions: ConditionWatch | None = None
@@ -112,7 +116,7 @@ class Controller:
     calibrated_s: float = -1.0
     senders: str = ""
     promise: Promise | None = None
-    drift: Drift = Drift()
+    drift: Drift = field(default_factory=Drift)
     broken: str = ""
     unheard_since_s: float | None = None
     samples: int = 0
@@ -129,6 +133,8 @@ class Controller:
         *,
         push_price: PushPrice | None = None,
         evaluations: int | None = None,
+        re_evaluations: int = RE_EVALUATIONS,
+        comparisons: int = COMPARISONS,
         regimes: Regimes | None = None,
     ) -> Controller:
         """A controller that has seen nothing yet.
@@ -139,6 +145,8 @@ class Controller:
             push_price: what a change costs the traffic, as the router declares.
             evaluations: settings that each search tries, so that runs repeat exactly; ``None``
                 tries as many as the deadline allows.
+            re_evaluations: further seeds that the best few of a search may meet.
+            comparisons: fresh seeds on which a search's best meets the setting in force.
             regimes: what is known from earlier runs.
         """
         return cls(
@@ -146,6 +154,8 @@ class Controller:
             configuration=configuration,
             push_price=push_price or PushPrice(),
             evaluations=evaluations,
+            re_evaluations=re_evaluations,
+            comparisons=comparisons,
             correction=Correction.begin(policy.target_packets or 1.0),
             budget=ChangeBudget(policy.changes_per_minute),
             regimes=regimes or Regimes(),

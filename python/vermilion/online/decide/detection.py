@@ -19,7 +19,7 @@ trips are only estimated, tolerances are at least twice the doubt.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.online.decide.sequential import Persistence, TwoSidedCusum
@@ -79,9 +79,9 @@ class ConditionWatch:
 
     modelled: TrafficPicture
     queueing_s: float
-    flows: Persistence = Persistence(_FLOW_HOLD)
-    round_trips: Persistence = Persistence(_ROUND_TRIP_HOLD)
-    rate: Persistence = Persistence(_RATE_HOLD)
+    flows: Persistence = field(default_factory=lambda: Persistence(_FLOW_HOLD))
+    round_trips: Persistence = field(default_factory=lambda: Persistence(_ROUND_TRIP_HOLD))
+    rate: Persistence = field(default_factory=lambda: Persistence(_RATE_HOLD))
 
     def after(self, now: TrafficPicture) -> tuple[ConditionWatch, Alarm | None]:
         """The watch after the picture of one more sample, and what has changed, if it has."""

@@ -236,9 +236,7 @@ def schedule_for(turn: Turn, picture: TrafficPicture) -> Schedule:
     return Schedule.after(turn.now_s, traffic)
 
 
-def watch(
-    turn: Turn, predicted_mean: float, noise: float, doubt: Doubt | None = None
-) -> None:
+def watch(turn: Turn, predicted_mean: float, noise: float, doubt: Doubt | None = None) -> None:
     """All is well as long as the queue does what the model says."""
     turn.become(watching(turn, predicted_mean, noise, doubt))
 

@@ -1,5 +1,8 @@
-"""Observing: the quick answer is in force, or the old setting was kept; what it does is watched
-for a moment, so that the model can be fitted to it and a more thorough search can do better."""
+"""Observing: the quick answer is in force, or the old setting was kept.
+
+What it does is watched for a moment, so that the model can be fitted to it and a more thorough
+search can do better.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Paused: the queue tells nothing now, because there is nothing to carry, nothing gets through, or
-another link holds the traffic back. Nothing is judged, learned or tuned in such times."""
+"""Paused: the queue tells nothing now.
+
+There is nothing to carry, nothing gets through, or another link holds the traffic back. Nothing is
+judged, learned or tuned in such times.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +19,30 @@ from vermilion.online.decide.states import (
     Watching,
 )
 from vermilion.online.record.kinds import DecisionKind
-from vermilion.online.sense.link_state import LinkState
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import State
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Observed
 
-TELLING = frozenset({LinkState.BUSY, LinkState.UNKNOWN})
-"""States of a link in which its queue is worth a look; nobody knows of the second, so it is."""
+_TELLING = frozenset({"busy", "unknown"})  # of the second nobody knows that it does not
+_WORDS = {
+    "idle": "there is nothing to carry",
+    "outage": "nothing gets through",
+    "elsewhere": "something else than this link limits the traffic",
+}
 
 
 def pause_if_silent(turn: Turn) -> None:
     """Pause where the queue tells nothing."""
-    seen = turn.controller.senses.link_state
-    state = turn.controller.state
-    resume = _to_resume(turn, state)
-    if seen in TELLING or resume is None:
+    link = turn.controller.senses.link_state
+    resume = _to_resume(turn, turn.controller.state)
+    if link.kind in _TELLING or resume is None:
         return
     turn.decide(
         DecisionKind.PAUSED,
-        f"{turn.controller.senses.link_state_in_words()}; nothing is judged or tuned meanwhile",
-        link_state=seen.value,
+        f"{_WORDS[link.kind]}: {link.words}; nothing is judged or tuned meanwhile",
+        link_state=link.kind,
     )
     turn.change(promise=None)
     turn.become(Paused(turn.now_s, resume))
@@ -45,7 +50,7 @@ def pause_if_silent(turn: Turn) -> None:
 
 def on_observed(turn: Turn, state: Paused, _event: Observed) -> None:
     """Go on once the queue tells something again."""
-    if turn.controller.senses.link_state not in TELLING:
+    if turn.controller.senses.link_state.kind not in _TELLING:
         return
     turn.decide(
         DecisionKind.RESUMED,

@@ -85,5 +85,3 @@ class Regimes:
         ]
         apart, nearest = min(near, key=lambda entry: entry[0], default=(float("inf"), None))
         return nearest if apart <= SAME_REGIME else None
-
-

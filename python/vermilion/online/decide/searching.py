@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Found, SearchFailed
+    from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.answer import Answer
     from vermilion.online.plan.task import Finding
 
@@ -127,11 +128,11 @@ def _keep(turn: Turn, state: Searching, answer: Answer) -> None:
     elif state.unverified is not None:
         # The model that refined the answer knows better what the setting should do.
         expected = replace(
-            state.unverified.expected, cost_after=answer.incumbent.objective.mean, mean_after=mean
+            state.unverified.expected,
+            cost_after=_expected(answer, answer.incumbent),
+            mean_after=mean,
         )
-        turn.become(
-            replace(state.unverified, expected=expected, noise=noise, learned_s=turn.now_s)
-        )
+        turn.become(replace(state.unverified, expected=expected, noise=noise, learned_s=turn.now_s))
     else:
         entering.watch(turn, mean, noise)
 
@@ -140,7 +141,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     """Put the answer in force, as far as that is allowed."""
     since_s = max(turn.controller.conditions_since_s, turn.now_s - _BEFORE_S)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
-    cost_before = answer.incumbent.objective.mean
+    cost_before = _expected(answer, answer.incumbent)
     if state.unverified is not None:
         # What is replaced has not proved itself: the way back leads past it.
         previous, before = state.unverified.previous, state.unverified.before
@@ -148,7 +149,9 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     verifying = Verifying(
         setting=answer.setting,
         picture=answer.picture,
-        expected=Expectation(cost_before, answer.candidate.objective.mean, answer.candidate.mean.mean),
+        expected=Expectation(
+            cost_before, _expected(answer, answer.candidate), answer.candidate.mean.mean
+        ),
         noise=answer.candidate_noise,
         previous=previous,
         before=before,
@@ -167,6 +170,13 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     )
     instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
     entering.make(turn, change, instead)
+
+
+def _expected(answer: Answer, prediction: Prediction) -> float:
+    """What is expected of the objective, as it will be measured on the network."""
+    if answer.internal_target is None:
+        return prediction.value.mean
+    return prediction.deviation(answer.internal_target).mean
 
 
 def _tell_tuned(turn: Turn, state: Searching, answer: Answer, took_s: float) -> None:

@@ -107,7 +107,7 @@ EVENTS: tuple[type[Event | Alarm], ...] = (
     Lost,
     Command,
 )
-"""What reaches a state; an :class:`Alarm` comes with an observation, from the watch of conditions."""
+"""What reaches a state; an :class:`Alarm` comes with an observation, from the conditions' watch."""
 
 _CHANGES = (Applying, Proposing, Watching)  # what a wish for a change leads to
 _GONE_BLIND = _to(blind.on_silent, Blind)

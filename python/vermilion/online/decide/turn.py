@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vermilion.online.decide.states import Ended
 from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Record, Search
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
-from vermilion.online.plan.task import Task
+from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.sense.stretch import Stretch
 
@@ -29,11 +29,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
-_SEEDS_PER_TASK = 200
 _STARTS = 4  # earlier answers to try first
-
-REFINING_DEADLINES = 2.0
-"""Deadlines a refined answer may take: nobody waits for it as for the first."""
 
 
 class Turn:
@@ -112,7 +108,7 @@ class Turn:
         policy = controller.policy
         number = self.number()
         first_seed = controller.next_seed
-        self.change(next_seed=first_seed + _SEEDS_PER_TASK)
+        self.change(next_seed=first_seed + SEEDS_PER_TASK[kind])
         starts = controller.memory.similar(picture, self.queueing_s(picture), _STARTS)
         self.effects.append(
             Search(
@@ -132,6 +128,9 @@ class Turn:
                     deadline_s=self.deadline_s(kind),
                     evaluations=controller.evaluations,
                     packets_per_s=controller.packets_per_s,
+                    re_evaluations=controller.re_evaluations,
+                    comparisons=controller.comparisons,
+                    push_price=controller.push_price,
                 ),
             )
         )
@@ -168,14 +167,14 @@ class Turn:
     def traffic(self, picture: TrafficPicture) -> Traffic | None:
         """The traffic of a picture; ``None`` where too little is known."""
         try:
-            return Traffic.of_picture(picture, self.scale_packets(picture))
+            return Traffic.of_picture(picture, self.controller.policy)
         except TooLittleIsKnown:
             return None
 
     def missing(self, picture: TrafficPicture) -> str:
         """What is missing in a picture to make a model of it; "" for nothing."""
         try:
-            Traffic.of_picture(picture, self.scale_packets(picture))
+            Traffic.of_picture(picture, self.controller.policy)
         except TooLittleIsKnown as missing:
             return str(missing)
         return ""

@@ -72,39 +72,67 @@ def verify(
         policy: what the operator wants.
     """
     figures = _figures(after, before, expected, policy.objective)
-    broken = broken_bound(after, before, policy.bounds)
-    details = _details(after, policy.objective)
-
-    def verdict(of: Literal["better", "unproven", "worse"], why: str) -> Verification:
-        return Verification(of, f"{why}{figures}", broken, details)
-
-    if before is not None and broken and broken != broken_bound(before, None, policy.bounds):
-        return verdict("worse", f"it breaks what the setting before kept ({broken}): ")
-    if before is not None and _is_lower(after.utilization, before.utilization, _UTILIZATION_LOST):
-        return verdict("worse", "the link is used less: ")
-    now = after.objective(policy.objective)
-    then = None if before is None else before.objective(policy.objective)
-    if now is None:
-        return verdict("unproven", "counters cannot tell the objective: ")
-    if then is None:
-        if _is_worse_than_predicted(now, expected, policy.objective):
-            return verdict("worse", "worse than the old setting would be: ")
-        return verdict("unproven", "nothing was measured before in these conditions: ")
-    maximised = policy.objective.maximised
-    least_gain = policy.objective.least_gain(then.mean)
-    least_loss = least_gain if maximised else max(least_gain, _WORSE_THAN_MEASURED * abs(then.mean))
-    if _beyond(now, then, least_loss if maximised else 0.0, up=not maximised) and (
-        _change(now, then, up=not maximised) > least_loss
-    ):
-        return verdict("worse", "worse than before: ")
-    if _beyond(now, then, 0.0, up=maximised) and _change(now, then, up=maximised) >= least_gain:
-        return verdict("better", "")
-    return verdict("unproven", "no noticeable difference from before could be measured: ")
+    why_worse = _why_worse(after, before, expected, policy)
+    verdict: Literal["better", "unproven", "worse"] = "worse"
+    why = why_worse
+    if not why_worse:
+        why = _why_unproven(after, before, policy.objective)
+        verdict = "unproven" if why else "better"
+    return Verification(
+        verdict=verdict,
+        reason=f"{why}: {figures}" if why else figures,
+        broken=broken_bound(after, before, policy.bounds),
+        details=_details(after, policy.objective),
+    )
 
 
-def broken_bound(
-    stretch: Stretch, reference: Stretch | None, bounds: Sequence[Constraint]
+def _why_worse(
+    after: Stretch, before: Stretch | None, expected: Expectation, policy: Policy
 ) -> str:
+    """Why a setting has to be taken back; "" where it need not."""
+    objective = policy.objective
+    now = after.objective(objective)
+    if before is None:
+        if now is not None and _is_worse_than_predicted(now, expected, objective):
+            return "worse than the old setting would be"
+        return ""
+    broken = broken_bound(after, before, policy.bounds)
+    if broken and _name(broken_bound(before, None, policy.bounds)) != _name(broken):
+        return f"it breaks what the setting before kept ({broken})"
+    if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
+        return "the link is used less"
+    then = before.objective(objective)
+    if now is None or then is None:
+        return ""
+    up = not objective.maximised
+    least_loss = objective.least_gain(then.mean)
+    if up:
+        least_loss = max(least_loss, _WORSE_THAN_MEASURED * abs(then.mean))
+    surely = _beyond(now, then, 0.0, up=up) and _change(now, then, up=up) > least_loss
+    return "worse than before" if surely else ""
+
+
+def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) -> str:
+    """Why a setting that does no harm is not known to help; "" where it is."""
+    now = after.objective(objective)
+    if now is None:
+        return "counters cannot tell the objective"
+    then = None if before is None else before.objective(objective)
+    if then is None:
+        return "nothing was measured before in these conditions"
+    up = objective.maximised
+    gained = _beyond(now, then, 0.0, up=up) and _change(now, then, up=up) >= objective.least_gain(
+        then.mean
+    )
+    return "" if gained else "no noticeable difference from before could be measured"
+
+
+def _name(broken: str) -> str:
+    """The bound of :func:`broken_bound`'s words, without what was measured."""
+    return broken.partition(":")[0]
+
+
+def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[Constraint]) -> str:
     """The first bound that is surely broken in a stretch, in words; "" for none.
 
     Args:
@@ -142,10 +170,6 @@ def _beyond(now: Interval, then: Interval, by: float, *, up: bool) -> bool:
 
 def _change(now: Interval, then: Interval, *, up: bool) -> float:
     return now.mean - then.mean if up else then.mean - now.mean
-
-
-def _is_lower(now: Interval, then: Interval, by: float) -> bool:
-    return _beyond(now, then, by, up=False)
 
 
 def _is_worse_than_predicted(now: Interval, expected: Expectation, objective: Objective) -> bool:

@@ -125,6 +125,14 @@ _OF_LINKS: Mapping[str, Callable[[Batch], float]] = {
 _OF_FLOWS: Mapping[str, Callable[[Batch], float]] = {
     "goodput_bit_per_s.total": lambda batch: batch.bits / batch.seconds,
 }
+_OF_OBJECTIVES: Mapping[str, Callable[[Batch], float]] = {
+    "mean-sojourn": _OF_LINKS["sojourn_ms.mean"],
+    "drop-rate": _OF_LINKS["drop_rate"],
+    "mark-rate": _OF_LINKS["mark_rate"],
+    "utilization": _OF_LINKS["utilization"],
+    "goodput": _OF_FLOWS["goodput_bit_per_s.total"],
+    "delay-bound": _OF_FLOWS["goodput_bit_per_s.total"],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,30 +200,17 @@ def metric_of(constraint: Constraint) -> Callable[[Batch], float] | None:
 
 def value_of(objective: Objective) -> Callable[[Batch], float] | None:
     """How an objective's value is made from a batch; ``None`` where it cannot be."""
-    from vermilion.objectives.delay_bound import DelayBound
-    from vermilion.objectives.drop_rate import DropRate
-    from vermilion.objectives.goodput import Goodput
+    from vermilion.objectives.chosen_metric import ChosenMetric
     from vermilion.objectives.knee import Knee
-    from vermilion.objectives.mark_rate import MarkRate
-    from vermilion.objectives.mean_sojourn import MeanSojourn
     from vermilion.objectives.queue_deviation import QueueDeviation
     from vermilion.objectives.sojourn_percentile import SojournPercentile
-    from vermilion.objectives.utilization import Utilization
 
     match objective:
         case QueueDeviation(target=target):
             return lambda batch: float(((batch.backlog_packets - target) ** 2).mean())
         case Knee(percentile=share) | SojournPercentile(percentile=share):
             return _OF_LINKS[f"sojourn_ms.{share}"]
-        case MeanSojourn():
-            return _OF_LINKS["sojourn_ms.mean"]
-        case DropRate():
-            return _OF_LINKS["drop_rate"]
-        case MarkRate():
-            return _OF_LINKS["mark_rate"]
-        case Utilization():
-            return _OF_LINKS["utilization"]
-        case DelayBound() | Goodput():
-            return _OF_FLOWS["goodput_bit_per_s.total"]
+        case ChosenMetric(path=path):
+            return (_OF_FLOWS if path.room == "flows" else _OF_LINKS).get(path.metric)
         case _:
-            return None
+            return _OF_OBJECTIVES.get(objective.name)
