@@ -95,9 +95,7 @@ class Controller:
     evaluations: int | None = None
     re_evaluations: int = RE_EVALUATIONS
     comparisons: int = COMPARISONS
-    state: State = field(
-        default_factory=lambda: Waiting(0.0, 0.0, "the controller has started")
-    )
+    state: State = field(default_factory=lambda: Waiting(0.0, 0.0, "the controller has started"))
     senses: Senses = field(default_factory=Senses.begin)
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
     original: Mapping[str, ParameterValue] = field(default_factory=dict)

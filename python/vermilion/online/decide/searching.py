@@ -140,9 +140,11 @@ def _keep(turn: Turn, state: Searching, answer: Answer) -> None:
 def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     """Put the answer in force, as far as that is allowed."""
     since_s = max(turn.controller.conditions_since_s, turn.now_s - _BEFORE_S)
+    if state.unverified is not None:
+        since_s = max(since_s, state.unverified.schedule.half_settled_s)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
     cost_before = _expected(answer, answer.incumbent)
-    if state.unverified is not None:
+    if before is None and state.unverified is not None:
         # What is replaced has not proved itself: the way back leads past it.
         previous, before = state.unverified.previous, state.unverified.before
         cost_before = state.unverified.expected.cost_before

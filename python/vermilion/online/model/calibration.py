@@ -13,6 +13,7 @@ independent, so each comparison counts for half, and older ones fade.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,21 +36,26 @@ def features(samples: Sequence[Sample], target: float) -> NDArray[np.float64]:
 
     Mean and standard deviation of the backlog and its mean movement between samples, each as
     a share of the target; the logarithm of the signals (drops and marks) per packet; the
-    share of flows that were heard in an interval.
+    share of flows that were heard in an interval, not a number where nobody listens.
     """
     import numpy as np
 
     backlog = np.array([sample.backlog_packets for sample in samples], dtype=np.float64)
     signals = sum(sample.drops + sample.marks for sample in samples)
     packets = sum(sample.packets + sample.drops for sample in samples)
-    heard = np.mean([sample.heard_flows / max(1, sample.active_flows) for sample in samples])
+    heard = [
+        math.nan
+        if sample.heard_flows is None or sample.active_flows is None
+        else sample.heard_flows / max(1, sample.active_flows)
+        for sample in samples
+    ]
     return np.array(
         [
             backlog.mean() / target,
             backlog.std() / target,
             # One signal more keeps the logarithm finite where there was none.
             np.log((signals + 1.0) / (packets + 1.0)),
-            heard,
+            np.mean(heard),
             np.abs(np.diff(backlog)).mean() / target,
         ]
     )
@@ -70,6 +76,7 @@ def log_likelihoods(
     import numpy as np
 
     seen = features(observed, target)
+    known = np.isfinite(seen)
     size = len(observed)
     windows = {
         kind: np.array(
@@ -84,22 +91,23 @@ def log_likelihoods(
     scatter = np.mean([each.var(axis=0) for each in windows.values()], axis=0)
     variance = scatter + np.square(_FLOORS)
     return {
-        kind: float(-0.5 * np.sum(np.square(seen - each.mean(axis=0)) / variance))
+        kind: float(-0.5 * np.sum((np.square(seen - each.mean(axis=0)) / variance)[known]))
         for kind, each in windows.items()
     }
 
 
 def watch(core_scenario: str, link: str, seed: int, from_s: float, to_s: float) -> list[Sample]:
     """The samples a monitor would take of a model from ``from_s`` to ``to_s``."""
-    from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sampler
+    from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample
     from vermilion.routers.simulated import SimulatedRouter
 
     router = SimulatedRouter(core_scenario, link, seed)
-    sampler = Sampler(router)
+    router.wait(from_s)
+    before = router.observe().reading
     samples: list[Sample] = []
-    for tick in range(round((to_s - from_s) / SAMPLE_INTERVAL_S) + 1):
+    for tick in range(1, round((to_s - from_s) / SAMPLE_INTERVAL_S) + 1):
         router.wait(from_s + tick * SAMPLE_INTERVAL_S)
-        taken = sampler.take()
-        if taken is not None:
-            samples.append(taken[0])
+        observation = router.observe()
+        samples.append(Sample.between(before, observation))
+        before = observation.reading
     return samples
