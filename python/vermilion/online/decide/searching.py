@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Change, Searching, Verifying
-from vermilion.online.decide.verification import Expectation
+from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.answer import Answer
     from vermilion.online.plan.task import Finding
+    from vermilion.online.sense.stretch import Stretch
 
 _BEFORE_S = 5.0  # how far back the setting in force is measured before it is replaced
 _ASK_AGAIN_S = 30.0  # after a search that came to nothing
@@ -144,7 +145,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         since_s = max(since_s, state.unverified.schedule.half_settled_s)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
     cost_before = _expected(answer, answer.incumbent)
-    if before is None and state.unverified is not None:
+    if state.unverified is not None and _has_failed(turn, state.unverified, before):
         # What is replaced has not proved itself: the way back leads past it.
         previous, before = state.unverified.previous, state.unverified.before
         cost_before = state.unverified.expected.cost_before
@@ -172,6 +173,15 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     )
     instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
     entering.make(turn, change, instead)
+
+
+def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> bool:
+    """Whether the quick answer is no setting to go back to, as far as can be told by now."""
+    if measured is None:
+        return True
+    policy = turn.controller.policy
+    result = verify(measured, unverified.before, unverified.expected, policy)
+    return result.verdict == "worse"
 
 
 def _expected(answer: Answer, prediction: Prediction) -> float:
