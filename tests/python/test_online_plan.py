@@ -12,8 +12,7 @@ from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.goal import HeldQueue
 from vermilion.online.plan.solve import solve
-from vermilion.online.plan.task import FIRST_MODEL_SEED
-from vermilion.online.plan.task import Task
+from vermilion.online.plan.task import FIRST_MODEL_SEED, Task
 from vermilion.online.policy import Policy
 from vermilion.scenario import load_scenario
 

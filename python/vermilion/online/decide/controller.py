@@ -75,7 +75,8 @@ class Controller:
         conditions: the watch that compares the traffic with them.
         conditions_since_s: since when the present conditions have lasted.
         pictures: the pictures of the last samples, oldest first.
-        flows_changed_s: when the number of flows last changed.
+        flows_changed_s: when the number of flows last changed noticeably.
+        flows_counted: how many there were then.
         calibrated_s: when the belief was last revised.
         senders: the kind last named in the log.
         promise: what the last quick answer was to deliver.
@@ -111,6 +112,7 @@ class Controller:
     conditions_since_s: float = 0.0
     pictures: tuple[TrafficPicture, ...] = ()
     flows_changed_s: float = 0.0
+    flows_counted: int = 0
     calibrated_s: float = -1.0
     senders: str = ""
     promise: Promise | None = None

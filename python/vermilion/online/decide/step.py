@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import leaving_alone, pausing
-from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, Proposing
+from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
 from vermilion.online.decide.transitions import TRANSITIONS
 from vermilion.online.decide.turn import Turn
-from vermilion.online.decide.waiting import PICTURES_KEPT
-from vermilion.online.events import Command, Observed
+from vermilion.online.decide.waiting import PICTURES_KEPT, STEADY_FLOWS
+from vermilion.online.events import Command, Observed, Silent
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ def _dispatch(turn: Turn, event: Event | Alarm) -> None:
 
 def _take_in(turn: Turn, event: Observed) -> bool:
     """What every observation does, whatever the state; whether there is a sample in it."""
-    turn.change(unheard_since_s=None)
     state = turn.controller.state
     if isinstance(state, Ended):
         return False
@@ -68,13 +67,18 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     turn.change(senses=senses)
     picture = senses.picture()
     if sample is None or picture is None:
-        # The counters have just begun, or begun anew: that is an answer of the router all the same.
-        return isinstance(state, Blind)
+        # One such answer is the beginning, or a router that has restarted; more of them tell as
+        # little as silence does.
+        if turn.controller.samples:
+            _dispatch(turn, Silent("its counters stand still, or make no sense"))
+        return False
+    turn.change(unheard_since_s=None)
     turn.record(sample)
     samples = turn.controller.samples + 1
     pictures = turn.controller.pictures
-    if not pictures or picture.flows != pictures[-1].flows:
-        turn.change(flows_changed_s=turn.now_s)
+    counted = turn.controller.flows_counted
+    if abs(picture.flows - counted) > STEADY_FLOWS * counted:
+        turn.change(flows_changed_s=turn.now_s, flows_counted=picture.flows)
     turn.change(samples=samples, pictures=(*pictures, picture)[-PICTURES_KEPT:])
     if samples % _SETTING_CHECK_SAMPLES == 0:
         turn.read_back()

@@ -109,7 +109,7 @@ class Turn:
         number = self.number()
         first_seed = controller.next_seed
         self.change(next_seed=first_seed + SEEDS_PER_TASK[kind])
-        starts = controller.memory.similar(picture, self.queueing_s(picture), _STARTS)
+        similar = controller.memory.similar(picture, self.queueing_s(picture), _STARTS)
         self.effects.append(
             Search(
                 number,
@@ -122,7 +122,7 @@ class Turn:
                     original=controller.original,
                     correction=controller.correction,
                     settled=settled,
-                    starts=tuple(setting for _, setting in starts),
+                    starts=(*(setting for _, setting in similar), *self._first_setting()),
                     belief=controller.belief,
                     first_seed=first_seed,
                     deadline_s=self.deadline_s(kind),
@@ -135,6 +135,23 @@ class Turn:
             )
         )
         return number
+
+    def _first_setting(self) -> list[Mapping[str, float]]:
+        """What stood before the first change, where it no longer does.
+
+        It does no harm against itself, so that a search which finds nothing else that does none has
+        at least the way back.
+        """
+        controller = self.controller
+        names = controller.policy.parameters
+        first = {name: controller.original.get(name) for name in names}
+        numbers = {
+            name: float(value)
+            for name, value in first.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        stands = all(controller.in_force.get(name) == first[name] for name in names)
+        return [] if stands or len(numbers) < len(names) else [numbers]
 
     def deadline_s(self, kind: TaskKind) -> float:
         """How long a search of this kind may take."""

@@ -20,11 +20,12 @@ STEADY_S = 0.4
 """A picture is steady when it has not changed for this long."""
 LONGEST_WAIT_S = 1.5
 """Longest wait for a steady picture: conditions that keep moving are modelled as they are."""
+STEADY_FLOWS = 0.05
+"""Share of the flows that may come or go without counting as a change."""
 PICTURES_KEPT = 5
 """Pictures that are compared: those of ``STEADY_S``."""
 
 _PATIENCE_S = 2.0  # before saying that too little is known: the first samples need a moment
-_STEADY_FLOWS = 0.05
 _STEADY_ROUND_TRIPS = 0.08
 _KNOWN_ENOUGH = 0.7  # share of flows with a known round trip
 
@@ -59,7 +60,7 @@ def _is_steady(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
         return False
     flows = [seen.flows for seen in pictures]
     return (
-        max(flows) - min(flows) <= _STEADY_FLOWS * picture.flows
+        max(flows) - min(flows) <= STEADY_FLOWS * picture.flows
         and (picture.knowledge != "full" or picture.known_share >= _KNOWN_ENOUGH)
         and round_trip_distance(picture, oldest, queueing_s) <= _STEADY_ROUND_TRIPS
     )

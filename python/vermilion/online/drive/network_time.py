@@ -64,6 +64,7 @@ class NetworkTimeDriver(Driver):
         """Keep the queue tuned until the network's time reaches ``until_s``."""
         begun_s = self._now_s = self._router.read().time_s
         self.give(Began(self._router.parameters()))
+        self.give(self._observe())
         for tick in range(1, round((until_s - begun_s) / SAMPLE_INTERVAL_S) + 1):
             self._now_s = begun_s + tick * SAMPLE_INTERVAL_S
             self._router.wait(self._now_s)

@@ -77,6 +77,7 @@ class WallClockDriver(Driver):
         with self._worker:
             begun_s = self._clock()
             self.give(Began(self._router.parameters()))
+            self.give(self._observe())
             tick = 0
             while not self._ended:
                 tick = self._wait_for_next(begun_s, tick)

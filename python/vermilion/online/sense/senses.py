@@ -35,6 +35,7 @@ HISTORY_S = 120.0
 _RECENT_S = 3.0  # over which packet size and marking are averaged
 _LONGEST_LEARNT_S = 1.0  # of a longer interval the ends say little about what was between them
 _DEAF_S = 5.0  # packets pass for so long and no round trip is heard: none will be
+_FLUSHED_S = 1.0  # after which a backlog that vanished while nothing moved will not come back
 _SAME_GUESS = 0.2  # a guess that moves by less stays what it was
 _MEASURED_DOUBT = 0.05  # of round trips that were sampled
 _UNHEARD_DOUBT = 0.5  # of those of flows that gave no sample
@@ -109,6 +110,9 @@ class Senses:
             return replace(self, reading=now, held=None), None
         observation = _joined(self.held, observation)
         if now.time_s == before.time_s or is_frozen(before, observation):
+            if now.time_s - before.time_s > _FLUSHED_S and not _passed(observation):
+                # Nothing moves and nothing waits any more: what waited was thrown away uncounted.
+                return replace(self, reading=now, held=None), None
             return replace(self, held=observation), None
         sample = Sample.between(before, observation)
         oldest_s = sample.time_s - HISTORY_S
@@ -303,6 +307,11 @@ def _agree(fresh: Guess, standing: Guess) -> bool:
         abs(fresh.flows - standing.flows) <= _SAME_GUESS * standing.flows
         and abs(fresh.base_s - standing.base_s) <= _SAME_GUESS * standing.base_s
     )
+
+
+def _passed(observation: Observation) -> bool:
+    """Whether the monitor has seen packets."""
+    return observation.traffic is not None and int(observation.traffic.packets.sum()) > 0
 
 
 def _joined(held: Observation | None, latest: Observation) -> Observation:
