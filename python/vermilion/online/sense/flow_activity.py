@@ -48,6 +48,7 @@ _CLOSE = 1e-3
 _FALL = 0.05  # of the open flows: fewer that end than these are nobody in particular
 _REMEMBERED_S = 60.0  # so long a flow that comes back is not a new one
 _MOST_REMEMBERED = 20_000
+_MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
 _MOST_SIZES = 4
 _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its first one
 
@@ -199,10 +200,16 @@ class FlowActivity:
             sizes[rows] -= gone.bytes
             expired += 1
         before, intervals = before + intervals[:expired], intervals[expired:]
+        entries = 0
+        if len(flows) > _MOST_REMEMBERED:
+            entries = sum(len(one.flows) for one in before)
         forgotten = 0
-        while forgotten < len(before) and before[forgotten].end_s <= time_s - _KEPT * lately_s:
+        while forgotten < len(before) and (
+            before[forgotten].end_s <= time_s - _KEPT * lately_s or entries > _MOST_ENTRIES
+        ):
             gone = before[forgotten]
             kept[np.searchsorted(flows, gone.flows)] -= gone.bytes
+            entries -= len(gone.flows)
             forgotten += 1
 
         peak, fell_s = self.open_peak, self.fell_s
