@@ -286,7 +286,7 @@ def test_counters_alone_make_a_whole_picture():
     assert picture.flows == 11
     assert picture.base_rtts_s == (0.1,) * 11
     assert picture.known_share == 1.0
-    # Whoever believes that round trips lie between 10 ms and 1 s knows flows to a factor of 3 or so.
+    # Who believes that round trips lie between 10 ms and 1 s knows flows to a factor of 3 or so.
     assert 0.8 < picture.flows_doubt < 1.5
     assert picture.rtts_doubt == pytest.approx(1.15, abs=0.01)
 

@@ -92,3 +92,21 @@ def test_an_estimate_is_never_changed_in_place():
     after = feed(before, 75, intervals=10)
     assert before == kept
     assert after.bit_per_s == pytest.approx(6e6)
+
+
+def test_a_link_slower_than_a_packet_per_interval_is_measured_right():
+    """56 kbit/s: a packet of 1000 bytes takes 143 ms, so intervals of 100 ms have one or none."""
+    rate = ServiceRate()
+    sent = 0
+    for step in range(1, 600):
+        packets = int(0.1 * step * 56_000 / 8000) - sent
+        sent += packets
+        rate = feed(rate, packets)
+    assert rate.bit_per_s == pytest.approx(56_000, rel=0.2)
+
+
+def test_a_link_that_was_down_does_not_drag_its_rate_behind_it():
+    rate = feed(ServiceRate(), 125, intervals=50)
+    rate = feed(rate, 0, intervals=300)
+    rate = feed(rate, 125, intervals=5)
+    assert rate.bit_per_s == pytest.approx(10e6)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.flow_numbers import is_among, united
 from vermilion.online.sense.picture import rounded_to_total, split_by_gaps
 
 if TYPE_CHECKING:
@@ -35,14 +36,19 @@ if TYPE_CHECKING:
 LATELY_S = (3.0, 10.0)
 """Shortest and longest stretch that counts as lately, for short and long round trips."""
 
+ONE_SIZE = 1.35
+"""Ratio of packet sizes up to which they count as equal."""
+
 _LATELY_ROUND_TRIPS = 20.0
 _KEPT = 5.0  # stretches of "lately" over which a flow that pauses is remembered
 _WHOLE_SHARE = 0.15  # of the mean rate: from there on a flow is a whole one
 _YOUNG_S = 0.5  # rates are not measured over less
-_ROUNDS = 8  # until weights and mean rate agree
+_ROUNDS = 8  # at most, until weights and mean rate agree
+_CLOSE = 1e-3
 _FALL = 0.05  # of the open flows: fewer that end than these are nobody in particular
 _REMEMBERED_S = 60.0  # so long a flow that comes back is not a new one
 _MOST_REMEMBERED = 20_000
+_MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
 _MOST_SIZES = 4
 _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its first one
 
@@ -171,9 +177,7 @@ class FlowActivity:
             np.bincount(places, traffic.packets[moved], len(seen)).astype(np.int64),
             np.bincount(places, traffic.bytes[moved], len(seen)).astype(np.int64),
         )
-        flows = np.union1d(self.flows, seen)
-        old, new = np.searchsorted(flows, self.flows), np.searchsorted(flows, seen)
-
+        flows, old, new = united(self.flows, seen)
         size = len(flows)
         responsive = _spread(self.responsive, old, size, 0)
         began = _spread(self.began_s, old, size, time_s - interval_s)
@@ -196,10 +200,16 @@ class FlowActivity:
             sizes[rows] -= gone.bytes
             expired += 1
         before, intervals = before + intervals[:expired], intervals[expired:]
+        entries = 0
+        if len(flows) > _MOST_REMEMBERED:
+            entries = sum(len(one.flows) for one in before)
         forgotten = 0
-        while forgotten < len(before) and before[forgotten].end_s <= time_s - _KEPT * lately_s:
+        while forgotten < len(before) and (
+            before[forgotten].end_s <= time_s - _KEPT * lately_s or entries > _MOST_ENTRIES
+        ):
             gone = before[forgotten]
             kept[np.searchsorted(flows, gone.flows)] -= gone.bytes
+            entries -= len(gone.flows)
             forgotten += 1
 
         peak, fell_s = self.open_peak, self.fell_s
@@ -248,8 +258,20 @@ class FlowActivity:
         weight = self.weights()
         flows = float(weight.sum())
         if self.open_flows is not None:
-            flows = min(flows, self.open_flows)
+            flows = min(flows, max(0, self.open_flows - self._unresponsive()))
         return flows, self.flows[weight >= 0.5]  # noqa: PLR2004 - half
+
+    def pausing(self) -> float:
+        """Flows that moved packets once, are open as far as is known, and count for nothing now."""
+        flows, _ = self.effective()
+        known = int(self.responsive.sum())
+        if self.open_flows is not None:
+            known = min(known, self.open_flows - self._unresponsive())
+        return max(0.0, known - flows)
+
+    def _unresponsive(self) -> int:
+        """Open flows that do not slow down; acknowledgements (numbers below 0) open nothing."""
+        return int((~self.responsive & (self.packets > 0) & (self.flows >= 0)).sum())
 
     def unresponsive_bit_per_s(self) -> float:
         """What arrived lately of flows that do not slow down when packets are lost."""
@@ -268,10 +290,12 @@ class FlowActivity:
 
         import numpy as np
 
-        asked = np.isin(self.flows, of) & (self.packets >= _LEAST_PACKETS)
+        asked = is_among(self.flows, of) & (self.packets >= _LEAST_PACKETS)
         if not asked.any() or total <= 0:
             return ()
         sizes = np.sort(self.bytes[asked] / self.packets[asked]).tolist()
+        if sizes[-1] <= ONE_SIZE * sizes[0]:
+            return ((math.fsum(sizes) / len(sizes), total),)
         classes = split_by_gaps(sizes, 0.0, _MOST_SIZES)
         counts = rounded_to_total([total * len(one) / len(sizes) for one in classes], total)
         return tuple(
@@ -324,6 +348,8 @@ def _shares(rates: NDArray[np.float64]) -> NDArray[np.float64]:
         total = weight.sum()
         if total == 0.0:
             return weight
-        mean = float((rates * weight).sum()) / total
-        weight = np.minimum(1.0, rates / (_WHOLE_SHARE * mean))
+        whole = _WHOLE_SHARE * float(rates @ weight) / total
+        weight = np.minimum(1.0, rates / whole)
+        if abs(weight.sum() - total) < _CLOSE:
+            break
     return weight

@@ -94,58 +94,94 @@ class LinkWatch:
         return LinkWatch(self.state, kind, since_s)
 
 
-def look(  # noqa: PLR0911 - one for each thing that can be seen
+def look(
     samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
 ) -> tuple[LinkKind, str] | None:
     """What the latest samples look like; ``None`` where they do not look like anything.
 
     The arguments are those of :meth:`LinkWatch.updated`.
     """
-    now_s = samples[-1].time_s
-    lately = _lately(samples, rate_bit_per_s)
-    seconds = sum(sample.interval_s for sample in lately)
-    if seconds < _LEAST_S:
+    stretch = _Stretch.of(_lately(samples, rate_bit_per_s), rate_bit_per_s)
+    if stretch.seconds < _LEAST_S:
         return None
-    packets = sum(sample.packets for sample in lately)
-    bit_per_s = 8.0 * sum(sample.bytes for sample in lately) / seconds
-    load = None if rate_bit_per_s is None else bit_per_s / rate_bit_per_s
-    waiting = samples[-1].backlog_packets
-    empty = sum(sample.backlog_packets == 0 for sample in lately) / len(lately)
-    exist = flows is not None and flows > 0
-    if packets == 0 and seconds > LOOKED_AT_S - _EPSILON_S:
-        if waiting > 0 and empty == 0.0:
-            return "outage", f"{waiting} packets wait and none has left for {seconds:.1f} s"
-        if exist:
-            return "outage", f"there are {flows} flows and no packet has come for {seconds:.1f} s"
-        return "idle", f"no packet has come for {seconds:.1f} s"
-    almost_nothing = (
-        load is not None and load < _ALMOST_NOTHING and packets < seconds * (flows or 0)
-    )
-    if exist and almost_nothing:
-        return (
-            "outage",
-            f"there are {flows} flows and {packets} packets have got through in {seconds:.1f} s",
-        )
-    of_rate = "" if load is None else f", {load:.0%} of its rate"
-    if 1.0 - empty > _MOSTLY_WAITING or (load is not None and load >= _FULL):
-        words = (
-            f"packets waited at {1.0 - empty:.0%} of the readings of {seconds:.1f} s and the link "
-            f"carried {bit_per_s / 1e6:.4g} Mbit/s{of_rate}"
-        )
-        return "busy", words
+    almost_nothing = stretch.load is not None and stretch.load < _ALMOST_NOTHING
+    if stretch.packets == 0 or almost_nothing:
+        found = _look_at_silence(stretch, samples[-1].backlog_packets, flows)
+        if found is not None or stretch.packets == 0:
+            return found
+    now_s = samples[-1].time_s
     signals = sum(
         sample.drops + sample.marks for sample in samples if sample.time_s > now_s - SIGNALS_S
     )
-    if packets > 0 and signals > 0:
+    return _look_at_traffic(stretch, signals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Samples added up.
+
+    Attributes:
+        seconds: over how long.
+        packets: packets forwarded.
+        bit_per_s: at which rate.
+        empty: share of the readings that found no packet waiting.
+        load: share of the link's rate that was used; ``None`` where that is not known.
+    """
+
+    seconds: float
+    packets: int
+    bit_per_s: float
+    empty: float
+    load: float | None
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], rate_bit_per_s: float | None) -> _Stretch:
+        seconds = sum(sample.interval_s for sample in samples)
+        bit_per_s = 8.0 * sum(sample.bytes for sample in samples) / seconds
+        return cls(
+            seconds=seconds,
+            packets=sum(sample.packets for sample in samples),
+            bit_per_s=bit_per_s,
+            empty=sum(sample.backlog_packets == 0 for sample in samples) / len(samples),
+            load=None if rate_bit_per_s is None else bit_per_s / rate_bit_per_s,
+        )
+
+    def in_words(self) -> str:
+        of_rate = "" if self.load is None else f", {self.load:.0%} of its rate"
+        return f"the link carried {self.bit_per_s / 1e6:.4g} Mbit/s{of_rate}"
+
+
+def _look_at_silence(
+    stretch: _Stretch, waiting: int, flows: int | None
+) -> tuple[LinkKind, str] | None:
+    """Why nothing, or next to nothing, is forwarded."""
+    seconds, packets = stretch.seconds, stretch.packets
+    if seconds < LOOKED_AT_S - _EPSILON_S:
+        return None
+    if waiting > 0 and stretch.empty == 0.0:
+        left = "none has left" if packets == 0 else f"{packets} have left"
+        return "outage", f"{waiting} packets wait and {left} for {seconds:.1f} s"
+    if flows is not None and packets < flows * seconds:
+        came = "no packet has come" if packets == 0 else f"{packets} packets have come"
+        return "outage", f"there are {flows} flows and {came} for {seconds:.1f} s"
+    return ("idle", f"no packet has come for {seconds:.1f} s") if packets == 0 else None
+
+
+def _look_at_traffic(stretch: _Stretch, signals: int) -> tuple[LinkKind, str] | None:
+    """Whether packets that pass are held up by this queue."""
+    if 1.0 - stretch.empty > _MOSTLY_WAITING or (stretch.load or 0.0) >= _FULL:
         words = (
-            f"{signals} packets were dropped or marked in {SIGNALS_S:.0f} s and the link carried "
-            f"{bit_per_s / 1e6:.4g} Mbit/s{of_rate}"
+            f"packets waited at {1.0 - stretch.empty:.0%} of the readings of "
+            f"{stretch.seconds:.1f} s and {stretch.in_words()}"
         )
         return "busy", words
-    if packets > 0 and empty >= _MOSTLY_EMPTY:
+    if signals > 0:
+        words = f"{signals} packets were dropped or marked in {SIGNALS_S:.0f} s"
+        return "busy", f"{words} and {stretch.in_words()}"
+    if stretch.empty >= _MOSTLY_EMPTY:
         words = (
-            f"the link carried {bit_per_s / 1e6:.4g} Mbit/s{of_rate}, but no packet waited at "
-            f"{empty:.0%} of the readings of {seconds:.1f} s"
+            f"{stretch.in_words()}, but no packet waited at {stretch.empty:.0%} of the readings "
+            f"of {stretch.seconds:.1f} s"
         )
         return "elsewhere", words
     return None

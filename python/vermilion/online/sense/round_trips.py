@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.flow_numbers import is_among, united
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -129,8 +131,7 @@ class BaseRoundTrips:
         before = np.interp(queued - interval_s / 2.0, times, delays)
         after = np.interp(queued + interval_s / 2.0, times, delays)
 
-        flows = np.union1d(self.flows, heard)
-        old, new = np.searchsorted(flows, self.flows), np.searchsorted(flows, heard)
+        flows, old, new = united(self.flows, heard)
         last_heard = np.empty(len(flows))
         last_heard[old] = self.last_heard_s
         last_heard[new] = time_s
@@ -164,13 +165,13 @@ class BaseRoundTrips:
 
         Args:
             most: how many.
-            among: the numbers of the flows to choose from; ``None`` for all.
+            among: the numbers of the flows to choose from, ascending; ``None`` for all.
         """
         import numpy as np
 
         last_heard, base = self.last_heard_s, self.base_s
         if among is not None:
-            chosen = np.isin(self.flows, among)
+            chosen = is_among(self.flows, among)
             last_heard, base = last_heard[chosen], base[chosen]
         latest = np.argsort(-last_heard, kind="stable")[: max(0, most)]
         ascending: list[float] = np.sort(base[latest]).tolist()

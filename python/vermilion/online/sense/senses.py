@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.flow_activity import FlowActivity
+from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity
 from vermilion.online.sense.link_state import SIGNALS_S, LinkState, LinkWatch
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.round_trips import BaseRoundTrips
@@ -42,7 +42,6 @@ _UNHEARD_DOUBT = 0.5  # of those of flows that gave no sample
 _COUNTED_DOUBT = 0.02  # of flows whose packets are seen
 _PAUSING_DOUBT = 0.5  # of the open flows that count for nothing, so many may come back
 _OPEN_DOUBT = 0.15  # of open flows whose packets nobody sees: in a short queue some are locked out
-_ONE_SIZE = 1.35  # ratio of packet sizes up to which they count as equal
 _MOST_DOUBT = 2.0  # of a logarithm: a factor of 7; more than that is "unknown"
 
 
@@ -60,7 +59,7 @@ class Senses:
         watch: what the link is doing.
         prior: what is believed of round trips that nobody measures.
         guess: what stands for what nobody measures; ``None`` where all is measured.
-        deaf_since_s: since when packets pass and none is sampled; ``None`` where that is not so.
+        deaf_s: how long packets have passed since a round trip was last sampled.
     """
 
     history: tuple[Sample, ...]
@@ -72,7 +71,7 @@ class Senses:
     watch: LinkWatch
     prior: RoundTripPrior
     guess: Guess | None
-    deaf_since_s: float | None
+    deaf_s: float
     _picture: TrafficPicture | None
 
     @classmethod
@@ -92,7 +91,7 @@ class Senses:
             watch=LinkWatch(),
             prior=prior,
             guess=None,
-            deaf_since_s=None,
+            deaf_s=0.0,
             _picture=None,
         )
 
@@ -155,7 +154,7 @@ class Senses:
             watch=self.watch.updated(watched, rate_bit_per_s, sample.active_flows),
             prior=self.prior,
             guess=self.guess,
-            deaf_since_s=self._deaf_since_s(sample),
+            deaf_s=self._deaf_s(sample),
             _picture=None,
         )
         picture, guess = after._seen(rate_bit_per_s, packet_bytes, observation)
@@ -191,20 +190,16 @@ class Senses:
             queued_s = 8.0 * latest.backlog_bytes / picture.rate_bit_per_s
         return picture.base_rtts_s[3 * len(picture.base_rtts_s) // 4] + queued_s
 
-    def _deaf_since_s(self, sample: Sample) -> float | None:
-        """Since when packets have passed without a round trip being sampled."""
+    def _deaf_s(self, sample: Sample) -> float:
+        """How long packets have passed without a round trip being sampled."""
         if sample.rtt_samples is None or sample.rtt_samples > 0:
-            return None
-        if self.deaf_since_s is not None or sample.packets == 0:
-            return self.deaf_since_s
-        return sample.time_s
+            return 0.0
+        return self.deaf_s + (sample.interval_s if sample.packets > 0 else 0.0)
 
     def _seen(
         self, rate_bit_per_s: float | None, packet_bytes: float | None, observation: Observation
     ) -> tuple[TrafficPicture, Guess | None]:
         """The picture, and what in it is a guess."""
-        import numpy as np
-
         sample = self.history[-1]
         recent = _since(self.history, sample.time_s - _RECENT_S)
         drops = sum(one.drops for one in recent)
@@ -223,8 +218,7 @@ class Senses:
         if observation.traffic is not None:
             counted, among = self.activity.effective()
             unresponsive = self.activity.unresponsive_bit_per_s()
-            silent = (sample.active_flows or 0) - counted
-            doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * max(0.0, silent) / max(counted, 1.0)
+            doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * self.activity.pausing() / max(counted, 1.0)
             picture = replace(picture, unresponsive_bit_per_s=unresponsive)
             if packet_bytes is not None:
                 sizes = self.activity.packet_sizes(among, round(counted))
@@ -232,12 +226,9 @@ class Senses:
                     picture = replace(picture, packet_sizes=sizes)
         elif counted is None and observation.round_trips is not None:
             counted = self.round_trips.heard_since(sample.time_s - _RECENT_S)
-        deaf = self.deaf_since_s is not None and sample.time_s - self.deaf_since_s > _DEAF_S
         if counted is not None:
             picture = replace(picture, flows=round(counted), flows_doubt=min(doubt, _MOST_DOUBT))
-            if observation.round_trips is not None and not deaf:
-                if among is not None and len(self.round_trips.flows) > 0:
-                    among = np.intersect1d(among, self.round_trips.flows)
+            if observation.round_trips is not None and self.deaf_s <= _DEAF_S:
                 trips = tuple(self.round_trips.estimates(picture.flows, among))
                 unheard = 1.0 - len(trips) / max(1, picture.flows)
                 rtts_doubt = _MEASURED_DOUBT + _UNHEARD_DOUBT * unheard
@@ -298,7 +289,7 @@ def _packet_bytes(samples: tuple[Sample, ...]) -> float | None:
 
 def _is_about(size: float, usual: float) -> bool:
     """Whether packets of this size are of the usual one."""
-    return 1.0 / _ONE_SIZE <= size / usual <= _ONE_SIZE
+    return 1.0 / ONE_SIZE <= size / usual <= ONE_SIZE
 
 
 def _agree(fresh: Guess, standing: Guess) -> bool:

@@ -12,6 +12,7 @@ idle moments do neither.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
@@ -27,6 +28,9 @@ _FALL_HOLD = 4
 _FALL_BACKLOG = 0.08  # of the packets of an interval: too many to have drained unseen
 _AGREEMENT = 0.03  # relative spread of intervals that agree
 _EDGE_PACKETS = 1.5  # packets cut off at an interval's ends
+_FEWEST_PACKETS = 5
+_LONGEST_PENDING_S = 10.0
+_NOTHING = (0.0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +42,24 @@ class ServiceRate:
         higher: of the latest of them, those in a row that are above the estimate.
         lower: likewise below.
         named: whether the rate has ever been known.
+        pending: seconds, bytes and packets of busy intervals that are too few packets to say
+            anything; an interval of a slow link has one packet or none.
     """
 
     busy: tuple[float, ...] = ()
     higher: tuple[float, ...] = ()
     lower: tuple[float, ...] = ()
     named: bool = False
+    pending: tuple[float, int, int] = _NOTHING
 
     @property
     def bit_per_s(self) -> float | None:
         """The rate in bit/s; ``None`` until the link has been busy for a few intervals."""
         if not self.named:
             return None
-        middle = median(self.busy)
-        return fmean(rate for rate in self.busy if rate >= middle)
+        upper = sorted(self.busy)
+        middle = median(upper)
+        return fmean(upper[bisect_left(upper, middle) :])
 
     def updated(
         self,
@@ -70,13 +78,24 @@ class ServiceRate:
             backlog_before: packets waiting at its beginning.
             backlog_after: packets waiting at its end.
         """
-        if min(backlog_before, backlog_after) < BUSY_BACKLOG_PACKETS or forwarded_packets == 0:
-            return self
-        measured = 8.0 * forwarded_bytes / interval_s
+        if min(backlog_before, backlog_after) < BUSY_BACKLOG_PACKETS:
+            return self if self.pending == _NOTHING else replace(self, pending=_NOTHING)
+        seconds, sizes, packets = self.pending
+        seconds, sizes, packets = (
+            seconds + interval_s,
+            sizes + forwarded_bytes,
+            packets + forwarded_packets,
+        )
+        if packets < _FEWEST_PACKETS:
+            # So few say nothing yet; and of a link that is down they never will.
+            pending = (seconds, sizes, packets) if seconds <= _LONGEST_PENDING_S else _NOTHING
+            return replace(self, pending=pending)
+        forwarded_packets = packets
+        measured = 8.0 * sizes / seconds
         busy = (*self.busy, measured)[-_REMEMBERED:]
         known = self.bit_per_s
         if known is None:
-            return replace(self, busy=busy, named=len(busy) >= _FEWEST)
+            return ServiceRate(busy, named=len(busy) >= _FEWEST)
         edge = _EDGE_PACKETS / forwarded_packets
         deep = min(backlog_before, backlog_after) >= _FALL_BACKLOG * forwarded_packets
         is_higher = measured > known * (1 + _RISE + edge)

@@ -55,6 +55,7 @@ _LAW_DOUBT = 0.3  # unequal round trips, delayed acknowledgements, senders that 
 _CLUSTERED = 2.0  # losses come in bursts of about so many
 _TIMEOUT_S = 1.0  # the shortest of RFC 6298; Linux has 0.2 s
 _MOST_FLOWS = 10_000
+_EPSILON_S = 1e-6  # times are sums of tenths
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ class Signals:
         """Of the latest samples: enough to know the share of losses, where there are enough."""
         seconds, packets, sizes, drops, marks = 0.0, 0, 0, 0, 0
         for sample in reversed(samples):
-            enough = drops + marks >= FEWEST_SIGNALS and seconds >= LEAST_S
-            if enough or seconds >= LONGEST_S:
+            enough = drops + marks >= FEWEST_SIGNALS and seconds >= LEAST_S - _EPSILON_S
+            if enough or seconds >= LONGEST_S - _EPSILON_S:
                 break
             seconds += sample.interval_s
             packets += sample.packets
