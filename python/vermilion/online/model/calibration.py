@@ -13,6 +13,7 @@ independent, so each comparison counts for half, and older ones fade.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,61 +31,68 @@ FEWEST_SAMPLES = 15
 _FLOORS = (0.05, 0.03, 0.10, 0.02, 0.02)  # errors of the model itself, per feature
 
 
-def features(samples: Sequence[Sample], target: float) -> NDArray[np.float64]:
+def features(samples: Sequence[Sample], scale: float) -> NDArray[np.float64]:
     """What distinguishes kinds of senders in a stretch of samples.
 
     Mean and standard deviation of the backlog and its mean movement between samples, each as
-    a share of the target; the logarithm of the signals (drops and marks) per packet; the
-    share of flows that were heard in an interval.
+    a share of the scale; the logarithm of the signals (drops and marks) per packet; the
+    share of flows that were heard in an interval, not a number where nobody listens.
     """
     import numpy as np
 
     backlog = np.array([sample.backlog_packets for sample in samples], dtype=np.float64)
     signals = sum(sample.drops + sample.marks for sample in samples)
     packets = sum(sample.packets + sample.drops for sample in samples)
-    heard = np.mean([sample.heard_flows / max(1, sample.active_flows) for sample in samples])
+    heard = [
+        math.nan
+        if sample.heard_flows is None or sample.active_flows is None
+        else sample.heard_flows / max(1, sample.active_flows)
+        for sample in samples
+    ]
     return np.array(
         [
-            backlog.mean() / target,
-            backlog.std() / target,
+            backlog.mean() / scale,
+            backlog.std() / scale,
             # One signal more keeps the logarithm finite where there was none.
             np.log((signals + 1.0) / (packets + 1.0)),
-            heard,
-            np.abs(np.diff(backlog)).mean() / target,
+            np.mean(heard),
+            np.abs(np.diff(backlog)).mean() / scale,
         ]
     )
+
+
+def windows_of(samples: Sequence[Sample], size: int) -> list[Sequence[Sample]]:
+    """A stretch of samples cut into windows of a size; itself where it is shorter."""
+    return [samples[first : first + size] for first in range(0, len(samples) - size + 1, size)] or [
+        samples
+    ]
 
 
 def log_likelihoods(
     observed: Sequence[Sample],
     simulated: Mapping[SenderModel, Sequence[Sample]],
-    target: float,
+    scale: float,
 ) -> dict[SenderModel, float]:
     """How well each kind explains what was observed, up to a common constant.
 
     Args:
         observed: settled samples of the network, at least :data:`FEWEST_SAMPLES`.
         simulated: settled samples of a model of each kind, several times as many.
-        target: the operator's target, packets.
+        scale: what counts as a long queue, packets.
     """
     import numpy as np
 
-    seen = features(observed, target)
-    size = len(observed)
+    seen = features(observed, scale)
+    known = np.isfinite(seen)
     windows = {
-        kind: np.array(
-            [
-                features(samples[first : first + size], target)
-                for first in range(0, max(1, len(samples) - size + 1), size)
-            ]
-        )
+        kind: np.array([features(window, scale) for window in windows_of(samples, len(observed))])
         for kind, samples in simulated.items()
     }
     # Windows are few, so their scatter is pooled over the kinds.
     scatter = np.mean([each.var(axis=0) for each in windows.values()], axis=0)
     variance = scatter + np.square(_FLOORS)
     return {
-        kind: float(-0.5 * np.sum(np.square(seen - each.mean(axis=0)) / variance))
+        kind: float(-0.5 * np.sum((np.square(seen - each.mean(axis=0)) / variance)[known]))
         for kind, each in windows.items()
     }
 
