@@ -34,7 +34,7 @@ def test_three_seconds_tell_reno_newreno_and_delayed_acknowledgements_apart(trut
 
 def test_without_evidence_senders_are_those_of_today():
     assert SenderBelief().best == TODAY
-    assert TODAY.in_words() == "cubic (as in linux)"
+    assert TODAY.in_words() == "cubic (as in linux) senders"
 
 
 def test_weak_evidence_does_not_overturn_what_is_likelier_beforehand():

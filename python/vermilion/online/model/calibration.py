@@ -31,11 +31,11 @@ FEWEST_SAMPLES = 15
 _FLOORS = (0.05, 0.03, 0.10, 0.02, 0.02)  # errors of the model itself, per feature
 
 
-def features(samples: Sequence[Sample], target: float) -> NDArray[np.float64]:
+def features(samples: Sequence[Sample], scale: float) -> NDArray[np.float64]:
     """What distinguishes kinds of senders in a stretch of samples.
 
     Mean and standard deviation of the backlog and its mean movement between samples, each as
-    a share of the target; the logarithm of the signals (drops and marks) per packet; the
+    a share of the scale; the logarithm of the signals (drops and marks) per packet; the
     share of flows that were heard in an interval, not a number where nobody listens.
     """
     import numpy as np
@@ -51,40 +51,41 @@ def features(samples: Sequence[Sample], target: float) -> NDArray[np.float64]:
     ]
     return np.array(
         [
-            backlog.mean() / target,
-            backlog.std() / target,
+            backlog.mean() / scale,
+            backlog.std() / scale,
             # One signal more keeps the logarithm finite where there was none.
             np.log((signals + 1.0) / (packets + 1.0)),
             np.mean(heard),
-            np.abs(np.diff(backlog)).mean() / target,
+            np.abs(np.diff(backlog)).mean() / scale,
         ]
     )
+
+
+def windows_of(samples: Sequence[Sample], size: int) -> list[Sequence[Sample]]:
+    """A stretch of samples cut into windows of a size; itself where it is shorter."""
+    return [samples[first : first + size] for first in range(0, len(samples) - size + 1, size)] or [
+        samples
+    ]
 
 
 def log_likelihoods(
     observed: Sequence[Sample],
     simulated: Mapping[SenderModel, Sequence[Sample]],
-    target: float,
+    scale: float,
 ) -> dict[SenderModel, float]:
     """How well each kind explains what was observed, up to a common constant.
 
     Args:
         observed: settled samples of the network, at least :data:`FEWEST_SAMPLES`.
         simulated: settled samples of a model of each kind, several times as many.
-        target: the operator's target, packets.
+        scale: what counts as a long queue, packets.
     """
     import numpy as np
 
-    seen = features(observed, target)
+    seen = features(observed, scale)
     known = np.isfinite(seen)
-    size = len(observed)
     windows = {
-        kind: np.array(
-            [
-                features(samples[first : first + size], target)
-                for first in range(0, max(1, len(samples) - size + 1), size)
-            ]
-        )
+        kind: np.array([features(window, scale) for window in windows_of(samples, len(observed))])
         for kind, samples in simulated.items()
     }
     # Windows are few, so their scatter is pooled over the kinds.

@@ -5,58 +5,101 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.model.calibration import FEWEST_SAMPLES, log_likelihoods, watch
-from vermilion.online.model.explanation import Explanation
+from vermilion.online.model.explanation import DOUBTFUL, Explanation, compare
 from vermilion.online.model.horizon import GUESSED_PACKETS_PER_S, Horizon, horizon_for
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
+from vermilion.online.model.senders import WIDER
 from vermilion.simulate import run_many
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.online.model.explanation import Figure
     from vermilion.online.model.senders import SenderBelief, SenderModel
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.plan.task import Task
+    from vermilion.online.sense.sampler import Sample
     from vermilion.scenario import Scenario
 
 _CALIBRATION_S = 20.0  # of simulated observation per kind of sender
 _CALIBRATION_SHARE = 0.5  # of the deadline that the kinds of senders may take together
+_FEWEST_WINDOWS = 2.0  # as long as what was observed, in each model's observation
 _NOISE_RUNS = 3
 
 
 def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanation, SenderBelief]:
-    """Find out what explains the task's settled samples, and revise what is believed."""
-    policy, belief = task.policy, task.belief
-    scale = policy.scale_packets(traffic.packets_per_s)
-    horizon = horizon_for(traffic, deadline_s, task.packets_per_s)
+    """Find out what explains the task's settled samples, and revise what is believed.
 
-    def model(kind: SenderModel, horizon: Horizon) -> Scenario:
-        return build_model(task.configuration, task.in_force, traffic, kind, policy, horizon)
-
-    kinds = belief.plausible
-    speed = task.packets_per_s or GUESSED_PACKETS_PER_S
-    affordable_s = _CALIBRATION_SHARE * deadline_s * speed / (len(kinds) * traffic.packets_per_s)
-    watched_s = min(_CALIBRATION_S, affordable_s - horizon.warm_up_s)
-    if len(task.settled) >= FEWEST_SAMPLES and watched_s >= 2.0 * len(task.settled) * 0.1:
-        simulated = {
-            kind: watch(
-                model(kind, Horizon(horizon.warm_up_s, watched_s)).core_json(),
-                policy.link,
-                task.first_seed,
-                horizon.warm_up_s,
-                horizon.warm_up_s + watched_s,
-            )
-            for kind in kinds
+    First the kinds of senders that are believed in are compared with what was seen. Where the best
+    of them explains it badly or not at all, more kinds are thought of.
+    """
+    examination = _Examination(task, traffic, deadline_s)
+    belief, figures = examination.explained_by(task.belief)
+    if any(figure.deviations > DOUBTFUL for figure in figures):
+        further = {
+            kind: odds
+            for kind, odds in WIDER.items()
+            if kind not in belief.priors and not (kind.needs_marks and traffic.ecn_share == 0.0)
         }
-        belief = belief.learned(log_likelihoods(task.settled, simulated, scale))
-    best = model(belief.best, horizon)
+        belief, figures = examination.explained_by(task.belief.widened(further))
+    best = examination.model(belief.best, examination.horizon)
+    link = task.policy.link
     seeds = range(task.first_seed + 1, task.first_seed + 1 + task.comparisons)
     [results] = run_many([best], seeds)
-    means = [
-        result.link(policy.link).total["queue_packets"]["mean"] for result in results if result
-    ]
+    means = [result.link(link).total["queue_packets"]["mean"] for result in results if result]
     return Explanation(
-        senders=f"{belief.best.in_words()} senders",
-        explained=True,
-        figures=(),
+        senders=belief.best.in_words(),
+        explained=all(figure.explained for figure in figures),
+        figures=figures,
         predicted_mean=sum(means) / len(means),
-        noise=queue_noise(best, policy.link, seeds[:_NOISE_RUNS]),
+        noise=queue_noise(best, link, seeds[:_NOISE_RUNS]),
     ), belief
+
+
+class _Examination:
+    """Models of several kinds of senders, each watched once."""
+
+    def __init__(self, task: Task, traffic: Traffic, deadline_s: float) -> None:
+        self._task = task
+        self._traffic = traffic
+        self._scale = task.policy.scale_packets(traffic.packets_per_s)
+        speed = task.packets_per_s or GUESSED_PACKETS_PER_S
+        self._affordable_s = _CALIBRATION_SHARE * deadline_s * speed / traffic.packets_per_s
+        self._watched: dict[SenderModel, Sequence[Sample]] = {}
+        self.horizon = horizon_for(traffic, deadline_s, task.packets_per_s)
+
+    def model(self, kind: SenderModel, horizon: Horizon) -> Scenario:
+        """What the network would be with such senders, under the setting in force."""
+        task = self._task
+        return build_model(
+            task.configuration, task.in_force, self._traffic, kind, task.policy, horizon
+        )
+
+    def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
+        """The belief after a look at its plausible kinds, and how well the best explains."""
+        observed = self._task.settled
+        if len(observed) < FEWEST_SAMPLES:
+            return belief, ()
+        kinds = belief.plausible
+        least_s = _FEWEST_WINDOWS * sum(sample.interval_s for sample in observed)
+        watched_s = min(_CALIBRATION_S, self._affordable_s / len(kinds) - self.horizon.warm_up_s)
+        if watched_s < least_s:  # the best alone, whatever it takes
+            watched_s, kinds = least_s, [belief.best]
+        simulated = {kind: self._watch(kind, watched_s) for kind in kinds}
+        if len(kinds) > 1:
+            belief = belief.learned(log_likelihoods(observed, simulated, self._scale))
+        figures = compare(observed, simulated[belief.best], simulated.values(), self._scale)
+        return belief, figures
+
+    def _watch(self, kind: SenderModel, seconds: float) -> Sequence[Sample]:
+        if kind not in self._watched:
+            begin_s = self.horizon.warm_up_s
+            self._watched[kind] = watch(
+                self.model(kind, Horizon(begin_s, seconds)).core_json(),
+                self._task.policy.link,
+                self._task.first_seed,
+                begin_s,
+                begin_s + seconds,
+            )
+        return self._watched[kind]

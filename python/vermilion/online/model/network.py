@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from vermilion.scenario import disciplines, scenario_from_document, senders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from vermilion.online.model.horizon import Horizon
     from vermilion.online.model.senders import SenderModel
@@ -77,7 +77,7 @@ def build_model(
             },
             "flows": {
                 **_flow_groups(configuration, traffic, kind),
-                **_unresponsive(configuration, traffic),
+                **_unresponsive(configuration, traffic, kind),
             },
             "tuning": tuning,
         },
@@ -89,39 +89,65 @@ def _flow_groups(
     configuration: LinkConfiguration, traffic: Traffic, kind: SenderModel
 ) -> dict[str, object]:
     groups: dict[str, object] = {}
+    sizes = _two_sizes(traffic) if kind.two_sizes else traffic.packet_sizes
     for number, (flows, base_s) in enumerate(traffic.classes, start=1):
-        marked = round(flows * traffic.ecn_share)
-        for capable, ecn, suffix in ((flows - marked, False, ""), (marked, True, "-ecn")):
-            for count, size, alike in _of_sizes(capable, traffic):
-                if count > 0:
+        for senders_of, count, ecn, suffix in _of_kinds(flows, traffic.ecn_share, kind):
+            for part, size, alike in _of_sizes(count, sizes or ((traffic.packet_bytes, 1),)):
+                if part > 0:
                     groups[f"class-{number}{suffix}{alike}"] = {
-                        "count": count,
+                        "count": part,
                         "path": [configuration.link],
                         # Estimates are noisy; no round trip is below the link's own delay.
                         "rtt": f"{max(base_s, configuration.delay_s):.9f} s",
-                        "sender": {**_sender_texts(kind), "ecn": ecn},
+                        "sender": {**_sender_texts(senders_of), "ecn": ecn},
                         "packet_size": f"{max(1, round(size))} bytes",
                         "start": f"0 s .. {_FLOWS_START_WITHIN_S} s",
                     }
     return groups
 
 
-def _of_sizes(flows: int, traffic: Traffic) -> Iterator[tuple[int, float, str]]:
+def _of_kinds(
+    flows: int, ecn_share: float, kind: SenderModel
+) -> Iterator[tuple[SenderModel, int, bool, str]]:
+    """(kind, flows, whether they understand marks, suffix of the name) of a class's flows."""
+    halves = [(kind, flows, "")]
+    if kind.beside is not None:
+        halves = [(kind, flows - flows // 2, ""), (kind.beside, flows // 2, "-beside")]
+    capable = round(flows * ecn_share)
+    always = sum(count for each, count, _ in halves if each.always_capable)
+    others = flows - always
+    for each, count, suffix in halves:
+        if each.always_capable:
+            marked = count
+        else:
+            marked = round(count * max(0, capable - always) / others) if others else 0
+        yield each, count - marked, False, suffix
+        yield each, marked, True, f"{suffix}-ecn"
+
+
+def _two_sizes(traffic: Traffic) -> tuple[tuple[float, int], ...]:
+    """Two sizes, 1 to 3, with the mean of all packets that was seen.
+
+    Flows of either size send about as many packets, for losses are of packets.
+    """
+    return ((0.5 * traffic.packet_bytes, 1), (1.5 * traffic.packet_bytes, 1))
+
+
+def _of_sizes(flows: int, sizes: Sequence[tuple[float, int]]) -> Iterator[tuple[int, float, str]]:
     """(flows, bytes, suffix of the name) of each size of packets among so many flows."""
-    if not traffic.packet_sizes:
-        yield flows, traffic.packet_bytes, ""
-        return
-    of_all = sum(count for _, count in traffic.packet_sizes)
+    of_all = sum(count for _, count in sizes)
     given, seen = 0, 0
-    for number, (size, count) in enumerate(traffic.packet_sizes, start=1):
+    for number, (size, count) in enumerate(sizes, start=1):
         seen += count
         upto = math.floor(flows * seen / of_all + 0.5)
-        yield upto - given, size, f"-size-{number}"
+        yield upto - given, size, f"-size-{number}" if len(sizes) > 1 else ""
         given = upto
 
 
-def _unresponsive(configuration: LinkConfiguration, traffic: Traffic) -> dict[str, object]:
-    rate = traffic.unresponsive_bit_per_s
+def _unresponsive(
+    configuration: LinkConfiguration, traffic: Traffic, kind: SenderModel
+) -> dict[str, object]:
+    rate = traffic.unresponsive_bit_per_s + kind.unresponsive_share * traffic.rate_bit_per_s
     if rate <= 0.0:
         return {}
     each = f"{rate / _UNRESPONSIVE_FLOWS!r} bit/s"

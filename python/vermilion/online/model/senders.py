@@ -7,7 +7,7 @@ by what is seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _TEMPER = 0.5  # observations of one window are far from independent: a comparison counts for half
 _FADE = 0.8  # older comparisons count for less
+_ALWAYS_CAPABLE = ("dctcp", "prague")  # without marks they are Reno
 _HOPELESS = 15.0  # log odds behind the best from which on a kind is no longer simulated
 
 
@@ -28,21 +29,47 @@ class SenderModel:
         congestion_control: name of a sender.
         parameters: its parameters in their tables' units, where not the defaults.
         option_set: whose defaults those are; ``None`` for the standards'.
+        beside: how half of the senders behave, where not all are alike.
+        unresponsive_share: the part of the link's rate that comes whatever is lost, beyond what
+            a monitor has told apart.
+        two_sizes: whether half of the flows send packets three times as large as the others'.
     """
 
     congestion_control: str
     parameters: tuple[tuple[str, ParameterValue], ...] = ()
     option_set: str | None = None
+    beside: SenderModel | None = None
+    unresponsive_share: float = 0.0
+    two_sizes: bool = False
 
     def in_words(self) -> str:
-        """A name for logs: "newreno (window_cap 20)"."""
+        """For logs: "newreno (window_cap 20) senders"."""
+        words = f"{self.name()} senders"
+        if self.beside is not None:
+            words = f"{self.name()} and {self.beside.name()} senders, half of each"
+        if self.two_sizes:
+            words += ", with packets of two sizes"
+        if self.unresponsive_share > 0.0:
+            words += f", beside {100.0 * self.unresponsive_share:.0f} % that no loss slows down"
+        return words
+
+    @property
+    def needs_marks(self) -> bool:
+        """Whether it makes no sense where nothing is marked."""
+        return self.always_capable or (self.beside is not None and self.beside.always_capable)
+
+    @property
+    def always_capable(self) -> bool:
+        """Whether its senders understand marks, or would not be what they are."""
+        return self.congestion_control in _ALWAYS_CAPABLE
+
+    def name(self) -> str:
+        """Of the congestion control, with what is not usual: "newreno (window_cap 20)"."""
         given = [name if value is True else f"{name} {value}" for name, value in self.parameters]
         if self.option_set is not None:
             given.insert(0, f"as in {self.option_set}")
         return (
-            f"{self.congestion_control} ({', '.join(given)})"
-            if given
-            else (self.congestion_control)
+            f"{self.congestion_control} ({', '.join(given)})" if given else self.congestion_control
         )
 
 
@@ -60,6 +87,30 @@ SENDER_MODELS: dict[SenderModel, float] = {
 that behaves like a likelier one in present conditions (a window cap no window reaches) must
 not win by chance, for it will behave differently in others. Whether senders understand marks
 is no question of kind: it is seen (:mod:`vermilion.online.model.traffic`)."""
+
+_CUBIC = SenderModel("cubic", option_set="linux")
+_BBR = SenderModel("bbr", option_set="linux")
+_DCTCP = SenderModel("dctcp", option_set="linux")
+
+WIDER: dict[SenderModel, float] = {
+    SenderModel("sack", option_set="linux"): -3.0,
+    SenderModel("newreno", option_set="linux"): -4.0,
+    SenderModel("reno", option_set="linux"): -4.0,
+    SenderModel("cubic"): -4.0,
+    _DCTCP: -4.0,
+    SenderModel("dctcp"): -5.0,
+    _BBR: -4.0,
+    replace(_CUBIC, beside=SenderModel("newreno", option_set="linux")): -5.0,
+    replace(_CUBIC, beside=_BBR): -5.0,
+    replace(_CUBIC, beside=_DCTCP): -5.0,
+    replace(_CUBIC, two_sizes=True): -5.0,
+    SenderModel("newreno", two_sizes=True): -5.5,
+    replace(_CUBIC, unresponsive_share=0.3): -5.0,
+    replace(_CUBIC, unresponsive_share=0.6): -5.5,
+    SenderModel("newreno", unresponsive_share=0.3): -5.5,
+    SenderModel("newreno", unresponsive_share=0.6): -6.0,
+}
+"""What is thought of as well where none of :data:`SENDER_MODELS` explains what is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +145,10 @@ class SenderBelief:
     def log_odds(self, kind: SenderModel) -> float:
         """What speaks for a kind, up to a common constant."""
         return self.priors[kind] + self.evidence.get(kind, 0.0)
+
+    def widened(self, kinds: Mapping[SenderModel, float]) -> SenderBelief:
+        """With further kinds, of which nothing has been seen yet."""
+        return SenderBelief({**kinds, **self.priors}, self.evidence)
 
     def learned(self, likelihoods: Mapping[SenderModel, float]) -> SenderBelief:
         """After one comparison; kinds left out of it explain it as badly as the worst."""

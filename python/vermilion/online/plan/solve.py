@@ -80,6 +80,9 @@ def solve(task: Task) -> Finding:
                 measured, seconds, examination.noise, examination.predicted_mean
             )
     learned = replace(task, belief=belief, correction=correction)
+    if examination is not None and not examination.explained:
+        nothing = _nothing(learned, examination.in_words())
+        return replace(nothing, explanation=examination)
     finding = _answered(
         learned,
         traffic,
