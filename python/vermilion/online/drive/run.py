@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from vermilion.online.policy import AtExit, Mode
     from vermilion.online.record.entries import Decision
-    from vermilion.online.sense.picture import Knowledge
-    from vermilion.routers.base import ParameterValue
+    from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.routers.simulated import SimulatedRouter
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
