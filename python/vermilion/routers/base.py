@@ -38,7 +38,7 @@ class RouterError(Exception):
 
 
 class RouterSilent(RouterError):  # noqa: N818 - reads as what it says
-    """A router did not answer; after :meth:`ManagedQueue.apply` the change may be in force or not."""
+    """A router did not answer; after an ``apply`` the change may be in force or not."""
 
 
 @dataclass(frozen=True, slots=True)
