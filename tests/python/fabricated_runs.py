@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.record.entries import Decision, OnlineRun
 from vermilion.scenario import load_scenario
 from vermilion.simulate import Result
@@ -43,7 +44,7 @@ def fabricated_run(seed=1, overrides=(), *, extra_decisions=0, has_average=True)
         scenario=scenario,
         seed=seed,
         link="bottleneck",
-        target_packets=30.0,
+        objective=QueueDeviation("bottleneck", 30.0),
         parameters=tuple(f"links.bottleneck.queue.{name}" for name in STANDARD),
         decisions=tuple(decisions),
         settings=((0.0, STANDARD), (4.6, TUNED), (22.8, TUNED_AGAIN), (60.0, TUNED)),

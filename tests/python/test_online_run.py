@@ -149,9 +149,7 @@ def test_a_stationary_network_raises_no_alarm_in_two_minutes(flows, base_s, seco
 
     def network(seconds):
         horizon = Horizon(warm_up_s=10.0, measured_s=seconds)
-        return build_model(
-            CONFIGURATION, STANDARD, seen, SenderModel("newreno"), POLICY, horizon
-        )
+        return build_model(CONFIGURATION, STANDARD, seen, SenderModel("newreno"), POLICY, horizon)
 
     expected = network(40.0)
     outcomes = [run(expected, seed=seed).link("bottleneck").total for seed in range(20, 26)]

@@ -1,6 +1,7 @@
 """``vermilion online``: keeps a changing network tuned, beside the same network left alone."""
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,6 +13,8 @@ from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 
 if TYPE_CHECKING:
+    from vermilion.online.effects import Propose
+    from vermilion.online.events import Command
     from vermilion.online.record.entries import Decision, OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.scenario import Scenario
@@ -46,6 +49,37 @@ def online(
             "charges the deadline and tries a fixed number of settings, which repeats exactly."
         ),
     ] = "measured",
+    mode: Annotated[
+        Literal["observe", "propose", "control"],
+        typer.Option(
+            help='"control" changes the setting; "propose" asks on the terminal first; "observe" '
+            "only says what it would do."
+        ),
+    ] = "control",
+    changes_per_minute: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="How often the setting may be changed; what proved to be bad is taken back at "
+            "any time. Default: 6.",
+            show_default=False,
+        ),
+    ] = None,
+    at_exit: Annotated[
+        Literal["keep", "restore"],
+        typer.Option(
+            help='What stays in force at the end: the last setting ("keep"), or the one before '
+            'the first change ("restore").'
+        ),
+    ] = "keep",
+    knowledge: Annotated[
+        Literal["full", "flow count", "counters"],
+        typer.Option(
+            help="What the controller is told of the traffic: flows and round trips, how many "
+            "flows, or nothing but the router's counters."
+        ),
+    ] = "full",
     journal: Annotated[
         Path | None,
         typer.Option(
@@ -68,7 +102,7 @@ def online(
     can export; it notices changes, rebuilds a model, tunes it, applies what is significantly
     better, verifies and rolls back. Every decision is shown with its reason.
     """
-    from vermilion.online.policy import Policy
+    from vermilion.online.policy import CHANGES_PER_MINUTE, Policy
     from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
 
@@ -77,6 +111,12 @@ def online(
     loaded = [load_scenario(name, overrides or ()) for name in scenarios]
     for scenario in loaded:
         Policy.of_scenario(scenario)
+    freedom = _Freedom(
+        mode,
+        CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
+        at_exit,
+        knowledge,
+    )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
     shown = STANDARD_OUTPUT not in {target, report}
     if journal is not None:
@@ -89,7 +129,7 @@ def online(
         for scenario in loaded:
             runs.append(
                 [
-                    _run(scenario, seed, journal, clock, limit, shown=shown)
+                    _run(scenario, seed, journal, clock, limit, freedom, shown=shown)
                     for seed in range(first_seed, first_seed + seeds)
                 ]
             )
@@ -119,12 +159,34 @@ def online(
             report_file.write(online_report(runs, rivals))
 
 
+@dataclass(frozen=True)
+class _Freedom:
+    """What a controller may do, and what it is told."""
+
+    mode: Literal["observe", "propose", "control"]
+    changes_per_minute: int
+    at_exit: Literal["keep", "restore"]
+    knowledge: Literal["full", "flow count", "counters"]
+
+
+def _ask(proposal: "Propose") -> "Command":
+    """Asks the person at the terminal; no answer is a no."""
+    from vermilion.online.events import Command
+
+    try:
+        accepted = typer.confirm(f"{'':13}apply proposal {proposal.number}?", err=True)
+    except typer.Abort:
+        accepted = False
+    return Command("accept" if accepted else "decline", proposal.number)
+
+
 def _run(
     scenario: "Scenario",
     seed: int,
     journal: Path | None,
     clock: Literal["measured", "fixed"],
     deadline_s: float | None,
+    freedom: "_Freedom",
     *,
     shown: bool,
 ) -> "OnlineRun":
@@ -145,6 +207,11 @@ def _run(
             on_event=show if shown else None,
             clock=clock,
             deadline_s=DEADLINE_S if deadline_s is None else deadline_s,
+            mode=freedom.mode,
+            changes_per_minute=freedom.changes_per_minute,
+            at_exit=freedom.at_exit,
+            knowledge=freedom.knowledge,
+            answer_proposal=_ask,
         )
     except JournalError as error:
         raise UserError(str(error)) from None
@@ -168,6 +235,7 @@ def _document(run: "OnlineRun") -> dict[str, Any]:
         "seed": run.seed,
         "link": run.link,
         "target_packets": run.target_packets,
+        "objective": run.objective.label,
         "parameters": list(run.parameters),
         "decisions": [
             {

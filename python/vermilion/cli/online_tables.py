@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 def print_outcome(runs: Sequence[OnlineRun]) -> None:
     """Prints what both networks measured, phase by phase, over the seeds."""
-    from vermilion.objectives.queue_deviation import QueueDeviation
+    from vermilion.objectives import LinkObjective
 
     first = runs[0]
-    objective = QueueDeviation(first.link, first.target_packets)
+    objective = first.objective
+    measures = {objective.name: objective.value} if isinstance(objective, LinkObjective) else {}
     print_comparison(
         Comparison(
             names=("left alone", "kept tuned"),
@@ -32,9 +33,9 @@ def print_outcome(runs: Sequence[OnlineRun]) -> None:
                 tuple(run.reference for run in runs),
                 tuple(run.tuned for run in runs),
             ),
-            measures={objective.name: objective.value},
+            measures=measures,
             scenarios=(first.scenario, first.scenario),
-            measure_units={objective.name: objective.unit},
+            measure_units=dict.fromkeys(measures, objective.unit),
         )
     )
 

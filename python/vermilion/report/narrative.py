@@ -49,9 +49,15 @@ def _set_up(run: OnlineRun) -> str:
         f"The queue before the link {run.link} ({format_quantity(rate, RATE)}) is managed by "
         f"{link.queue.discipline}. Two copies of the network carry the same traffic from the same "
         f"seed: in one nobody touches the setting of the queue, in the other Vermilion watches "
-        f"what a router can export and changes the setting where that brings the queue nearer to "
-        f"{run.target_packets:g} packets."
+        f"what a router can export and changes the setting where that {_aim(run)}."
     )
+
+
+def _aim(run: OnlineRun) -> str:
+    """What a change is good for: "brings the queue nearer to 30 packets"."""
+    if run.target_packets is not None:
+        return f"brings the queue nearer to {run.target_packets:g} packets"
+    return f"{'raises' if run.objective.maximised else 'lowers'} {run.objective.label}"
 
 
 def _controller(runs: Sequence[OnlineRun]) -> str:

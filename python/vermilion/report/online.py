@@ -6,12 +6,11 @@ import shlex
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.report.events import APPLIED, DETECTED, ROLLED_BACK
 from vermilion.report.narrative import gain_in_words, sentences
 from vermilion.report.numbers import ABSENT, seconds, significant_decimals, with_interval
 from vermilion.report.parameter_figure import parameter_figure
-from vermilion.report.phases import metrics, phases_of
+from vermilion.report.phases import goal_of, metrics, phases_of
 from vermilion.report.price_line import (
     KEPT_TUNED,
     LEFT_ALONE,
@@ -104,14 +103,15 @@ def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -
         "description": drawn.scenario.description,
         "name": drawn.scenario.origin,
         "file": _file_to_repeat(number, drawn.scenario),
-        "target": f"{drawn.target_packets:g}",
+        "target": None if drawn.target_packets is None else f"{drawn.target_packets:g}",
+        "goal": goal_of(drawn),
         "short_queue": rivals[0].name if rivals else None,
         "answers": [_answer(line) for line in lines],
         "prices": [_price(line) for line in lines],
         "headings": _headings(lines),
         "sentences": sentences(runs),
         "phases": [_phase(phase, drawn, rivals) for phase in phases],
-        "columns": metrics(drawn.link, drawn.target_packets),
+        "columns": metrics(drawn),
         "seeds": [run.seed for run in runs],
         "drawn_seed": drawn.seed,
         "responses": responses_of(runs),
@@ -187,13 +187,13 @@ def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str]:
 
 
 def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, Any]:
-    deviation = QueueDeviation(run.link, run.target_packets)
+    goal = goal_of(run)
     return {
         "rivals": [
             (
                 rival.name,
                 mean_interval(
-                    deviation.value(result.link(run.link).phases[phase.number - 1])
+                    goal.value(goal.windows(result, run.link)[phase.number - 1])
                     for result in rival.results
                 ),
             )

@@ -63,7 +63,7 @@ def queue_figure(run: OnlineRun, phases: Sequence[Phase], *, name: str, descript
         _mark_events(tuned, lanes, run)
 
         top = max(_largest(run.reference, run.link), _largest(run.tuned, run.link))
-        standard.set_ylim(0, 1.12 * max(top, 1.25 * run.target_packets))
+        standard.set_ylim(0, 1.12 * max(top, 1.25 * (run.target_packets or 0.0), 1.0))
         standard.set_xlim(0, run.scenario.duration)
         for axes in (standard, tuned):
             _add_milliseconds(axes, run)
@@ -97,16 +97,17 @@ def _draw_queue(axes: Axes, result: Result, run: OnlineRun, phases: Sequence[Pha
             linewidth=1.6,
             label="its average, as the discipline computes it",
         )
-    each = milliseconds_per_packet(run)
-    time_to_send = "" if each is None else f" ({run.target_packets * each:.3g} ms)"
-    axes.axhline(
-        run.target_packets,
-        color=drawing.INK,
-        linewidth=1.3,
-        linestyle=(0, (5, 3)),
-        zorder=3,
-        label=f"target: {run.target_packets:g} packets{time_to_send}",
-    )
+    if run.target_packets is not None:
+        each = milliseconds_per_packet(run)
+        time_to_send = "" if each is None else f" ({run.target_packets * each:.3g} ms)"
+        axes.axhline(
+            run.target_packets,
+            color=drawing.INK,
+            linewidth=1.3,
+            linestyle=(0, (5, 3)),
+            zorder=3,
+            label=f"target: {run.target_packets:g} packets{time_to_send}",
+        )
     axes.set_ylabel("queue (packets)")
 
 

@@ -39,10 +39,12 @@ def short_queue(runs: Sequence[OnlineRun]) -> Rival | None:
         runs: one scenario under different seeds; at least one.
 
     Returns:
-        ``None`` where the scenario cannot have such a queue: a change in it sets a parameter
-        that drop-tail does not have, for example.
+        ``None`` where the goal is not to hold the queue, or the scenario cannot have such a queue:
+        a change in it sets a parameter that drop-tail does not have, for example.
     """
     first = runs[0]
+    if first.target_packets is None:
+        return None
     limit = max(1, round(first.target_packets))
     queue = f"links.{first.link}.queue"
     try:

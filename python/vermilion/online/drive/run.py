@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from vermilion.online.effects import Propose
+    from vermilion.online.events import Command
     from vermilion.online.policy import AtExit, Mode
     from vermilion.online.record.entries import Decision
     from vermilion.routers.base import Knowledge, ParameterValue
@@ -47,6 +49,7 @@ def run_online(
     changes_per_minute: int = CHANGES_PER_MINUTE,
     at_exit: AtExit = "keep",
     knowledge: Knowledge = "full",
+    answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
 ) -> OnlineRun:
     """Keep a simulated network tuned, and run the same network untouched.
 
@@ -68,6 +71,7 @@ def run_online(
         at_exit: whether the last setting stays at the end or the first one comes back.
         knowledge: what the controller is told of the traffic: flows and round trips ("full"), how
             many flows ("flow count"), or nothing but the router's counters ("counters").
+        answer_proposal: what a person says to a proposal (mode "propose"); ``None`` for nothing.
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
@@ -106,12 +110,13 @@ def run_online(
         )
         log = Log(journal, on_event)
         pace = FixedPace() if fixed else MeasuredPace()
-        NetworkTimeDriver(router, controller, log, pace).run(scenario.duration)
+        driver = NetworkTimeDriver(router, controller, log, pace, answer_proposal=answer_proposal)
+        driver.run(scenario.duration)
     return OnlineRun(
         scenario=scenario,
         seed=seed,
         link=policy.link,
-        target_packets=policy.target_packets,
+        objective=policy.objective,
         parameters=policy.parameters,
         decisions=tuple(log.decisions),
         settings=tuple(

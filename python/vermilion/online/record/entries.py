@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.objectives import Objective
     from vermilion.online.decide.regimes import Regime
     from vermilion.online.record.kinds import DecisionKind
     from vermilion.online.sense.sampler import Sample
@@ -58,8 +59,7 @@ class OnlineRun:
         scenario: what both networks ran.
         seed: their hidden seed.
         link: the link under control.
-        target_packets: the operator's target for its instantaneous queue; ``None`` where the goal
-            is not to hold it.
+        objective: what the operator wants minimised or maximised.
         parameters: the names of the parameters the controller may set.
         decisions: everything it did, in order of time.
         settings: (time in seconds, every parameter value in force from then on); the first
@@ -71,9 +71,16 @@ class OnlineRun:
     scenario: Scenario
     seed: int
     link: str
-    target_packets: float | None
+    objective: Objective
     parameters: tuple[str, ...]
     decisions: tuple[Decision, ...]
     settings: tuple[tuple[float, dict[str, float]], ...]
     tuned: Result
     reference: Result
+
+    @property
+    def target_packets(self) -> float | None:
+        """Where the queue is to be held, packets; ``None`` where the goal is not to hold it."""
+        from vermilion.objectives.queue_deviation import QueueDeviation
+
+        return self.objective.target if isinstance(self.objective, QueueDeviation) else None
