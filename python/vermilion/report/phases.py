@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from vermilion.objectives import NotMeasuredError
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.online.record import OnlineRun
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Metric:
     heading: str
     unit: str
     scale: float
-    value: Callable[[Mapping[str, Any]], float]
+    value: Callable[[LinkMetrics], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def metrics(link: str, target_packets: float) -> tuple[Metric, ...]:
     deviation = QueueDeviation(link, target_packets)
     published = PublishedQueueVariance(link, target_packets)
 
-    def of_queue(statistic: str) -> Callable[[Mapping[str, Any]], float]:
+    def of_queue(statistic: Literal["mean", "sd", "p95"]) -> Callable[[LinkMetrics], float]:
         return lambda window: window["queue_packets"][statistic]
 
     return (
@@ -114,7 +115,7 @@ def phases_of(runs: Sequence[OnlineRun]) -> tuple[Phase, ...]:
     return tuple(phases)
 
 
-def _over_seeds(column: Metric, windows: Sequence[Mapping[str, Any]]) -> Interval | None:
+def _over_seeds(column: Metric, windows: Sequence[LinkMetrics]) -> Interval | None:
     try:
         values = [column.value(window) for window in windows]
     except (KeyError, NotMeasuredError):

@@ -9,18 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.objectives.metrics import metric_of
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.objectives.windows import flow_windows
 from vermilion.report.phases import traffic_of
+from vermilion.simulate.result import metric_of
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from vermilion.objectives.windows import FlowsWindow
     from vermilion.online.record import OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.simulate import Result
+    from vermilion.simulate.result_data import LinkMetrics
     from vermilion.simulate.statistics import Interval
 
 LEFT_ALONE: Final = "left alone"
@@ -191,25 +193,25 @@ def _interval(interval: Interval) -> dict[str, Any]:
     }
 
 
-def _phases(result: Result, link: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _phases(result: Result, link: str) -> list[tuple[LinkMetrics, FlowsWindow]]:
     """Each phase as the link measured it, and as its flows did."""
     return list(zip(result.link(link).phases, flow_windows(result), strict=False))
 
 
 def _span(
-    windows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    windows: Sequence[tuple[LinkMetrics, FlowsWindow]],
 ) -> tuple[float, float] | None:
-    low, high = (_mean([metric_of(dict(link), metric) for link, _ in windows]) for metric in _SPAN)
+    low, high = (_mean([metric_of(link, metric) for link, _ in windows]) for metric in _SPAN)
     return None if low is None or high is None else (low.mean, high.mean)
 
 
 def _rows(
-    here: Sequence[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]],
+    here: Sequence[Sequence[tuple[LinkMetrics, FlowsWindow]]],
 ) -> list[tuple[PriceRow, tuple[Priced, ...]]]:
     rows = []
     for row in ROWS:
         values = [
-            [metric_of(dict(flows if row.of_flows else link), row.metric) for link, flows in each]
+            [metric_of(flows if row.of_flows else link, row.metric) for link, flows in each]
             for each in here
         ]
         cells = [
