@@ -122,6 +122,7 @@ def test_other_parameters_leave_the_scenario_and_all_other_parts_alone(core):
     assert changed.link("uneven") is core.link("uneven")
     assert changed.group("late") is core.group("late")
     assert core.to_json() == before
+    assert core.text_with({WEIGHT: 0.5, "flows.early.sender.ecn": False}) == changed.to_json()
     assert CoreScenario.from_json(changed.to_json()) == changed
 
 

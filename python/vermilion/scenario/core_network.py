@@ -1,8 +1,8 @@
 """The parts of a scenario as the core reads them: links, groups of flows, changes.
 
 Times are integer nanoseconds, rates bit/s, sizes bytes; parameters are in the units of their
-tables. A part knows its own JSON. A tuning makes thousands of copies of a part in which nothing
-but the parameters differ, so the text around them is written once and the copies share it.
+tables. A part knows its own JSON. A tuning wants thousands of texts in which nothing but the
+parameters differ, so the text around them is written once.
 """
 
 from __future__ import annotations
@@ -102,15 +102,17 @@ class CoreLink:
     def with_parameters(self, values: Values) -> CoreLink:
         """The same link with other values of some parameters of its queue."""
         queue = CoreQueue(self.queue.discipline, {**self.queue.parameters, **values})
-        copy = replace(self, queue=queue)
-        vars(copy)["_around"] = self._around  # the same text: nothing in it has changed
-        return copy
+        return replace(self, queue=queue)
+
+    def text_with(self, values: Values) -> str:
+        """What :meth:`with_parameters` of the same would have as its ``text``."""
+        before, after = self._around
+        return before + encoded({**self.queue.parameters, **values}) + after
 
     @cached_property
     def text(self) -> str:
         """The link in the core's JSON."""
-        before, after = self._around
-        return before + encoded(self.queue.parameters) + after
+        return self.text_with({})
 
     @cached_property
     def _around(self) -> tuple[str, str]:
@@ -208,15 +210,19 @@ class CoreFlowGroup:
             message = f"flows {self.name} have no sender"
             raise ValueError(message)
         sender = CoreSender(self.sender.congestion_control, {**self.sender.parameters, **values})
-        copy = replace(self, sender=sender)
-        vars(copy)["_around"] = self._around  # the same text: nothing in it has changed
-        return copy
+        return replace(self, sender=sender)
+
+    def text_with(self, values: Values) -> str:
+        """What :meth:`with_parameters` of the same would have as its ``text``."""
+        before, after = self._around
+        if self.sender is None:
+            return before + after
+        return before + encoded({**self.sender.parameters, **values}) + after
 
     @cached_property
     def text(self) -> str:
         """The group in the core's JSON."""
-        before, after = self._around
-        return before + ("" if self.sender is None else encoded(self.sender.parameters)) + after
+        return self.text_with({})
 
     @cached_property
     def _around(self) -> tuple[str, str]:

@@ -96,8 +96,8 @@ class CoreScenario:
     def with_parameters(self, values: Mapping[str, ParameterValue]) -> CoreScenario:
         """The same scenario with other values of some parameters of its queues and senders.
 
-        It takes microseconds, because a tuning does it for each of its candidates: nothing is
-        checked but that the paths lead somewhere. Whether the values are accepted, the core says.
+        Nothing is checked but that the paths lead somewhere: whether the values are accepted, the
+        core says.
 
         Args:
             values: by path, like ``links.bottleneck.queue.weight``, in the units of the tables;
@@ -106,19 +106,13 @@ class CoreScenario:
         Raises:
             ValueError: a path that leads to no queue and no sender.
         """
-        changed: dict[tuple[str, int], dict[str, ParameterValue]] = {}
-        for path, value in values.items():
-            room, number, parameter = self._place_of(path)
-            changed.setdefault((room, number), {})[parameter] = value
         links, flows = list(self.links), list(self.flows)
-        for (room, number), parameters in changed.items():
+        for (room, number), parameters in self._by_part(values).items():
             if room == "links":
                 links[number] = links[number].with_parameters(parameters)
             else:
                 flows[number] = flows[number].with_parameters(parameters)
-        copy = replace(self, links=tuple(links), flows=tuple(flows))
-        vars(copy)["_ends"] = self._ends  # the same text: nothing in it has changed
-        return copy
+        return replace(self, links=tuple(links), flows=tuple(flows))
 
     def check_paths(self, paths: Iterable[str]) -> None:
         """Refuses what :meth:`with_parameters` could not give a value to.
@@ -146,10 +140,26 @@ class CoreScenario:
 
     def to_json(self) -> str:
         """The scenario in the core's own words."""
-        links = ", ".join([link.text for link in self.links])
-        flows = ", ".join([group.text for group in self.flows])
+        return self.text_with({})
+
+    def text_with(self, values: Mapping[str, ParameterValue]) -> str:
+        """What :meth:`with_parameters` of the same would write.
+
+        It takes microseconds, because a tuning does it for each of its candidates: only the
+        parameters are written anew.
+
+        Raises:
+            ValueError: a path that leads to no queue and no sender.
+        """
+        links = [link.text for link in self.links]
+        flows = [group.text for group in self.flows]
+        for (room, number), parameters in self._by_part(values).items():
+            if room == "links":
+                links[number] = self.links[number].text_with(parameters)
+            else:
+                flows[number] = self.flows[number].text_with(parameters)
         head, tail = self._ends
-        return f'{head}"links": [{links}], "flows": [{flows}]{tail}'
+        return f'{head}"links": [{", ".join(links)}], "flows": [{", ".join(flows)}]{tail}'
 
     @classmethod
     def from_json(cls, text: str) -> CoreScenario:
@@ -170,6 +180,16 @@ class CoreScenario:
             message = f"this is no scenario as Scenario.core_json() writes it: {error}"
             raise ValueError(message) from None
 
+    def _by_part(
+        self, values: Mapping[str, ParameterValue]
+    ) -> dict[tuple[str, int], dict[str, ParameterValue]]:
+        """The values by room and number of the link or group to which they belong."""
+        parts: dict[tuple[str, int], dict[str, ParameterValue]] = {}
+        for path, value in values.items():
+            room, number, parameter = self._known_paths.get(path) or self._place_of(path)
+            parts.setdefault((room, number), {})[parameter] = value
+        return parts
+
     def _place_of(self, path: str) -> tuple[str, int, str]:
         """The room of a parameter, the number of its link or group, and its name.
 
@@ -188,7 +208,13 @@ class CoreScenario:
         if number is None or not known:
             message = f"{path} leads to no parameter of a queue or a sender of the scenario"
             raise ValueError(message)
-        return room, number, parameter
+        self._known_paths[path] = found = (room, number, parameter)
+        return found
+
+    @cached_property
+    def _known_paths(self) -> dict[str, tuple[str, int, str]]:
+        """Where the paths lead that were asked for before."""
+        return {}
 
     @cached_property
     def _places(self) -> dict[tuple[str, str], int]:

@@ -45,4 +45,4 @@ class Candidates:
         Args:
             setting: values for some or all of the paths; the others stay as they are.
         """
-        return self._scenario.with_parameters(setting).to_json()
+        return self._scenario.text_with(setting)
