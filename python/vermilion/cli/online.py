@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -150,7 +150,7 @@ def _run(
         raise UserError(str(error)) from None
 
 
-def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, Any]:
+def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, object]:
     """The price of a scenario over its seeds, for JSON."""
     from vermilion.report.price_line import as_document, price_lines
 
@@ -161,7 +161,7 @@ def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, Any]:
     }
 
 
-def _document(run: "OnlineRun") -> dict[str, Any]:
+def _document(run: "OnlineRun") -> dict[str, object]:
     """A run for JSON."""
     return {
         "scenario": run.scenario.origin,

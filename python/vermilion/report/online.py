@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.report.events import APPLIED, DETECTED, ROLLED_BACK
@@ -91,7 +91,7 @@ def online_report(
     )
 
 
-def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, Any]:
+def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, object]:
     """What the template shows of one scenario."""
     drawn = runs[0]
     phases = phases_of(runs)
@@ -135,7 +135,7 @@ def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -
     }
 
 
-def _answer(line: PriceLine) -> dict[str, Any]:
+def _answer(line: PriceLine) -> dict[str, object]:
     """What is said first of a phase: how long packets wait, and what else that changed."""
     alone, tuned = line.waits_ms[:2]
     return {
@@ -154,7 +154,7 @@ def _headings(lines: Sequence[PriceLine]) -> list[PriceRow]:
     return [row for row in ROWS if row.metric in known]
 
 
-def _price(line: PriceLine) -> dict[str, Any]:
+def _price(line: PriceLine) -> dict[str, object]:
     """A phase's part of the table of prices: a line per setting, a cell per metric."""
     return {
         "traffic": line.traffic,
@@ -186,7 +186,7 @@ def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str]:
     return {"value": value, "change": change}
 
 
-def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, Any]:
+def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, object]:
     deviation = QueueDeviation(run.link, run.target_packets)
     return {
         "rivals": [

@@ -7,7 +7,7 @@ network left alone is told from what may be chance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.objectives.windows import flow_windows
@@ -155,9 +155,9 @@ def in_unit(row: PriceRow, value: float, *, signed: bool = False) -> str:
     return text.replace("-", "\N{MINUS SIGN}") if float(text) else text.lstrip("+-")
 
 
-def as_document(line: PriceLine) -> dict[str, Any]:
+def as_document(line: PriceLine) -> dict[str, object]:
     """A price line for JSON; what cannot be computed is absent."""
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "start_s": line.start_s,
         "end_s": line.end_s,
         "traffic": line.traffic.replace("\N{NO-BREAK SPACE}", " "),
@@ -175,8 +175,8 @@ def as_document(line: PriceLine) -> dict[str, Any]:
     return document
 
 
-def _number(priced: Priced) -> dict[str, Any]:
-    document: dict[str, Any] = _interval(priced.interval)
+def _number(priced: Priced) -> dict[str, object]:
+    document: dict[str, object] = _interval(priced.interval)
     if priced.difference is not None:
         document["difference"] = _interval(priced.difference)
     if priced.judged:
@@ -184,7 +184,7 @@ def _number(priced: Priced) -> dict[str, Any]:
     return document
 
 
-def _interval(interval: Interval) -> dict[str, Any]:
+def _interval(interval: Interval) -> dict[str, object]:
     ends = {"low": interval.low, "high": interval.high}
     return {
         "mean": interval.mean,

@@ -71,7 +71,7 @@ Packets = Annotated[float, Quantity(PACKETS, minimum=0.0, maximum=1e9)]
 Share = Annotated[float, Quantity(RATIO, minimum=0.0, maximum=1.0)]
 
 
-def _names_are_plain(tables: dict[str, Any]) -> dict[str, Any]:
+def _names_are_plain(tables: dict[str, Any]) -> dict[str, object]:
     """Names appear in paths like ``links.NAME.rate``, so they hold no dots or blanks."""
     if not tables:
         raise FieldError("", "an empty table", "at least one")
@@ -273,7 +273,7 @@ class Tuning(Table):
     minimum_improvement: Share | None = Field(
         default=None, description='a fraction of the objective, like "5 %"'
     )
-    space: dict[str, Any] = Field(default_factory=dict)
+    space: dict[str, object] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
