@@ -12,7 +12,8 @@ import pytest
 from simulated_clock import SimulatedClock
 from vermilion.objectives import Constraint
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.scenario import ScenarioError
+from vermilion.scenario import CoreScenario, ScenarioError
+from vermilion.scenario.core_network import CoreLink, CoreQueue
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds, TuningProgress, search_best
@@ -24,12 +25,16 @@ SPACE = Space([Dimension(LEVEL, 0.0, 100.0), Dimension(OTHER, 0.0, 1.0)])
 STANDARD = {LEVEL: 50.0, OTHER: 0.5}
 OBJECTIVE = QueueDeviation("bottleneck", 30.0)
 SEEDS = Seeds.counted(1, search=2, re_evaluation=6, comparison=8)
-MODEL = json.dumps(
-    {
-        "links": [{"name": "bottleneck", "queue": {"discipline": "x", "parameters": STANDARD}}],
-        "flows": [],
-    }
-).replace(f'"{LEVEL}"', '"level"').replace(f'"{OTHER}"', '"other"')  # fmt: skip
+QUEUE = CoreQueue("x", {"level": 50.0, "other": 0.5})
+MODEL = CoreScenario(
+    duration_ns=80_000_000_000,
+    warm_up_ns=0,
+    settle_ns=0,
+    probe_interval_ns=None,
+    links=(CoreLink("bottleneck", rate_bit_per_s=10_000_000, delay_ns=0, queue=QUEUE),),
+    flows=(),
+    changes=(),
+).to_json()
 
 
 class Core:
@@ -412,7 +417,7 @@ class Timed(Core):
 
 
 def tune_timed(monkeypatch, metrics):
-    model = {**json.loads(MODEL), "duration_ns": 100_000_000_000, "changes": []}
+    model = {**json.loads(MODEL), "duration_ns": 100_000_000_000}
     core = Timed(None)
     core.metrics = lambda setting, seed: metrics(setting, seed, short=core.short)
     monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)

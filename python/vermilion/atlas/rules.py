@@ -62,7 +62,9 @@ def stable_weight(rate: float, flows: float, round_trip_s: float, slope: float) 
     return -math.expm1(-crossover / math.sqrt(gain**2 - 1.0) / rate)
 
 
-def _red(low: float, high: float, probability: float, weight: float, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any parameter
+def _red(
+    low: float, high: float, probability: float, weight: float, **more: object
+) -> dict[str, object]:
     return {
         "discipline": "red",
         "min_threshold": low,
@@ -73,12 +75,12 @@ def _red(low: float, high: float, probability: float, weight: float, **more: Any
     }
 
 
-def _automatic(plan: Plan, condition: Condition, delay_s: float) -> dict[str, Any]:
+def _automatic(plan: Plan, condition: Condition, delay_s: float) -> dict[str, object]:
     low = max(5.0, delay_s * packets_per_second(plan, condition) / 2.0)
     return _red(low, 3.0 * low, 0.1, automatic_weight(plan, condition), gentle=True)
 
 
-def _adaptive(plan: Plan, condition: Condition) -> dict[str, Any]:
+def _adaptive(plan: Plan, condition: Condition) -> dict[str, object]:
     del condition
     return {
         "discipline": "adaptive-red",
@@ -90,7 +92,7 @@ def _adaptive(plan: Plan, condition: Condition) -> dict[str, Any]:
     }
 
 
-def _stable(plan: Plan, condition: Condition) -> dict[str, Any]:
+def _stable(plan: Plan, condition: Condition) -> dict[str, object]:
     target = target_packets(plan, condition)
     low, high = 0.5 * target, 1.5 * target
     rate = packets_per_second(plan, condition)
@@ -99,7 +101,7 @@ def _stable(plan: Plan, condition: Condition) -> dict[str, Any]:
     return _red(low, high, 0.1, 1.0 if weight is None else weight, gentle=True)
 
 
-def _pipes(plan: Plan, condition: Condition) -> dict[str, Any]:
+def _pipes(plan: Plan, condition: Condition) -> dict[str, object]:
     pipe = max(2.0, pipe_packets(plan, condition))
     limit = f"{math.ceil(6.0 * pipe)} packets"
     return _red(2.0 * pipe, 3.0 * pipe, 0.1, 0.002, gentle=True, limit=limit)

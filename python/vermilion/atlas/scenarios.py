@@ -128,14 +128,14 @@ def cell_scenario(
     table = disciplines()[name].parameters
     own = _queue(plan, {"discipline": name} if queue is None else queue, target, pipe)
     objective = plan.objective or _default_objective(plan, target)
-    tuning: dict[str, Any] = {
+    tuning: dict[str, object] = {
         "parameters": [f"{QUEUE}.{parameter}" for parameter in names],
         "objective": objective,
         "space": _space(plan, condition, names),
     }
     if plan.constraints is not None:
         tuning["constraints"] = list(plan.constraints)
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "title": str(condition),
         "duration": f"{warm_up + max(_LEAST_MEASURED_S, _SAWTOOTHS * sawtooth)!r} s",
         "warm_up": f"{warm_up!r} s",
@@ -171,7 +171,7 @@ def cell_scenario(
     return scenario_from_document(document, "atlas")
 
 
-def _queue(plan: Plan, queue: Mapping[str, Any], target: float, pipe: float) -> dict[str, Any]:
+def _queue(plan: Plan, queue: Mapping[str, Any], target: float, pipe: float) -> dict[str, object]:
     """The table of a queue, with what the conditions say where it says nothing."""
     rows = disciplines()[queue["discipline"]].parameters
     own = {
@@ -206,7 +206,7 @@ def _space(plan: Plan, condition: Condition, names: Sequence[str]) -> dict[str, 
     return space
 
 
-def _default_objective(plan: Plan, target: float) -> dict[str, Any]:
+def _default_objective(plan: Plan, target: float) -> dict[str, object]:
     """At most the delay, or the queue held at it."""
     if plan.hold_at_s is not None:
         return {"name": "queue-deviation", "link": LINK, "target": f"{target!r} packets"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from vermilion.atlas.cell import DEFAULTS, TUNED
 from vermilion.atlas.price import PRICE
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vermilion.atlas.build import Atlas
 
 
-def rows(atlas: Atlas) -> list[dict[str, Any]]:
+def rows(atlas: Atlas) -> list[dict[str, object]]:
     """The rows; what could not be computed is ``None``.
 
     ``rate_bit_per_s``, ``flows``, ``rtt_s``, ``ecn``, ``target_packets``; the tuned parameters by
@@ -30,7 +30,7 @@ def rows(atlas: Atlas) -> list[dict[str, Any]]:
     found = []
     for cell in atlas.cells:
         tuned = cell.judged.get(TUNED)
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "rate_bit_per_s": cell.condition.rate_bit_per_s,
             "flows": cell.condition.flows,
             "rtt_s": cell.condition.round_trip_s,

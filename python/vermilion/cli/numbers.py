@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import Stretch
 
 ABSENT = "-"
 """Shown for what could not be computed."""
@@ -31,6 +31,6 @@ def whole(value: float | None) -> str:
     return ABSENT if value is None else f"{value:,.0f}"
 
 
-def stretch(window: Mapping[str, Any]) -> str:
+def stretch(window: Stretch) -> str:
     """What a window covers: "25 .. 80 s"."""
     return f"{window['start_s']:g} .. {window['end_s']:g} s"

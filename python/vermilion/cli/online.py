@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -217,7 +217,7 @@ def _run(
         raise UserError(str(error)) from None
 
 
-def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, Any]:
+def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, object]:
     """The price of a scenario over its seeds, for JSON."""
     from vermilion.report.price_line import as_document, price_lines
 
@@ -228,7 +228,7 @@ def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, Any]:
     }
 
 
-def _document(run: "OnlineRun") -> dict[str, Any]:
+def _document(run: "OnlineRun") -> dict[str, object]:
     """A run for JSON."""
     return {
         "scenario": run.scenario.origin,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.cli.grid import Section, grid
 from vermilion.cli.numbers import fixed, megabits, percent, stretch, whole
@@ -89,9 +89,9 @@ def print_result(scenario: Scenario, result: Result) -> None:
     )
 
 
-def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, Any]]]:
+def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, object]]]:
     """Headings and metrics of the phases and of the whole run, which may be a single phase."""
-    phases: list[tuple[str, Mapping[str, Any]]] = [
+    phases: list[tuple[str, Mapping[str, object]]] = [
         (stretch(window), window) for window in entry.phases
     ]
     if [heading for heading, _ in phases] == [stretch(entry.total)]:
@@ -117,7 +117,7 @@ def _section(title: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -
     return _rows(title, [window for _, window in _windows(entry)], rows)
 
 
-def _rows(title: str, windows: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> Section:
+def _rows(title: str, windows: Sequence[Mapping[str, object]], rows: Sequence[Row]) -> Section:
     cells = [
         (label, [show(_value(window, path)) for window in windows]) for label, path, show in rows
     ]
@@ -125,7 +125,7 @@ def _rows(title: str, windows: Sequence[Mapping[str, Any]], rows: Sequence[Row])
     return Section(title, [row for row in cells if any(map(_says_something, row[1]))])
 
 
-def _value(window: Mapping[str, Any], path: str) -> float | None:
+def _value(window: Mapping[str, object], path: str) -> float | None:
     return slowest_share(window) if path == SLOWEST_SHARE else metric_of(window, path)
 
 

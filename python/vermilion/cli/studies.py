@@ -1,7 +1,7 @@
 """``vermilion studies``: which tunings are kept in files, and how far they have come."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,7 +56,7 @@ def _read(paths: "Sequence[Path]") -> "Iterator[StudyRecord]":
                 note(str(error))
 
 
-def _data(record: "StudyRecord") -> dict[str, Any]:
+def _data(record: "StudyRecord") -> dict[str, object]:
     """A study as a machine wants it; what there is not is absent."""
     best, plan = record.best, record.plan
     data = {

@@ -16,7 +16,7 @@ from vermilion.objectives.interface import (
     Objective,
     WindowObjective,
 )
-from vermilion.objectives.metrics import FLOW_METRICS, METRICS, MetricPath, metric_of
+from vermilion.objectives.metrics import FLOW_METRICS, METRICS, MetricPath
 from vermilion.objectives.noticeable import Noticeable
 from vermilion.objectives.registry import (
     DEFAULT_CONSTRAINT,
@@ -28,6 +28,7 @@ from vermilion.objectives.registry import (
     objective_of,
 )
 from vermilion.objectives.windows import flow_windows, link_windows, weighted_mean
+from vermilion.simulate.result import metric_of
 
 __all__ = [
     "DEFAULT_CONSTRAINT",

@@ -6,23 +6,21 @@ Also what the short form says: ``objective = "minimise links.bottleneck.sojourn_
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import DIRECTION, METRIC
 from vermilion.objectives.interface import NotMeasuredError, WindowObjective
 from vermilion.objectives.metrics import UnitOfMetric
 from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
+from vermilion.objectives.windows import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from vermilion.objectives.metrics import MetricPath
-    from vermilion.objectives.windows import Window
     from vermilion.simulate import Result
 
 
 @dataclass(frozen=True)
-class ChosenMetric(KnowsRoundTrip, WindowObjective):
+class ChosenMetric(KnowsRoundTrip, WindowObjective[Window]):
     """A metric of a link or of flows, in the metric's own unit.
 
     Attributes:
@@ -67,7 +65,7 @@ class ChosenMetric(KnowsRoundTrip, WindowObjective):
         windows = self.path.windows(result, self.over)
         return [window for window in windows if not self.path.is_idle(window)]
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: Window) -> float:
         """The metric in one window."""
         value = self.path.value(window)
         if value is None:

@@ -8,14 +8,14 @@ Percentiles are known of a single group only, not of several together.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.fields import PERCENTILE
 from vermilion.objectives.interface import FlowsObjective, measured
 from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable, of_transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,6 @@ class CompletionTime(KnowsRoundTrip, FlowsObjective):
         """10 ms, or the shortest base round trip."""
         return of_transfers(self.noticeable).with_round_trip(self.shortest_round_trip_s)
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: FlowsWindow) -> float:
         """The mean or percentile over the transfers that completed in the window, s."""
         return measured(self.name, window, "completion_time_s", self.percentile)

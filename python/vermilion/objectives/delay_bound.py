@@ -9,7 +9,7 @@ list of constraints is empty.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from vermilion.objectives.fields import AT_MOST, LINK, UPPER_PERCENTILE
 from vermilion.objectives.interface import FlowsObjective, measured
@@ -17,7 +17,7 @@ from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 from vermilion.scenario.quantities import TIME, format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,6 @@ class DelayBound(FlowsObjective):
         bound = format_quantity(self.at_most, TIME)
         return (f"links.{self.link}.sojourn_ms.{self.percentile} <= {bound}",)
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: FlowsWindow) -> float:
         """The goodput of all flows together in the window, bit/s."""
         return measured(self.name, window, "goodput_bit_per_s", "total")

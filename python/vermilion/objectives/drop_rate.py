@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import LinkObjective, measured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,6 @@ class DropRate(LinkObjective):
     unit: ClassVar[str] = ""
     noticeable: ClassVar[float] = 0.001
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """Drops per arrival in the window, 0 to 1."""
         return measured(self.name, window, "drop_rate")

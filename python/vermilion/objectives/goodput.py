@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from vermilion.objectives.interface import FlowsObjective, measured
 from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,6 @@ class Goodput(FlowsObjective):
     noticeable: ClassVar[float] = 0.0
     noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: FlowsWindow) -> float:
         """The goodput of all flows together in the window, bit/s."""
         return measured(self.name, window, "goodput_bit_per_s", "total")

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import FlowsObjective, measured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class GoodputVariation(FlowsObjective):
     unit: ClassVar[str] = ""
     noticeable: ClassVar[float] = 0.01
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: FlowsWindow) -> float:
         """Standard deviation / mean of the flows' goodputs in the window.
 
         Raises:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from vermilion.objectives.fields import FLOWS, LINK, OVER
 from vermilion.objectives.noticeable import NOTICEABLE_SHARE, Noticeable
 from vermilion.objectives.windows import (
     ALL_FLOWS,
+    FlowsWindow,
     Over,
-    Window,
     flow_windows,
     is_idle,
     link_windows,
     weighted_mean,
 )
+from vermilion.simulate.result import metric_of
+from vermilion.simulate.result_data import LinkMetrics, Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+
+
+WindowT = TypeVar("WindowT", bound=Stretch)
+"""The metrics of a window: of a link, of flows, or of both."""
 
 
 class NotMeasuredError(ValueError):
@@ -144,7 +150,7 @@ class Objective(ABC):
 
 
 @dataclass(frozen=True)
-class WindowObjective(Objective):
+class WindowObjective(Objective, Generic[WindowT]):
     """A number for each window of a run; for the run, the mean of those over its phases.
 
     Each phase is weighted by its duration, because that is what stays true if conditions
@@ -162,11 +168,11 @@ class WindowObjective(Objective):
     over: Over = field(default="phases", kw_only=True, metadata=OVER)
 
     @abstractmethod
-    def windows(self, result: Result) -> list[Window]:
+    def windows(self, result: Result) -> list[WindowT]:
         """The windows of a run that have a value."""
 
     @abstractmethod
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: WindowT) -> float:
         """The number for one window.
 
         Raises:
@@ -183,7 +189,7 @@ class WindowObjective(Objective):
 
 
 @dataclass(frozen=True)
-class LinkObjective(WindowObjective):
+class LinkObjective(WindowObjective[LinkMetrics]):
     """An objective of one link; its windows are those of ``Result.link``.
 
     Attributes:
@@ -197,13 +203,13 @@ class LinkObjective(WindowObjective):
         """The link."""
         return (self.link,)
 
-    def windows(self, result: Result) -> list[Window]:
+    def windows(self, result: Result) -> list[LinkMetrics]:
         """The link's windows."""
         return link_windows(result, self.link, self.over)
 
 
 @dataclass(frozen=True)
-class FlowsObjective(WindowObjective):
+class FlowsObjective(WindowObjective[FlowsWindow]):
     """An objective of flows; its windows are those of ``Result.flows``.
 
     A window has the metrics of docs/metrics.md over all flows that are meant, whatever group
@@ -216,13 +222,13 @@ class FlowsObjective(WindowObjective):
 
     flows: str = field(default=ALL_FLOWS, metadata=FLOWS)
 
-    def windows(self, result: Result) -> list[Window]:
+    def windows(self, result: Result) -> list[FlowsWindow]:
         """The windows of the flows in which any was active."""
         windows = flow_windows(result, self.flows, self.over)
         return [window for window in windows if not is_idle(window)]
 
 
-def measured(name: str, window: Mapping[str, Any], *keys: str) -> float:
+def measured(name: str, window: Mapping[str, object], *keys: str) -> float:
     """A number of a window by its keys.
 
     Args:
@@ -233,15 +239,13 @@ def measured(name: str, window: Mapping[str, Any], *keys: str) -> float:
     Raises:
         NotMeasuredError: the window has no such number.
     """
-    value: Any = window
-    for key in keys:
-        if not isinstance(value, dict) or key not in value:
-            raise NotMeasuredError(_absent(name, keys))
-        value = value[key]
-    return float(value)
+    value = metric_of(window, ".".join(keys))
+    if value is None:
+        raise NotMeasuredError(_absent(name, keys))
+    return value
 
 
-def mean_squared_distance(name: str, window: Mapping[str, Any], key: str, target: float) -> float:
+def mean_squared_distance(name: str, window: LinkMetrics, key: str, target: float) -> float:
     """mean((x - target)^2) of a measured x, exactly: its variance + (its mean - target)^2.
 
     Args:

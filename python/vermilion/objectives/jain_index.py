@@ -9,13 +9,13 @@ no index by this formula; they count as the most unequal case, 1/n.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from vermilion.objectives.interface import FlowsObjective, measured
 from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class JainIndex(FlowsObjective):
     noticeable: ClassVar[float] = 0.01
     noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: FlowsWindow) -> float:
         """The index over the window, 1/n to 1."""
         if measured(self.name, window, "goodput_bit_per_s", "max") == 0.0:
             return 1.0 / measured(self.name, window, "flows")

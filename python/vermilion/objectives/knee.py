@@ -13,7 +13,7 @@ a Connectionless Network Layer", DEC-TR-506, 1988; their measure of it is ``powe
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.fields import FLOWS, GOODPUT_SHARE, UPPER_PERCENTILE
 from vermilion.objectives.interface import LinkObjective, measured
@@ -22,7 +22,7 @@ from vermilion.objectives.windows import ALL_FLOWS
 from vermilion.scenario.quantities import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,6 @@ class Knee(NoticesDelay, LinkObjective):
         share = number_text(self.goodput_share)
         return (f"flows.{self.flows}.goodput_bit_per_s.total >= {share} of reference",)
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """The percentile of the waiting time over the window, ms."""
         return measured(self.name, window, "sojourn_ms", self.percentile)

@@ -7,7 +7,7 @@ jitter are known of a single group only, not of several together, so one group h
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import FLOWS, LATENCY, PERCENTILE
 from vermilion.objectives.interface import FlowsObjective, measured
@@ -15,7 +15,7 @@ from vermilion.objectives.metrics import MetricPath, UnitOfMetric
 from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,6 @@ class LatencyUnderLoad(KnowsRoundTrip, FlowsObjective):
         """What anyone would notice of that metric."""
         return self.path.noticed.with_round_trip(self.shortest_round_trip_s)
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: FlowsWindow) -> float:
         """The number over the window, ms or 0 to 1."""
         return measured(self.label, window, *self.path.metric.split("."))

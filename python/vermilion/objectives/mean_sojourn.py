@@ -7,13 +7,13 @@ utilisation or the drop rate belongs to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import LinkObjective, measured
 from vermilion.objectives.noticeable import NoticesDelay
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,6 @@ class MeanSojourn(NoticesDelay, LinkObjective):
     unit: ClassVar[str] = "ms"
     noticeable: ClassVar[float] = 1.0
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """The mean waiting time over the window, ms."""
         return measured(self.name, window, "sojourn_ms", "mean")

@@ -14,9 +14,10 @@ from vermilion.objectives.noticeable import of_metric
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, matching
 from vermilion.scenario.errors import FieldError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, RATE, RATIO, SIZE, TIME, Dimension
+from vermilion.simulate.result import metric_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from vermilion.objectives.noticeable import Noticeable
     from vermilion.objectives.windows import Over, Window
@@ -187,7 +188,7 @@ class MetricPath:
         """What one would want of this metric when nothing is said."""
         return self.metric in _HIGHER_IS_BETTER
 
-    def windows(self, result: Result, over: Over = "phases") -> list[Window]:
+    def windows(self, result: Result, over: Over = "phases") -> Sequence[Window]:
         """The windows of a run that this metric is of."""
         if self.room == "links":
             return link_windows(result, self.name, over)
@@ -211,13 +212,3 @@ class UnitOfMetric:
     def __get__(self, objective: _OfMetric | None, owner: type | None = None) -> str:
         """The unit, "" for a plain number."""
         return "the metric's" if objective is None else objective.path.unit
-
-
-def metric_of(window: Mapping[str, object], metric: str) -> float | None:
-    """A metric by its dotted name; ``None`` where the window does not have it."""
-    value: object = window
-    for part in metric.split("."):
-        if not isinstance(value, dict) or part not in value:
-            return None
-        value = value[part]
-    return float(value) if isinstance(value, int | float) else None

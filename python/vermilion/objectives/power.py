@@ -10,17 +10,15 @@ waiting time. Without the former, an empty queue would have infinite power at an
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import BASE_DELAY, FLOWS
 from vermilion.objectives.interface import LinkObjective, measured
 from vermilion.objectives.windows import ALL_FLOWS, flow_windows, is_idle, link_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from vermilion.objectives.windows import Window
     from vermilion.simulate import Result
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -41,16 +39,18 @@ class Power(LinkObjective):
     base_delay: float = field(metadata=BASE_DELAY)
     flows: str = field(default=ALL_FLOWS, metadata=FLOWS)
 
-    def windows(self, result: Result) -> list[Window]:
+    def windows(self, result: Result) -> list[LinkMetrics]:
         """The link's windows in which any of the flows was active, with their metrics."""
         pairs = zip(
             link_windows(result, self.link, self.over),
             flow_windows(result, self.flows, self.over),
             strict=True,
         )
-        return [link | flows for link, flows in pairs if not is_idle(flows)]
+        return [
+            cast("LinkMetrics", {**link, **flows}) for link, flows in pairs if not is_idle(flows)
+        ]
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """The power in one window, bit/s^2."""
         waiting = measured(self.name, window, "sojourn_ms", "mean") / 1e3
         goodput = measured(self.name, window, "goodput_bit_per_s", "total")

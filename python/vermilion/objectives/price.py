@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.interface import WindowObjective
-from vermilion.objectives.metrics import metric_of
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, weighted_mean
+from vermilion.simulate.result import metric_of
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:

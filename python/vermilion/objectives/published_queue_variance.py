@@ -13,13 +13,13 @@ The paper samples the average periodically; here the mean is the exact one over 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import mean_squared_distance
 from vermilion.objectives.queue_target import QueueTargetObjective
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,6 @@ class PublishedQueueVariance(QueueTargetObjective):
     noticeable: ClassVar[float] = 1.0
     guards: ClassVar[tuple[str, ...]] = ("links.{link}.queue_packets.sd <= 1 of reference",)
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """mean((average queue - target)^2) over the window, packets^2."""
         return mean_squared_distance(self.name, window, "average_queue_packets", self.target)

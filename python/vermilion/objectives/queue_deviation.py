@@ -9,13 +9,13 @@ of 3 packets.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import mean_squared_distance
 from vermilion.objectives.queue_target import QueueTargetObjective
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,6 @@ class QueueDeviation(QueueTargetObjective):
     unit: ClassVar[str] = "packets^2"
     noticeable: ClassVar[float] = 1.0
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """mean((queue - target)^2) over the window, packets^2."""
         return mean_squared_distance(self.name, window, "queue_packets", self.target)

@@ -7,12 +7,12 @@ nothing. Jain's index of a hundred flows hardly sees one of them starve; this se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from vermilion.objectives.interface import FlowsObjective, measured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class SlowestFlow(FlowsObjective):
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
     noticeable: ClassVar[float] = 0.01
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: FlowsWindow) -> float:
         """The slowest flow's share of the mean in the window, 0 to 1."""
         if measured(self.name, window, "goodput_bit_per_s", "max") == 0.0:
             return 0.0

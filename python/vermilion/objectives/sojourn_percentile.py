@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.fields import PERCENTILE
 from vermilion.objectives.interface import LinkObjective, measured
 from vermilion.objectives.noticeable import NoticesDelay
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,6 @@ class SojournPercentile(NoticesDelay, LinkObjective):
         """With the percentile, like "sojourn-percentile p99"."""
         return f"{self.name} {self.percentile}"
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """The percentile of the waiting time over the window, ms."""
         return measured(self.name, window, "sojourn_ms", self.percentile)

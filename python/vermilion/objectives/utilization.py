@@ -7,13 +7,13 @@ the front of both (``vermilion tune --pareto``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from vermilion.objectives.interface import LinkObjective, measured
 from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,6 @@ class Utilization(LinkObjective):
     noticeable: ClassVar[float] = 0.005
     noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
 
-    def value(self, window: Mapping[str, Any]) -> float:
+    def value(self, window: LinkMetrics) -> float:
         """The utilisation in the window, 0 to 1."""
         return measured(self.name, window, "utilization")

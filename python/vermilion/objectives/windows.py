@@ -9,14 +9,34 @@ from __future__ import annotations
 
 import math
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from vermilion.simulate.result_data import GroupMetrics, LinkMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from vermilion.simulate import Result
+    from vermilion.simulate.result_data import Stretch
 
-Window = dict[str, Any]
+
+class FlowsWindow(GroupMetrics, total=False):
+    """Metrics of flows, of whatever groups they are, over a stretch of time."""
+
+    slowest_share: float
+    """The goodput of the slowest flow per mean goodput."""
+
+
+_COUNTS: Final = (
+    "flows",
+    "starved",
+    "timeouts",
+    "retransmissions",
+    "transfers_begun",
+    "completed",
+)
+
+Window = LinkMetrics | FlowsWindow
 """Metrics over a stretch of time: a result's ``total`` or one of its ``phases``."""
 
 Over = Literal["phases", "total"]
@@ -24,16 +44,16 @@ Over = Literal["phases", "total"]
 
 ALL_FLOWS = "*"
 
-_OF_TRANSFERS: Final = ("transfers_begun", "completed")
 
-
-def link_windows(result: Result, link: str, over: Over = "phases") -> list[Window]:
+def link_windows(result: Result, link: str, over: Over = "phases") -> list[LinkMetrics]:
     """A link's measured phases, or ``total`` alone: if asked for, or if there are no phases."""
     measured = result.link(link)
     return measured.phases if over == "phases" and measured.phases else [measured.total]
 
 
-def flow_windows(result: Result, flows: str = ALL_FLOWS, over: Over = "phases") -> list[Window]:
+def flow_windows(
+    result: Result, flows: str = ALL_FLOWS, over: Over = "phases"
+) -> list[FlowsWindow]:
     """The same of a group of flows, or of all flows of several groups together.
 
     Each window also has ``slowest_share``: the goodput of the slowest flow per mean goodput.
@@ -55,72 +75,101 @@ def matching(flows: str, groups: Iterable[str]) -> list[str]:
     return [name for name in groups if name == flows or fnmatchcase(name, flows)]
 
 
-def is_idle(window: Mapping[str, Any]) -> bool:
+def is_idle(window: Mapping[str, object]) -> bool:
     """Whether no flow was active in a window of flows: there is nothing to demand of it."""
     return window.get("flows") == 0
 
 
-def weighted_mean(values: Sequence[float], windows: Sequence[Mapping[str, Any]]) -> float:
+def weighted_mean(values: Sequence[float], windows: Sequence[Stretch]) -> float:
     """The mean of a value per window, each weighted by its window's duration."""
     durations = [window["end_s"] - window["start_s"] for window in windows]
     weighted = (value * duration for value, duration in zip(values, durations, strict=True))
     return math.fsum(weighted) / math.fsum(durations)
 
 
-def _pooled(windows: Sequence[Window]) -> Window:
+def _pooled(windows: Sequence[GroupMetrics]) -> FlowsWindow:
     """One window of several groups, as if their flows were of one group."""
     active = [window for window in windows if not is_idle(window)]
-    if len(active) == 1:
-        pooled = dict(active[0])
-    else:
-        pooled = {key: windows[0][key] for key in ("start_s", "end_s")}
-        for key in ("flows", "starved", "timeouts", "retransmissions", *_OF_TRANSFERS):
-            known = [window[key] for window in windows if key in window]
-            if known:
-                pooled[key] = sum(known)
-        pooled.update(_fairness([w["goodput_bit_per_s"] | {"n": w["flows"]} for w in active]))
-        times = [w["completion_time_s"] for w in active if "completion_time_s" in w]
-        if times:
-            pooled["completion_time_s"] = _moments(times, "count")
-        pooled.update(_packets(active))
-    goodput = pooled.get("goodput_bit_per_s", {})
-    if goodput.get("mean"):
+    pooled = cast("FlowsWindow", dict(active[0])) if len(active) == 1 else _together(windows)
+    goodput = pooled.get("goodput_bit_per_s")
+    if goodput is not None and goodput.get("mean"):
         pooled["slowest_share"] = goodput["min"] / goodput["mean"]
     return pooled
 
 
-def _fairness(goodputs: Sequence[Mapping[str, float]]) -> Window:
-    """Goodput and its indices over the flows of several groups."""
-    if not goodputs:
-        return {}
-    total = math.fsum(goodput["total"] for goodput in goodputs)
-    if not all("mean" in goodput for goodput in goodputs):
-        return {"goodput_bit_per_s": {"total": total}}  # of flows that come and go
-    moments = _moments(goodputs, "n")
-    del moments["n"]
-    pooled: Window = {"goodput_bit_per_s": {"total": total, **moments}}
-    mean_square = moments["sd"] ** 2 + moments["mean"] ** 2
-    if total > 0.0:
-        pooled["jain_index"] = moments["mean"] ** 2 / mean_square
-        pooled["goodput_cov"] = moments["sd"] / moments["mean"]
+def _together(windows: Sequence[GroupMetrics]) -> FlowsWindow:
+    """Several groups, or none of which a flow is active."""
+    active = [window for window in windows if not is_idle(window)]
+    ends = {"start_s": windows[0]["start_s"], "end_s": windows[0]["end_s"]}
+    pooled = cast("FlowsWindow", ends)
+    # What is not counted of any group is absent, whoever measured it.
+    for key in _COUNTS:
+        known = [window[key] for window in windows if key in window]
+        if known:
+            pooled[key] = sum(known)
+    _add_fairness(pooled, active)
+    times = [window["completion_time_s"] for window in active if "completion_time_s" in window]
+    if times:
+        count, mean, sd = _moments(
+            [each["count"] for each in times], ((each["mean"], each["sd"]) for each in times)
+        )
+        pooled["completion_time_s"] = {
+            "count": count,
+            "mean": mean,
+            "sd": sd,
+            "min": min(each["min"] for each in times),
+            "max": max(each["max"] for each in times),
+        }
+    _add_packets(pooled, [window for window in active if "packets_sent" in window])
     return pooled
 
 
-def _packets(windows: Sequence[Window]) -> Window:
-    """How the packets of several groups fared, if that was measured."""
-    windows = [window for window in windows if "packets_sent" in window]
+def _add_fairness(pooled: FlowsWindow, windows: Sequence[GroupMetrics]) -> None:
+    """Goodput and its indices over the flows of several groups."""
     if not windows:
-        return {}
-    counts = ("packets_sent", "packets_delivered", "packets_lost", "jitter_pairs")
-    pooled: Window = {key: sum(window[key] for window in windows) for key in counts}
+        return
+    goodputs = [window["goodput_bit_per_s"] for window in windows]
+    total = math.fsum(goodput["total"] for goodput in goodputs)
+    if not all("mean" in goodput for goodput in goodputs):
+        pooled["goodput_bit_per_s"] = {"total": total}  # of flows that come and go
+        return
+    _, mean, sd = _moments(
+        [window["flows"] for window in windows],
+        ((goodput["mean"], goodput["sd"]) for goodput in goodputs),
+    )
+    pooled["goodput_bit_per_s"] = {
+        "total": total,
+        "mean": mean,
+        "sd": sd,
+        "min": min(goodput["min"] for goodput in goodputs),
+        "max": max(goodput["max"] for goodput in goodputs),
+    }
+    if total > 0.0:
+        pooled["jain_index"] = mean**2 / (sd**2 + mean**2)
+        pooled["goodput_cov"] = sd / mean
+
+
+def _add_packets(pooled: FlowsWindow, windows: Sequence[GroupMetrics]) -> None:
+    """How the packets of several groups fared, if that was measured."""
+    if not windows:
+        return
+    for key in ("packets_sent", "packets_delivered", "packets_lost", "jitter_pairs"):
+        pooled[key] = sum(window[key] for window in windows)
     settled = pooled["packets_delivered"] + pooled["packets_lost"]
     if settled:
         pooled["packet_loss_rate"] = pooled["packets_lost"] / settled
-    delays = [w["delay_ms"] | {"n": w["packets_delivered"]} for w in windows if "delay_ms" in w]
-    if delays:
-        pooled["delay_ms"] = _moments(delays, "n")
-        del pooled["delay_ms"]["n"]
-    jitters = [w["jitter_ms"] * w["jitter_pairs"] for w in windows if "jitter_ms" in w]
+    delayed = [window for window in windows if "delay_ms" in window]
+    if delayed:
+        delays = [window["delay_ms"] for window in delayed]
+        _, mean, sd = _moments(
+            [window["packets_delivered"] for window in delayed],
+            ((delay["mean"], delay["sd"]) for delay in delays),
+        )
+        largest = max(delay["max"] for delay in delays)
+        pooled["delay_ms"] = {"mean": mean, "sd": sd, "max": largest}
+    jitters = [
+        window["jitter_ms"] * window["jitter_pairs"] for window in windows if "jitter_ms" in window
+    ]
     if jitters:
         pooled["jitter_ms"] = math.fsum(jitters) / pooled["jitter_pairs"]
     runs = [window["losses_in_a_row"] for window in windows if "losses_in_a_row" in window]
@@ -129,17 +178,19 @@ def _packets(windows: Sequence[Window]) -> Window:
         mean = math.fsum(run["count"] * run["mean"] for run in runs) / count
         longest = max(run["max"] for run in runs)
         pooled["losses_in_a_row"] = {"count": count, "mean": mean, "max": longest}
-    return pooled
 
 
-def _moments(groups: Sequence[Mapping[str, float]], count: str) -> dict[str, float]:
-    """Count, mean, standard deviation and extremes, where known, of several samples together."""
-    n = sum(group[count] for group in groups)
-    mean = math.fsum(group[count] * group["mean"] for group in groups) / n
-    squares = (group[count] * (group["sd"] ** 2 + (group["mean"] - mean) ** 2) for group in groups)
-    extremes = {
-        name: pick(group[name] for group in groups)
-        for name, pick in (("min", min), ("max", max))
-        if all(name in group for group in groups)
-    }
-    return {count: n, "mean": mean, "sd": math.sqrt(math.fsum(squares) / n), **extremes}
+def _moments(
+    counts: Sequence[int], moments: Iterable[tuple[float, float]]
+) -> tuple[int, float, float]:
+    """Count, mean and standard deviation of several samples together.
+
+    Args:
+        counts: of each sample.
+        moments: mean and standard deviation of each.
+    """
+    known = list(zip(counts, moments, strict=True))
+    n = sum(counts)
+    mean = math.fsum(count * each for count, (each, _) in known) / n
+    squares = (count * (sd**2 + (each - mean) ** 2) for count, (each, sd) in known)
+    return n, mean, math.sqrt(math.fsum(squares) / n)

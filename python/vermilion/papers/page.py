@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.papers.verdict import Verdict
 from vermilion.report import drawing
@@ -86,7 +86,7 @@ def figure_svg(outcome: PaperOutcome, figure: Figure) -> str:
     )
 
 
-def _paper(outcome: PaperOutcome) -> dict[str, Any]:
+def _paper(outcome: PaperOutcome) -> dict[str, object]:
     return {
         "paper": outcome.paper,
         "claims": [_claim(judged) for judged in outcome.claims],
@@ -103,7 +103,7 @@ def _paper(outcome: PaperOutcome) -> dict[str, Any]:
     }
 
 
-def _claim(judged: JudgedClaim) -> dict[str, Any]:
+def _claim(judged: JudgedClaim) -> dict[str, object]:
     return {
         "claim": judged.claim,
         "checks": [

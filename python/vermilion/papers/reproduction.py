@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.papers.interface import JudgedClaim
 from vermilion.papers.workbench import Workbench
@@ -49,7 +49,7 @@ class PaperOutcome:
         """The claims that are told with a figure: those whose first evidence it is."""
         return [judged for judged in self.claims if judged.claim.figures[0] == figure.id]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """The outcome as JSON has it."""
         return {
             "name": self.paper.name,
@@ -160,7 +160,7 @@ def _share(
     return lambda done: progress((before + done * effort) / total)
 
 
-def _claim_document(judged: JudgedClaim) -> dict[str, Any]:
+def _claim_document(judged: JudgedClaim) -> dict[str, object]:
     claim = judged.claim
     return {
         "id": claim.id,
@@ -174,9 +174,9 @@ def _claim_document(judged: JudgedClaim) -> dict[str, Any]:
     }
 
 
-def _check_document(check: Check) -> dict[str, Any]:
+def _check_document(check: Check) -> dict[str, object]:
     """A check in the units in which it is shown; what does not exist is absent."""
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "quantity": check.quantity,
         "reading": check.reading,
         "unit": check.unit,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from vermilion.report import drawing
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import LinkObjective
     from vermilion.scenario import Scenario
+    from vermilion.simulate.result_data import LinkMetrics
 
 FORMATS: Final = ("html", "svg", "png")
 """What a figure can be saved as, by the end of its name."""
@@ -303,7 +304,7 @@ def compare_variants(
 
 def objective_measure(
     variants: Mapping[str, Scenario],
-) -> dict[str, Callable[[Mapping[str, Any]], float | None]]:
+) -> dict[str, Callable[[LinkMetrics], float | None]]:
     """The objective that the scenario names, by its name, if it is of the only link there is.
 
     A comparison shows the same metrics of every link, and an objective belongs to one.
@@ -314,7 +315,7 @@ def objective_measure(
     if objective is None:
         return {}
 
-    def measure(window: Mapping[str, Any]) -> float | None:
+    def measure(window: LinkMetrics) -> float | None:
         try:
             return objective.value(window)
         except NotMeasuredError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.report import drawing
 from vermilion.report.front_figure import front_figure, front_rows, hidden_settings
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vermilion.tuning import StudyRecord
 
 
-def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[str, Any]:
+def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[str, object]:
     """What the template shows of one study.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.report.events import APPLIED, DETECTED, ROLLED_BACK
 from vermilion.report.narrative import gain_in_words, sentences
@@ -90,7 +90,7 @@ def online_report(
     )
 
 
-def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, Any]:
+def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, object]:
     """What the template shows of one scenario."""
     drawn = runs[0]
     phases = phases_of(runs)
@@ -135,7 +135,7 @@ def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -
     }
 
 
-def _answer(line: PriceLine) -> dict[str, Any]:
+def _answer(line: PriceLine) -> dict[str, object]:
     """What is said first of a phase: how long packets wait, and what else that changed."""
     alone, tuned = line.waits_ms[:2]
     return {
@@ -154,7 +154,7 @@ def _headings(lines: Sequence[PriceLine]) -> list[PriceRow]:
     return [row for row in ROWS if row.metric in known]
 
 
-def _price(line: PriceLine) -> dict[str, Any]:
+def _price(line: PriceLine) -> dict[str, object]:
     """A phase's part of the table of prices: a line per setting, a cell per metric."""
     return {
         "traffic": line.traffic,
@@ -186,16 +186,13 @@ def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str]:
     return {"value": value, "change": change}
 
 
-def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, Any]:
+def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, object]:
     goal = goal_of(run)
     return {
         "rivals": [
             (
                 rival.name,
-                mean_interval(
-                    goal.value(goal.windows(result, run.link)[phase.number - 1])
-                    for result in rival.results
-                ),
+                mean_interval(goal.values(result)[phase.number - 1] for result in rival.results),
             )
             for rival in rivals
         ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from vermilion.objectives import FlowsObjective, LinkObjective, NotMeasuredError, flow_windows
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from vermilion.online.record.entries import OnlineRun
     from vermilion.simulate import Result
+    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +28,15 @@ class Metric:
         heading: its name over the column.
         unit: its unit, under the name.
         scale: from the stored number to the unit: 100 for per cent.
-        value: reads it from a window; raises ``KeyError`` or ``NotMeasuredError``
-            where it cannot be computed.
-        of_flows: the flows whose windows it reads; "" for those of the link.
+        values: reads it from a result, phase by phase; raises ``KeyError`` or
+            ``NotMeasuredError`` where it cannot be computed.
     """
 
     name: str
     heading: str
     unit: str
     scale: float
-    value: Callable[[Mapping[str, Any]], float]
-    of_flows: str = ""
-
-    def windows(self, result: Result, link: str) -> Sequence[Mapping[str, Any]]:
-        """The phases of a run, as this metric reads them."""
-        if self.of_flows:
-            return flow_windows(result, self.of_flows)
-        return result.link(link).phases
+    values: Callable[[Result], list[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +65,21 @@ class Phase:
 def goal_of(run: OnlineRun) -> Metric:
     """The column of what the operator wants."""
     objective = run.objective
-    if isinstance(objective, QueueDeviation):
-        return Metric("goal", "Deviation", "packets²", 1, objective.value)
     name = objective.label
     heading = f"{name[:1].upper()}{name[1:]}"
+    if isinstance(objective, QueueDeviation):
+        return _of_link(run, "goal", "Deviation", "packets²", objective.value)
     if isinstance(objective, LinkObjective):
-        return Metric("goal", heading, objective.unit, 1, objective.value)
+        return _of_link(run, "goal", heading, objective.unit, objective.value)
     if isinstance(objective, FlowsObjective):
-        mega = objective.unit == "bit/s"
-        unit, scale = ("Mbit/s", 1e-6) if mega else (objective.unit, 1)
-        return Metric("goal", heading, unit, scale, objective.value, of_flows=objective.flows)
+        unit, scale = ("Mbit/s", 1e-6) if objective.unit == "bit/s" else (objective.unit, 1)
 
-    def unknown(window: Mapping[str, Any]) -> float:  # noqa: ARG001 - of a whole run only
+        def of_flows(result: Result) -> list[float]:
+            return [objective.value(window) for window in flow_windows(result, objective.flows)]
+
+        return Metric("goal", heading, unit, scale, of_flows)
+
+    def unknown(result: Result) -> list[float]:  # noqa: ARG001 - of a whole run only
         message = f"{name} is not measured phase by phase"
         raise NotMeasuredError(message)
 
@@ -93,22 +89,35 @@ def goal_of(run: OnlineRun) -> Metric:
 def metrics(run: OnlineRun) -> tuple[Metric, ...]:
     """The table's columns: the goal, and what tells how the queue fares under it."""
 
-    def of_queue(statistic: str) -> Callable[[Mapping[str, Any]], float]:
+    def of_queue(statistic: Literal["mean", "sd", "p95"]) -> Callable[[LinkMetrics], float]:
         return lambda window: window["queue_packets"][statistic]
 
     published: tuple[Metric, ...] = ()
     if run.target_packets is not None:
         equation = PublishedQueueVariance(run.link, run.target_packets)
-        published = (Metric("published", "Equation (1)", "packets²", 1, equation.value),)
-
+        published = (_of_link(run, "published", "Equation (1)", "packets²", equation.value),)
     return (
-        Metric("utilization", "Utilisation", "%", 100, lambda window: window["utilization"]),
-        Metric("mean", "Mean queue", "packets", 1, of_queue("mean")),
-        Metric("sd", "Queue, sd", "packets", 1, of_queue("sd")),
-        Metric("p95", "Queue, 95th percentile", "packets", 1, of_queue("p95")),
+        _of_link(run, "utilization", "Utilisation", "%", lambda w: w["utilization"], 100),
+        _of_link(run, "mean", "Mean queue", "packets", of_queue("mean")),
+        _of_link(run, "sd", "Queue, sd", "packets", of_queue("sd")),
+        _of_link(run, "p95", "Queue, 95th percentile", "packets", of_queue("p95")),
         goal_of(run),
         *published,
-        Metric("drop_rate", "Drop rate", "%", 100, lambda window: window["drop_rate"]),
+        _of_link(run, "drop_rate", "Drop rate", "%", lambda w: w["drop_rate"], 100),
+    )
+
+
+def _of_link(
+    run: OnlineRun,
+    name: str,
+    heading: str,
+    unit: str,
+    value: Callable[[LinkMetrics], float],
+    scale: float = 1,
+) -> Metric:
+    """A metric of the link under control."""
+    return Metric(
+        name, heading, unit, scale, lambda result: [value(w) for w in result.link(run.link).phases]
     )
 
 
@@ -123,9 +132,8 @@ def phases_of(runs: Sequence[OnlineRun]) -> tuple[Phase, ...]:
     columns = metrics(first)
 
     def over_seeds(column: Metric, results: Sequence[Result], index: int) -> list[float] | None:
-        windows = [column.windows(result, first.link) for result in results]
         try:
-            return [column.value(each[index]) for each in windows]
+            return [column.values(result)[index] for result in results]
         except (KeyError, IndexError, NotMeasuredError):
             return None
 

@@ -7,20 +7,22 @@ network left alone is told from what may be chance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives.metrics import metric_of
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.objectives.windows import flow_windows
 from vermilion.report.phases import traffic_of
+from vermilion.simulate.result import metric_of
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from vermilion.objectives.windows import FlowsWindow
     from vermilion.online.record.entries import OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.simulate import Result
+    from vermilion.simulate.result_data import LinkMetrics
     from vermilion.simulate.statistics import Interval
 
 LEFT_ALONE: Final = "left alone"
@@ -153,9 +155,9 @@ def in_unit(row: PriceRow, value: float, *, signed: bool = False) -> str:
     return text.replace("-", "\N{MINUS SIGN}") if float(text) else text.lstrip("+-")
 
 
-def as_document(line: PriceLine) -> dict[str, Any]:
+def as_document(line: PriceLine) -> dict[str, object]:
     """A price line for JSON; what cannot be computed is absent."""
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "start_s": line.start_s,
         "end_s": line.end_s,
         "traffic": line.traffic.replace("\N{NO-BREAK SPACE}", " "),
@@ -173,8 +175,8 @@ def as_document(line: PriceLine) -> dict[str, Any]:
     return document
 
 
-def _number(priced: Priced) -> dict[str, Any]:
-    document: dict[str, Any] = _interval(priced.interval)
+def _number(priced: Priced) -> dict[str, object]:
+    document: dict[str, object] = _interval(priced.interval)
     if priced.difference is not None:
         document["difference"] = _interval(priced.difference)
     if priced.judged:
@@ -182,7 +184,7 @@ def _number(priced: Priced) -> dict[str, Any]:
     return document
 
 
-def _interval(interval: Interval) -> dict[str, Any]:
+def _interval(interval: Interval) -> dict[str, object]:
     ends = {"low": interval.low, "high": interval.high}
     return {
         "mean": interval.mean,
@@ -191,25 +193,25 @@ def _interval(interval: Interval) -> dict[str, Any]:
     }
 
 
-def _phases(result: Result, link: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _phases(result: Result, link: str) -> list[tuple[LinkMetrics, FlowsWindow]]:
     """Each phase as the link measured it, and as its flows did."""
     return list(zip(result.link(link).phases, flow_windows(result), strict=False))
 
 
 def _span(
-    windows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    windows: Sequence[tuple[LinkMetrics, FlowsWindow]],
 ) -> tuple[float, float] | None:
-    low, high = (_mean([metric_of(dict(link), metric) for link, _ in windows]) for metric in _SPAN)
+    low, high = (_mean([metric_of(link, metric) for link, _ in windows]) for metric in _SPAN)
     return None if low is None or high is None else (low.mean, high.mean)
 
 
 def _rows(
-    here: Sequence[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]],
+    here: Sequence[Sequence[tuple[LinkMetrics, FlowsWindow]]],
 ) -> list[tuple[PriceRow, tuple[Priced, ...]]]:
     rows = []
     for row in ROWS:
         values = [
-            [metric_of(dict(flows if row.of_flows else link), row.metric) for link, flows in each]
+            [metric_of(flows if row.of_flows else link, row.metric) for link, flows in each]
             for each in here
         ]
         cells = [

@@ -5,7 +5,6 @@ The report may know what the controller may not: when the scenario changed.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.record.entries import OnlineRun
-    from vermilion.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class Response:
 
 def responses_of(runs: Sequence[OnlineRun]) -> tuple[Response, ...]:
     """One entry per change of the scenario, answered before the next change or not at all."""
-    instants = _instants_of_change(runs[0].scenario)
+    instants = [instant / 1e9 for instant in runs[0].scenario.core().instants()]
     ends = [*instants[1:], float("inf")]
     events = [events_of(run) for run in runs]
     return tuple(
@@ -47,15 +45,6 @@ def responses_of(runs: Sequence[OnlineRun]) -> tuple[Response, ...]:
         )
         for begin, end in zip(instants, ends, strict=True)
     )
-
-
-def _instants_of_change(scenario: Scenario) -> list[float]:
-    """When flows begin to start or stop after the beginning, or anything else changes."""
-    core = json.loads(scenario.core_json())
-    instants = {change["at_ns"] for change in core["changes"]}
-    for group in core["flows"]:
-        instants |= {group[key][0] for key in ("start_ns", "stop_ns") if group[key] is not None}
-    return [instant / 1e9 for instant in sorted(instants) if 0 < instant < core["duration_ns"]]
 
 
 def _delays(times_by_run: Sequence[tuple[float, ...]], begin: float, end: float) -> Interval | None:

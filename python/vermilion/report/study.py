@@ -73,7 +73,7 @@ def study_report(records: Sequence[StudyRecord]) -> str:
     )
 
 
-def _checked(number: int, record: StudyRecord) -> dict[str, Any]:
+def _checked(number: int, record: StudyRecord) -> dict[str, object]:
     """What the template shows of one study.
 
     Raises:
@@ -91,7 +91,7 @@ def _checked(number: int, record: StudyRecord) -> dict[str, Any]:
         raise StudyError(message) from None
 
 
-def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, object]:
     plan, outcome = record.plan, record.recommendation
     incumbents: list[dict[str, float | None]] = [
         {path: scenario.get(path) for path in plan.parameters} for scenario in scenarios
@@ -175,7 +175,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
     }
 
 
-def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, Any]:
+def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, object]:
     """What the recommendation says: nothing before there is one."""
     if outcome is None:
         return {"decision": None, "tables": [], "kept": [], "neighbourhood": None, "device": None}

@@ -25,7 +25,7 @@ _IN_WORDS: Final = {
 }
 
 
-def decision(outcome: Mapping[str, Any]) -> dict[str, Any]:
+def decision(outcome: Mapping[str, Any]) -> dict[str, object]:
     """What was decided, in words, and what to know before doing so."""
     verdict = outcome.get("verdict")
     if outcome["accepted"]:
@@ -42,7 +42,7 @@ def decision(outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 def outcome_tables(
     outcome: Mapping[str, Any], objective: str, unit: str, *, several: bool
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """What each setting reaches on fresh seeds: the objective, and what it costs.
 
     Args:
@@ -60,7 +60,7 @@ def outcome_tables(
     return [table for table in (together, *alone) if table["rows"]]
 
 
-def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, Any]]:
+def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
     """Each constraint and each bound of harm, what the best found reaches, and whether it is kept.
 
     Args:
@@ -81,7 +81,7 @@ def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, Any]]:
     return [_kept(*each) for each in found]
 
 
-def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
+def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
     """How the recommended setting fares around its conditions; ``None`` where nobody has looked."""
     robustness = outcome.get("robustness")
     if not robustness:
@@ -105,7 +105,7 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def device_words(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
+def device_words(outcome: Mapping[str, Any]) -> dict[str, object] | None:
     """The chosen setting in a device's own words, if they are known."""
     device = outcome.get("device")
     if not device or not device.get("command"):
@@ -117,7 +117,7 @@ def device_words(outcome: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> dict[str, Any]:
+def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> dict[str, object]:
     """One table: the objective, and the price with what is a time first."""
     rivals = data.get("rivals") or ()
     reached = data.get("objective") or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tomllib
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.queue_target import QueueTargetObjective
 from vermilion.objectives.registry import objective_from_text, objective_of
@@ -79,7 +79,7 @@ def _targets(record: StudyRecord, scenario: Scenario) -> dict[str, QueueTargetOb
     return {each.link: each for each in wanted if isinstance(each, QueueTargetObjective)}
 
 
-def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, Any]:
+def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, object]:
     """Commands that go on with it, make it anew, and show the best setting."""
     plan, outcome = record.plan, record.recommendation
     files = _files(scenarios)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from vermilion.scenario.core_scenario import CoreScenario
+
 _NS_PER_S = 1_000_000_000
 _LINUX_RED = "linux-red"  # the one discipline of the core that a change of settings costs something
 
@@ -37,12 +39,16 @@ class SimulatedRouter(ManagedQueue):
     kind: ClassVar[str] = "simulated"
 
     def __init__(
-        self, core_scenario: str, link: str, seed: int, knowledge: Knowledge = "full"
+        self,
+        core_scenario: CoreScenario | str,
+        link: str,
+        seed: int,
+        knowledge: Knowledge = "full",
     ) -> None:
         """Start the network at time 0.
 
         Args:
-            core_scenario: the scenario as the core reads it (``Scenario.core_json()``).
+            core_scenario: the scenario as the core reads it (``Scenario.core()``), or its JSON.
             link: the name of the link under control.
             seed: the network's hidden seed.
             knowledge: what the monitor beside the queue tells: everything, only the number of
@@ -50,28 +56,32 @@ class SimulatedRouter(ManagedQueue):
 
         Raises:
             RouterError: the scenario has no such link, or there is no such knowledge.
+            ValueError: the JSON is something else.
         """
         from vermilion import _core
+        from vermilion.scenario.core_scenario import CoreScenario
 
         if knowledge not in get_args(Knowledge):
             known = ", ".join(get_args(Knowledge))
             message = f'knowledge "{knowledge}" is not accepted; expected one of: {known}'
             raise RouterError(message)
-        scenario = json.loads(core_scenario)
-        found = [entry for entry in scenario["links"] if entry["name"] == link]
-        if not found:
-            names = ", ".join(entry["name"] for entry in scenario["links"])
+        if isinstance(core_scenario, str):
+            core_scenario = CoreScenario.from_json(core_scenario)
+        try:
+            controlled = core_scenario.link(link)
+        except KeyError:
+            names = ", ".join(each.name for each in core_scenario.links)
             message = f'link "{link}" is not accepted; expected one of: {names}'
-            raise RouterError(message)
+            raise RouterError(message) from None
         self._configuration = LinkConfiguration(
             link=link,
-            discipline=found[0]["queue"]["discipline"],
-            delay_s=found[0]["delay_ns"] / _NS_PER_S,
+            discipline=controlled.queue.discipline,
+            delay_s=controlled.delay_ns / _NS_PER_S,
         )
         self._link = link
-        self._duration_ns = int(scenario["duration_ns"])
+        self._duration_ns = core_scenario.duration_ns
         self._knowledge = knowledge
-        self._simulation = _core.Simulation(core_scenario, seed)
+        self._simulation = _core.Simulation(core_scenario.to_json(), seed)
         if knowledge == "full":
             self._simulation.take_flow_traffic(link)  # watched from the first packet on
         if self._configuration.discipline == _LINUX_RED:

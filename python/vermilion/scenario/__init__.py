@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vermilion.scenario.algorithms import Algorithm, Parameter, disciplines, senders
+    from vermilion.scenario.core_scenario import CoreScenario
     from vermilion.scenario.errors import ScenarioError
     from vermilion.scenario.library import scenario_names
     from vermilion.scenario.load import load_scenario, parse_scenario, scenario_from_document
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Algorithm": "algorithms",
     "Change": "model",
+    "CoreScenario": "core_scenario",
     "Dimension": "quantities",
     "FlowGroup": "model",
     "Link": "model",
@@ -77,6 +79,7 @@ __all__ = [
     "TIME",
     "Algorithm",
     "Change",
+    "CoreScenario",
     "Dimension",
     "FlowGroup",
     "Link",

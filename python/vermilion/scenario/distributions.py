@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -135,9 +135,9 @@ class Distribution(Table):
             )
         return self
 
-    def core(self, scale: float) -> dict[str, Any]:
+    def core(self, scale: float) -> dict[str, object]:
         """As the core reads it; ``scale`` of its units make one of the model's."""
-        lowered: dict[str, Any] = {"distribution": self.distribution}
+        lowered: dict[str, object] = {"distribution": self.distribution}
         for key in ("value", "mean", "minimum", "maximum", "median"):
             value = getattr(self, key)
             if value is not None:

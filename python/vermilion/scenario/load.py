@@ -19,14 +19,12 @@ from vermilion.scenario.errors import (
     likeliest,
 )
 from vermilion.scenario.library import scenario_names, scenario_text
-from vermilion.scenario.lowering import core_json
-from vermilion.scenario.model import Scenario
+from vermilion.scenario.model import Scenario, Source
 from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.paths import fields_at
 from vermilion.scenario.quantities import Quantity, QuantityRange
 from vermilion.scenario.queue_target import with_target_in_packets
 from vermilion.scenario.structure import check_structure
-from vermilion.scenario.traces import read_traces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,15 +126,13 @@ def _one_line(error: Exception) -> str:
 
 def _build(document: dict[str, Any], origin: str) -> Scenario:
     try:
-        scenario = Scenario.model_validate(document)
+        scenario = Scenario.model_validate(document, context=Source(document, origin))
         check_structure(scenario)
-        scenario._traces = read_traces(scenario.flows, origin)  # noqa: SLF001 - as below
+        scenario.read_transfers()
     except ValidationError as error:
         raise _first_problem(error).at(origin) from None
     except FieldError as error:
         raise error.at(origin) from None
-    scenario._document = document  # noqa: SLF001 - this module makes scenarios
-    scenario._origin = origin  # noqa: SLF001
     check_with_core(scenario)
     try:
         return with_target_in_packets(scenario)
@@ -153,7 +149,7 @@ def check_with_core(scenario: Scenario) -> None:
     from vermilion import _core
 
     try:
-        _core.check(core_json(scenario))
+        _core.check(scenario.core_json())
     except _core.ParameterError as error:
         raise from_core(error, scenario.origin) from None
 

@@ -8,6 +8,7 @@ more than one field are in :mod:`vermilion.scenario.structure`.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.scenario.algorithms import Algorithm, Parameter
+    from vermilion.scenario.core_scenario import CoreScenario
 
 LONGEST_DURATION_S: Final = 1e6
 """Seconds; 10^15 ns leave a factor of 9000 before a 64-bit count of nanoseconds overflows."""
@@ -69,7 +71,7 @@ Packets = Annotated[float, Quantity(PACKETS, minimum=0.0, maximum=1e9)]
 Share = Annotated[float, Quantity(RATIO, minimum=0.0, maximum=1.0)]
 
 
-def _names_are_plain(tables: dict[str, Any]) -> dict[str, Any]:
+def _names_are_plain(tables: dict[str, Any]) -> dict[str, object]:
     """Names appear in paths like ``links.NAME.rate``, so they hold no dots or blanks."""
     if not tables:
         raise FieldError("", "an empty table", "at least one")
@@ -271,7 +273,20 @@ class Tuning(Table):
     minimum_improvement: Share | None = Field(
         default=None, description='a fraction of the objective, like "5 %"'
     )
-    space: dict[str, Any] = Field(default_factory=dict)
+    space: dict[str, object] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a scenario comes from.
+
+    Attributes:
+        document: what the user wrote, overrides included.
+        origin: the file, or the name in the library.
+    """
+
+    document: Mapping[str, Any]
+    origin: str
 
 
 class Scenario(Table):
@@ -295,9 +310,8 @@ class Scenario(Table):
     changes: tuple[Change, ...] = ()
     tuning: Tuning | None = None
 
-    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _origin: str = PrivateAttr(default="scenario")
-    _traces: dict[str, dict[str, list[int]]] = PrivateAttr(default_factory=dict)
+    _source: Source = PrivateAttr(default_factory=lambda: Source({}, "scenario"))
+    _transfers: dict[str, dict[str, list[int]]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -306,15 +320,34 @@ class Scenario(Table):
             return {**value, "settle": value["warm_up"]}
         return value
 
+    def model_post_init(self, context: object, /) -> None:
+        """Remembers where it comes from: the context of its validation, if that is a source."""
+        if isinstance(context, Source):
+            self._source = context
+
+    def read_transfers(self) -> None:
+        """Reads the files of those groups whose traffic is a trace.
+
+        Raises:
+            FieldError: a file that cannot be read or holds something else.
+        """
+        from vermilion.scenario.traces import read_traces
+
+        self._transfers = read_traces(self.flows, self.origin)
+
+    def transfers_of(self, group: str) -> Mapping[str, list[int]]:
+        """What the file of a group's traffic says, as the core reads it; empty without one."""
+        return self._transfers.get(group, {})
+
     @property
     def document(self) -> Mapping[str, Any]:
         """What the user wrote, overrides included: TOML as nested dictionaries."""
-        return self._document
+        return self._source.document
 
     @property
     def origin(self) -> str:
         """The file, or the name in the library, for messages."""
-        return self._origin
+        return self._source.origin
 
     @property
     def notes(self) -> list[str]:
@@ -323,8 +356,8 @@ class Scenario(Table):
 
         return notes(self)
 
-    def core_json(self, probe_interval_s: float | None = None) -> str:
-        """The scenario as the core reads it.
+    def core(self, probe_interval_s: float | None = None) -> CoreScenario:
+        """The scenario as the core reads it: whole nanoseconds, bit/s and bytes.
 
         Args:
             probe_interval_s: seconds between the points of the time series; ``None`` for none.
@@ -332,9 +365,20 @@ class Scenario(Table):
         Raises:
             ScenarioError: the interval is not accepted.
         """
-        from vermilion.scenario.lowering import core_json
+        from vermilion.scenario.lowering import lowered
 
-        return core_json(self, probe_interval_s)
+        return lowered(self, probe_interval_s)
+
+    def core_json(self, probe_interval_s: float | None = None) -> str:
+        """The same as JSON, which is what the core is given.
+
+        Args:
+            probe_interval_s: seconds between the points of the time series; ``None`` for none.
+
+        Raises:
+            ScenarioError: the interval is not accepted.
+        """
+        return self.core(probe_interval_s).to_json()
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - as many types as there are fields
         """The value at a path like ``links.bottleneck.queue.weight``, in SI units.

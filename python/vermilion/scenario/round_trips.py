@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import PlainValidator
 
+from vermilion.scenario.core_round_trips import CoreRoundTrips, DrawnRoundTrips
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean
 from vermilion.scenario.quantities import (
     RATIO,
@@ -89,7 +90,7 @@ def _dealt(values: list[object]) -> tuple[float, ...]:
     return tuple(trips)
 
 
-def _distribution(given: Mapping[str, Any]) -> RoundTripDistribution:
+def _distribution(given: Mapping[str, object]) -> RoundTripDistribution:
     kind = given.get("distribution", MISSING)
     if not isinstance(kind, str) or kind not in _KEYS:
         expected = did_you_mean(kind if isinstance(kind, str) else "", _KEYS)
@@ -140,20 +141,19 @@ def in_words(trips: float | tuple[float, ...] | RoundTripDistribution) -> str:
     return f"{format_quantity(low, TIME)} .. {format_quantity(high, TIME)}"
 
 
-def to_core(
-    trips: float | tuple[float, ...] | RoundTripDistribution,
-) -> int | list[int] | dict[str, Any]:
+def to_core(trips: float | tuple[float, ...] | RoundTripDistribution) -> CoreRoundTrips:
     """Round trips as the core reads them, in nanoseconds."""
     if isinstance(trips, RoundTripDistribution):
-        times = {
-            f"{key}_ns": round(value * 1_000_000_000)
-            for key in ("min", "max", "mean", "median")
-            if (value := getattr(trips, key)) is not None
-        }
-        shape: dict[str, Any] = {"distribution": trips.distribution, **times}
-        if trips.sigma is not None:
-            shape["sigma"] = trips.sigma
-        return shape
-    if isinstance(trips, tuple):
-        return [round(value * 1_000_000_000) for value in trips]
-    return round(trips * 1_000_000_000)
+        return DrawnRoundTrips(
+            distribution=trips.distribution,
+            min_ns=_nanoseconds(trips.min),
+            max_ns=_nanoseconds(trips.max),
+            mean_ns=None if trips.mean is None else _nanoseconds(trips.mean),
+            median_ns=None if trips.median is None else _nanoseconds(trips.median),
+            sigma=trips.sigma,
+        )
+    return tuple(map(_nanoseconds, trips)) if isinstance(trips, tuple) else _nanoseconds(trips)
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1_000_000_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictStr, model_validator
 
@@ -104,12 +104,12 @@ class Traffic(Table):
         """Whether it sends whatever the network does."""
         return self.rate is not None
 
-    def core(self) -> dict[str, Any]:
+    def core(self) -> dict[str, object]:
         """As the core reads it; of a trace, its file is read elsewhere."""
         if self.kind == "transfer" and self.size is not None:
             return {"kind": "transfer", "size_bytes": round(self.size.value or 0.0)}
         kind = "bursts" if self.kind == "on-off" and not self.is_open_loop else self.kind
-        lowered: dict[str, Any] = {"kind": kind}
+        lowered: dict[str, object] = {"kind": kind}
         if self.rate is not None:
             lowered["rate_bit_per_s"] = round(self.rate)
         if self.kind == "poisson":

@@ -6,7 +6,6 @@ it may speak of parameters that a copy does not have.
 
 from __future__ import annotations
 
-import json
 import math
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +20,7 @@ from vermilion.scenario.wire import nominal_rate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from vermilion.scenario.core_scenario import CoreScenario
     from vermilion.scenario.model import FlowGroup, Scenario
 
 NANOSECONDS: Final = 1_000_000_000
@@ -155,14 +155,17 @@ def is_same_network(one: Scenario, other: Scenario) -> bool:
     return _written_out(one) == _written_out(other)
 
 
-def _written_out(scenario: Scenario) -> dict[str, Any]:
-    """What the core reads, with all defaults in their places."""
-    document: dict[str, Any] = json.loads(scenario.core_json())
-    for group in document["flows"]:
-        if group["sender"] is not None:
-            algorithm = algorithms.sender(group["sender"]["congestion_control"])
-            group["sender"]["parameters"] = algorithm.complete(group["sender"]["parameters"])
-    return document
+def _written_out(scenario: Scenario) -> CoreScenario:
+    """What the core reads, with the defaults of all senders in their places."""
+    core = scenario.core()
+    return core.with_parameters(
+        {
+            f"flows.{group.name}.sender.{name}": value
+            for group in core.flows
+            if group.sender is not None
+            for name, value in group.sender.complete().items()
+        }
+    )
 
 
 def _copy(scenario: Scenario) -> dict[str, Any]:

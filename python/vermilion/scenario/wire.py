@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import PlainValidator, model_validator
 
@@ -77,7 +77,7 @@ class Loss(Table):
                 raise FieldError(key, "nothing", _PROBABILITY.accepted())
         return given
 
-    def to_core(self) -> dict[str, Any]:
+    def to_core(self) -> dict[str, object]:
         """The loss as the core reads it."""
         return {"model": self.model} | {key: getattr(self, key) for key in _LOSS_KEYS[self.model]}
 
@@ -207,22 +207,23 @@ def _opportunities(path: Path, modified_ns: int, size: int) -> tuple[int, ...]:
     return tuple(times.tolist())
 
 
-def rates_to_core(scenario: Scenario, name: str) -> dict[str, Any]:
-    """The rates of a link as the core reads them.
+def schedule_to_core(link: Link) -> dict[str, object] | None:
+    """The schedule of a link's rates as the core reads it; ``None`` where it has none."""
+    if link.rate_schedule is None:
+        return None
+    return {
+        "steps": [[round(time * NANOSECONDS), round(rate)] for time, rate in link.rate_schedule],
+        "repeat_ns": None if link.repeat is None else round(link.repeat * NANOSECONDS),
+    }
+
+
+def trace_to_core(scenario: Scenario, name: str) -> dict[str, object] | None:
+    """The delivery opportunities of a link as the core reads them; ``None`` where it has no trace.
 
     Raises:
         FieldError: the trace cannot be read.
     """
-    link = scenario.links[name]
-    fields: dict[str, Any] = {"rate_bit_per_s": max(1, round(nominal_rate(scenario, name)))}
-    if link.rate_schedule is not None:
-        fields["rate_schedule"] = {
-            "steps": [
-                [round(time * NANOSECONDS), round(rate)] for time, rate in link.rate_schedule
-            ],
-            "repeat_ns": None if link.repeat is None else round(link.repeat * NANOSECONDS),
-        }
-    if link.trace is not None:
-        times = [time * 1_000_000 for time in opportunities_ms(scenario, name)]
-        fields["trace"] = {"opportunities_ns": times, "bytes": OPPORTUNITY_BYTES}
-    return fields
+    if scenario.links[name].trace is None:
+        return None
+    times = [time * 1_000_000 for time in opportunities_ms(scenario, name)]
+    return {"opportunities_ns": times, "bytes": OPPORTUNITY_BYTES}

@@ -93,7 +93,7 @@ class CmaEs(Generations):
         self._history: list[Told] = []
         self._strategy: CMA | None = None
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The constructor's further arguments, by name."""
         return dict(self._settings)
 
@@ -141,7 +141,7 @@ class CmaEs(Generations):
             return self._best_start.point
         return (0.5,) * self.dimensions
 
-    def _generations_memory(self) -> dict[str, Any]:
+    def _generations_memory(self) -> dict[str, object]:
         return {"descent": self._descent, "history": told_to_json(self._history)}
 
     def _remember_generations(self, memory: Mapping[str, Any]) -> None:

@@ -101,7 +101,7 @@ class DifferentialEvolution(Generations):
         self._members: list[Told] = []
         self._grown = False
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The constructor's further arguments, by name."""
         return dict(self._settings)
 
@@ -147,7 +147,7 @@ class DifferentialEvolution(Generations):
         """The start points that are members of the first population."""
         return sorted(self._members, key=attrgetter("value"))[: self.population // 2]
 
-    def _generations_memory(self) -> dict[str, Any]:
+    def _generations_memory(self) -> dict[str, object]:
         return {
             "generation": self._generation,
             "members": told_to_json(self._members),

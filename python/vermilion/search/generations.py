@@ -61,7 +61,7 @@ class Generations(Search):
         """
 
     @abstractmethod
-    def _generations_memory(self) -> dict[str, Any]:
+    def _generations_memory(self) -> dict[str, object]:
         """What remains of earlier generations, for JSON."""
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Generations(Search):
             self._close(told)
         return False
 
-    def _memory(self) -> dict[str, Any]:
+    def _memory(self) -> dict[str, object]:
         return {
             "proposed": self._proposed,
             "told": told_to_json(self._told),

@@ -184,11 +184,11 @@ class Search(ABC):
         """The points asked for and not told, in the order of asking."""
         return [issue.point for issue in self._waiting_in_order()]
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The constructor's further arguments, for the record and for ``from_state``."""
         return {}
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """Everything that continues this search exactly, for JSON."""
         learnable = {issue.number for issue in self._unlearned}
         kept = {issue.number: issue for issue in self._waiting_in_order()}
@@ -248,7 +248,7 @@ class Search(ABC):
         """
 
     @abstractmethod
-    def _memory(self) -> dict[str, Any]:
+    def _memory(self) -> dict[str, object]:
         """What this kind of search remembers, for JSON."""
 
     @abstractmethod
@@ -322,7 +322,7 @@ def number_from_json(value: float | str) -> float:
     return math.inf if value == "infinity" else float(value)
 
 
-def _issue_state(issue: _Issue) -> dict[str, Any]:
+def _issue_state(issue: _Issue) -> dict[str, object]:
     return {
         "number": issue.number,
         "point": list(issue.point),
@@ -346,7 +346,7 @@ def _better(best: _Best | None, issue: _Issue, value: float) -> _Best:
     return told if best is None else min(best, told)
 
 
-def _best_state(best: _Best | None) -> dict[str, Any] | None:
+def _best_state(best: _Best | None) -> dict[str, object] | None:
     if best is None:
         return None
     return {

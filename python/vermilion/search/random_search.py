@@ -38,7 +38,7 @@ class RandomSearch(Search):
     def _learn(self, point: Point, value: float) -> bool:  # noqa: ARG002
         return False
 
-    def _memory(self) -> dict[str, Any]:
+    def _memory(self) -> dict[str, object]:
         return {"proposed": self._proposed}
 
     def _remember(self, memory: Mapping[str, Any]) -> None:

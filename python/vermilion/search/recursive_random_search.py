@@ -139,7 +139,7 @@ class RecursiveRandomSearch(Search):
         self._now = _Stage()
         self._ahead = _Stage()
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The constructor's further arguments, by name."""
         return dict(self._settings)
 
@@ -230,7 +230,7 @@ class RecursiveRandomSearch(Search):
             failures=0,
         )
 
-    def _memory(self) -> dict[str, Any]:
+    def _memory(self) -> dict[str, object]:
         return {"now": _stage_to_json(self._now), "ahead": _stage_to_json(self._ahead)}
 
     def _remember(self, memory: Mapping[str, Any]) -> None:
@@ -258,7 +258,7 @@ def _within(lower: float, upper: float, fraction: float) -> float:
     return min(upper, lower + fraction * (upper - lower))
 
 
-def _stage_to_json(stage: _Stage) -> dict[str, Any]:
+def _stage_to_json(stage: _Stage) -> dict[str, object]:
     return {
         **asdict(stage),
         "batch_minimum": number_to_json(stage.batch_minimum),

@@ -83,7 +83,7 @@ class SimulatedAnnealing(Search):
         # Where it stands, once a point with a finite value is known and the sample complete.
         self._at: list[Told] = []
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The constructor's further arguments, by name."""
         return dict(self._settings)
 
@@ -147,7 +147,7 @@ class SimulatedAnnealing(Search):
         numbers = named_generator(_STREAM, self.seed, step).random(self.dimensions + 1)
         return bool(numbers[-1] < math.exp(-worse / hot))
 
-    def _memory(self) -> dict[str, Any]:
+    def _memory(self) -> dict[str, object]:
         return {
             "step": self._step,
             "ahead": self._ahead,

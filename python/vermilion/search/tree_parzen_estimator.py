@@ -74,7 +74,7 @@ class TreeParzenEstimator(Generations):
         self._axes = _axes(dimensions)
         self._study: Study | None = None
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """The constructor's further arguments, by name."""
         return dict(self._settings)
 
@@ -125,7 +125,7 @@ class TreeParzenEstimator(Generations):
             )
         return self._study
 
-    def _generations_memory(self) -> dict[str, Any]:
+    def _generations_memory(self) -> dict[str, object]:
         return {"batch": self._batch, "history": told_to_json(self._history)}
 
     def _remember_generations(self, memory: Mapping[str, Any]) -> None:

@@ -51,7 +51,7 @@ class UniformPoints:
             self._drawn.popleft()
             self._first += 1
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """What continues this stream exactly, for JSON."""
         numbers = self._generator.bit_generator.state
         return {

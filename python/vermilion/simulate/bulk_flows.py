@@ -8,12 +8,14 @@ flows are bulk. The groups' means and standard deviations give Jain's index of a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from vermilion.simulate.result import metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from vermilion.simulate.result_data import Goodput, GroupMetrics
 
 STARVED: Final = "starved"
 """Flows with less than 5 % of the mean goodput of all bulk flows: a key of a group's metrics."""
@@ -22,7 +24,16 @@ SLOWEST_SHARE: Final = "slowest_share"
 """Goodput of the slowest flow per mean goodput: what :func:`slowest_share` gives."""
 
 
-def slowest_share(window: Mapping[str, Any]) -> float | None:
+class BulkFlows(TypedDict, total=False):
+    """What is known of bulk flows together; all absent where none was active."""
+
+    flows: int
+    goodput_bit_per_s: Goodput
+    starved: int
+    jain_index: float
+
+
+def slowest_share(window: Mapping[str, object]) -> float | None:
     """The goodput of the slowest flow of a window per mean goodput.
 
     ``None`` where single flows are not known, or none of them got anything.
@@ -32,7 +43,7 @@ def slowest_share(window: Mapping[str, Any]) -> float | None:
     return None if least is None or not mean else least / mean
 
 
-def bulk_flows(windows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def bulk_flows(windows: Iterable[GroupMetrics]) -> BulkFlows:
     """The metrics of all bulk flows together over one stretch of time.
 
     Args:
@@ -48,14 +59,14 @@ def bulk_flows(windows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     goodputs = [window["goodput_bit_per_s"] for window in bulk]
     flows = sum(window["flows"] for window in bulk)
     total = math.fsum(goodput["total"] for goodput in goodputs)
-    together: dict[str, Any] = {
+    together: BulkFlows = {
         "flows": flows,
         "goodput_bit_per_s": {
             "total": total,
             "mean": total / flows,
             "min": min(goodput["min"] for goodput in goodputs),
         },
-        STARVED: sum(window[STARVED] for window in bulk),
+        "starved": sum(window["starved"] for window in bulk),
     }
     if total > 0.0:
         squares = math.fsum(

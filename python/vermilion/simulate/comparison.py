@@ -7,8 +7,15 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
+from vermilion.simulate.bulk_flows import (
+    SLOWEST_SHARE,
+    STARVED,
+    BulkFlows,
+    bulk_flows,
+    slowest_share,
+)
 from vermilion.simulate.result import metric_of
+from vermilion.simulate.result_data import Stretch
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
 
@@ -19,9 +26,10 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
     from vermilion.simulate.result import Result
+    from vermilion.simulate.result_data import GroupMetrics, LinkMetrics
     from vermilion.simulate.tables import Table
 
-    Measure = Callable[[Mapping[str, Any]], float | None]
+    Measure = Callable[[LinkMetrics], float | None]
     Kind = Literal["links", "flows", "bulk_flows"]
 
 METRICS: Final = (
@@ -55,8 +63,9 @@ FLOW_METRICS: Final = (
 BULK_FLOWS: Final = "*"
 """In place of a group's name: the bulk flows of all groups together."""
 
-DISTRIBUTION: Final = "sojourn_distribution_ms"
-"""Where the metrics of a link have the quantiles of the waiting times, if they were asked for."""
+
+class BulkFlowsWindow(Stretch, BulkFlows):
+    """The bulk flows of all groups over a window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +116,9 @@ class Comparison:
             if any(STARVED in window for window in (entry["total"], *entry["phases"]))
         ]
 
-    def windows(self, link: str) -> list[Mapping[str, Any]]:
+    def windows(self, link: str) -> list[LinkMetrics]:
         """The phases and last the whole run, as the first run measured them."""
-        return self._windows(self.results[0][0], "links", link)
+        return self._link_windows(self.results[0][0], link)
 
     def interval(self, variant: int, link: str, window: int, metric: str) -> Interval | None:
         """The mean over the seeds and its 95 % interval; ``None`` where a run has no value."""
@@ -144,8 +153,7 @@ class Comparison:
             return self._goodput(variant, link, window)
         measure = self.measures.get(metric) or partial(metric_of, path=metric)
         return _complete(
-            measure(self._windows(result, "links", link)[window])
-            for result in self.results[variant]
+            measure(self._link_windows(result, link)[window]) for result in self.results[variant]
         )
 
     def distribution(
@@ -159,7 +167,7 @@ class Comparison:
             packet was sent.
         """
         runs = [
-            self._windows(result, "links", link)[window].get(DISTRIBUTION)
+            self._link_windows(result, link)[window].get("sojourn_distribution_ms")
             for result in self.results[variant]
         ]
         known = [run for run in runs if run is not None]
@@ -168,7 +176,7 @@ class Comparison:
         values = zip(*(run["value"] for run in known), strict=True)
         return known[0]["percent"], [mean_interval(replications) for replications in values]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything, for JSON; what cannot be computed is absent.
 
         ``variants[].links.NAME`` and ``variants[].flows.NAME`` have ``total`` and ``phases``
@@ -251,7 +259,7 @@ class Comparison:
             places += [("flows", group) for group in self.groups]
             places += [("bulk_flows", BULK_FLOWS)] if self.bulk_groups else []
             for kind, name in places:
-                for index, window in self._numbered_windows(kind, name):
+                for index, window in self._stretches(kind, name):
                     for compared in self._compared(variant, kind, name, index):
                         yield Entry(variant, kind, name, index, window, *compared)
 
@@ -265,20 +273,23 @@ class Comparison:
                 first = self._values(0, kind, name, window, metric) if variant else None
                 yield metric, interval, _mean_difference(values, first)
 
-    def _numbered_windows(self, kind: Kind, name: str) -> list[tuple[int, Mapping[str, Any]]]:
-        return list(enumerate(self._windows(self.results[0][0], kind, name)))
+    def _stretches(self, kind: Kind, name: str) -> Iterator[tuple[int, Stretch]]:
+        first = self.results[0][0]
+        return enumerate(
+            self._link_windows(first, name) if kind == "links" else self._flow_windows(first, name)
+        )
 
     def _metrics_of(self, kind: Kind) -> tuple[str, ...]:
         return (*METRICS, GOODPUT, *self.measures) if kind == "links" else FLOW_METRICS
 
-    def _entry(self, variant: int, kind: Kind, name: str) -> dict[str, Any]:
+    def _entry(self, variant: int, kind: Kind, name: str) -> dict[str, object]:
         windows = []
-        for index, window in self._numbered_windows(kind, name):
+        for index, window in self._stretches(kind, name):
             place = {"start_s": window["start_s"], "end_s": window["end_s"]}
             windows.append({**place, **self._metrics(variant, kind, name, index)})
         return {"total": windows[-1], "phases": windows[:-1]}
 
-    def _metrics(self, variant: int, kind: Kind, name: str, window: int) -> dict[str, Any]:
+    def _metrics(self, variant: int, kind: Kind, name: str, window: int) -> dict[str, object]:
         """The metrics of a window, nested like those of a single run."""
         metrics: dict[str, Any] = {}
         for metric, interval, difference in self._compared(variant, kind, name, window):
@@ -300,10 +311,9 @@ class Comparison:
     def _flow_values(
         self, variant: int, group: str, window: int, metric: str
     ) -> list[float] | None:
-        kind: Kind = "bulk_flows" if group == BULK_FLOWS else "flows"
         measure = slowest_share if metric == SLOWEST_SHARE else partial(metric_of, path=metric)
         return _complete(
-            measure(self._windows(result, kind, group)[window]) for result in self.results[variant]
+            measure(self._flow_windows(result, group)[window]) for result in self.results[variant]
         )
 
     def _goodput(self, variant: int, link: str, window: int) -> list[float] | None:
@@ -315,7 +325,7 @@ class Comparison:
         runs = []
         for result in self.results[variant]:
             goodputs = [
-                metric_of(self._windows(result, "flows", group)[window], f"{GOODPUT}.total")
+                metric_of(self._flow_windows(result, group)[window], f"{GOODPUT}.total")
                 for group in groups
             ]
             # A group that is not there yet has no goodput, and takes no part.
@@ -323,15 +333,30 @@ class Comparison:
             runs.append(sum(present) if present else None)
         return _complete(runs)
 
-    def _windows(self, result: Result, kind: Kind, name: str) -> list[Mapping[str, Any]]:
-        if kind == "bulk_flows":
-            groups = [self._windows(result, "flows", group) for group in result.groups]
-            return [
-                {key: windows[0][key] for key in ("start_s", "end_s")} | bulk_flows(windows)
-                for windows in zip(*groups, strict=True)
-            ]
-        entry = result.data[kind][name]
-        return [*entry["phases"], entry["total"]] if self.phases_agree else [entry["total"]]
+    def _link_windows(self, result: Result, link: str) -> list[LinkMetrics]:
+        measured = result.link(link)
+        return [*measured.phases, measured.total] if self.phases_agree else [measured.total]
+
+    def _flow_windows(
+        self, result: Result, group: str
+    ) -> Sequence[GroupMetrics] | Sequence[BulkFlowsWindow]:
+        """Of a group, or of :data:`BULK_FLOWS`."""
+        if group != BULK_FLOWS:
+            return self._group_windows(result, group)
+        groups = [self._group_windows(result, name) for name in result.groups]
+        together: list[BulkFlowsWindow] = [
+            {
+                "start_s": windows[0]["start_s"],
+                "end_s": windows[0]["end_s"],
+                **bulk_flows(windows),
+            }
+            for windows in zip(*groups, strict=True)
+        ]
+        return together
+
+    def _group_windows(self, result: Result, group: str) -> list[GroupMetrics]:
+        measured = result.flows(group)
+        return [*measured.phases, measured.total] if self.phases_agree else [measured.total]
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +368,7 @@ class Entry:
         kind: "links", "flows" or "bulk_flows".
         name: of the link or group; :data:`BULK_FLOWS` for all bulk flows together.
         index: number of the window, the whole run being the last.
-        window: a run's metrics over it.
+        window: what it covers.
         metric: path into them.
         interval: the mean over the seeds.
         difference: from the first variant; ``None`` for that one itself.
@@ -353,7 +378,7 @@ class Entry:
     kind: Kind
     name: str
     index: int
-    window: Mapping[str, Any]
+    window: Stretch
     metric: str
     interval: Interval
     difference: Interval | None

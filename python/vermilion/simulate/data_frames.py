@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from vermilion.simulate.comparison import Comparison
+    from vermilion.simulate.result_data import GroupData, GroupMetrics, LinkData, LinkMetrics
 
 COLUMNS: Final = ("kind", "name", "phase", "start_s", "end_s", "metric", "unit", "value")
 """The columns of a result's frame."""
@@ -103,7 +104,7 @@ def flows_frame(result: Result) -> pd.DataFrame:
             **dict(_numbers(flow)),
         }
         for group, entry in result.data["flows"].items()
-        for phase, window in _windows(entry)
+        for phase, window in enumerate((entry["total"], *entry["phases"]))
         for number, flow in enumerate(window.get("each", ()))
     ]
     frame: pd.DataFrame = pandas.DataFrame(rows)
@@ -212,7 +213,7 @@ def _no_result(given: object) -> TypeError:
     return TypeError(f"frames: {kind} is not accepted; expected {accepted}")
 
 
-def _rows(result: Result) -> Iterator[tuple[Any, ...]]:
+def _rows(result: Result) -> Iterator[tuple[object, ...]]:
     for kind, entries in (("link", result.data["links"]), ("flows", result.data["flows"])):
         for name, entry in entries.items():
             for phase, window in _windows(entry):
@@ -221,12 +222,12 @@ def _rows(result: Result) -> Iterator[tuple[Any, ...]]:
                     yield (*place, metric, unit_of(metric), value)
 
 
-def _windows(entry: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+def _windows(entry: LinkData | GroupData) -> list[tuple[int, LinkMetrics | GroupMetrics]]:
     """The whole run as number 0, and its phases from 1 on."""
     return list(enumerate((entry["total"], *entry["phases"])))
 
 
-def _numbers(window: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+def _numbers(window: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, float]]:
     for key, value in window.items():
         if isinstance(value, dict):
             yield from _numbers(value, f"{prefix}{key}.")

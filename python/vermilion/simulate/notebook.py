@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from vermilion.simulate.result import metric_of
 from vermilion.simulate.tables import Section, Table
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.simulate.result import FlowsResult, LinkResult, Result
+    from vermilion.simulate.result_data import Stretch
 
     # Label, path of the metric, factor to the unit shown, decimals.
     Row = tuple[str, str, float, int]
@@ -58,7 +59,7 @@ def result_html(result: Result) -> str:
     return "<div>\n" + "\n".join(parts) + "\n</div>"
 
 
-def stretch(window: Mapping[str, Any]) -> str:
+def stretch(window: Stretch) -> str:
     """What a window covers: "25 .. 80 s"."""
     return f"{window['start_s']:g} .. {window['end_s']:g} s"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import os
@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from vermilion.simulate.result_data import (
+        GroupMetrics,
+        Ledger,
+        LinkMetrics,
+        Measured,
+        ResultData,
+        Timing,
+    )
 
     Series = Mapping[str, NDArray[np.float64]]
 
@@ -34,9 +43,9 @@ class LinkResult:
         ledger: what went in and came out over the whole run from 0 s: Little's law.
     """
 
-    total: dict[str, Any]
-    phases: list[dict[str, Any]]
-    ledger: dict[str, Any]
+    total: LinkMetrics
+    phases: list[LinkMetrics]
+    ledger: Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +65,8 @@ class FlowsResult:
         phases: the same for each phase.
     """
 
-    total: dict[str, Any]
-    phases: list[dict[str, Any]]
+    total: GroupMetrics
+    phases: list[GroupMetrics]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +80,13 @@ class Result:
             and, for a single run, ``wall_s`` and ``cpu_s`` of the simulation alone.
     """
 
-    data: dict[str, Any]
+    data: ResultData
     _series: Mapping[str, Series] = field(default_factory=dict, repr=False)
 
     @property
     def seed(self) -> int:
         """The seed it was run with."""
-        return int(self.data["seed"])
+        return self.data["seed"]
 
     @property
     def links(self) -> list[str]:
@@ -190,15 +199,17 @@ class Result:
         return result_html(self)
 
 
-def metric_of(window: Mapping[str, Any], path: str) -> float | None:
+def metric_of(window: Mapping[str, object], path: str) -> float | None:
     """The number at a path like "queue_packets.mean" of a window's metrics.
 
     ``None`` where it is absent because it could not be computed.
     """
-    here: Any = window
+    here: object = window
     for part in path.split("."):
-        here = here.get(part) if isinstance(here, dict) else None
-    return None if here is None else float(here)
+        if not isinstance(here, dict) or part not in here:
+            return None
+        here = here[part]
+    return float(here) if isinstance(here, int | float) else None
 
 
 def _named(kind: str, name: str, known: Mapping[str, Value]) -> Value:
@@ -209,8 +220,9 @@ def _named(kind: str, name: str, known: Mapping[str, Value]) -> Value:
 
 
 def result_of(
-    text: str, *, seed: int, version: str, timing: Mapping[str, float], series: Mapping[str, Series]
+    text: str, *, seed: int, version: str, timing: Timing, series: Mapping[str, Series]
 ) -> Result:
     """Makes a result from the core's JSON, the identifying keys first."""
-    data = {"seed": seed, "version": version, **timing, **json.loads(text)}
+    measured: Measured = json.loads(text)
+    data: ResultData = {"seed": seed, "version": version, **timing, **measured}
     return Result(data, series)

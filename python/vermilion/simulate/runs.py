@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from vermilion._core import Simulation
     from vermilion.scenario import Scenario
+    from vermilion.simulate.result_data import Timing
 
 STEPS = 200
 """Steps of a run that reports its progress."""
@@ -74,7 +75,10 @@ def run(
             )
     except _core.ParameterError as error:
         raise from_core(error, scenario.origin) from None
-    timing = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+    timing: Timing = {
+        "wall_s": time.perf_counter() - wall,
+        "cpu_s": time.process_time() - cpu,
+    }
     return result_of(outcome, seed=seed, version=_core.VERSION, timing=timing, series=series)
 
 

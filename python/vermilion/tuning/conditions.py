@@ -12,12 +12,10 @@ is infinite where an answer would not fit: for other parameters, disciplines or 
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from vermilion.scenario.errors import ScenarioError
 from vermilion.tuning.answers import times_apart
 
 if TYPE_CHECKING:
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Objective
     from vermilion.scenario import Scenario
+    from vermilion.scenario.core_scenario import CoreScenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def conditions_of(
         objective: what for.
     """
     tuned = dict.fromkeys(path.split(".")[1] for path in parameters if path.startswith("links."))
-    document = json.loads(scenario.core_json())
+    core = scenario.core()
     names = list(tuned) or list(scenario.links)
     target = getattr(objective, "target", None)
     return ScenarioConditions(
@@ -117,7 +116,7 @@ def conditions_of(
         disciplines={name: scenario.links[name].queue.discipline for name in names},
         objective=objective.label,
         target=None if target is None else float(target),
-        links={name: _link(scenario, document, name) for name in names},
+        links={name: _link(core, name) for name in names},
     )
 
 
@@ -151,40 +150,14 @@ def _apart(one: LinkConditions, other: LinkConditions) -> float:
     return math.fsum(logarithms) + abs(one.ecn_share - other.ecn_share)
 
 
-def _link(scenario: Scenario, document: Mapping[str, Any], name: str) -> LinkConditions:
-    begin, end = document["warm_up_ns"], document["duration_ns"]
-    flows, trips, packets, marked = 0.0, 0.0, 0.0, 0.0
-    for group in document["flows"]:
-        if name not in (*group["path"], *group["return_path"]):
-            continue
-        start = sum(group["start_ns"]) / 2.0
-        stop = end if group["stop_ns"] is None else sum(group["stop_ns"]) / 2.0
-        there = max(0.0, min(stop, end) - max(start, begin)) / max(1.0, end - begin)
-        count = group["count"] * there
+def _link(core: CoreScenario, name: str) -> LinkConditions:
+    flows, packets, marked = 0.0, 0.0, 0.0
+    for group, count in core.flows_across(name):
         flows += count
-        trips += count * _mean_round_trip(group["rtt_ns"]) / 1e9
-        packets += count * group["packet_size_bytes"]
-        marked += count * _understands_marks(scenario, group["name"])
-    rate = next(link["rate_bit_per_s"] for link in document["links"] if link["name"] == name)
-    if flows == 0.0:
-        return LinkConditions(float(rate), 0.0, 0.0, 0.0, 0.0)
-    return LinkConditions(float(rate), flows, trips / flows, packets / flows, marked / flows)
-
-
-def _mean_round_trip(rtt_ns: Any) -> float:  # noqa: ANN401 - a number, a list or a distribution
-    if isinstance(rtt_ns, list):
-        return math.fsum(rtt_ns) / len(rtt_ns)
-    if not isinstance(rtt_ns, dict):
-        return float(rtt_ns)
-    for key in ("mean_ns", "median_ns"):
-        if key in rtt_ns:
-            return float(rtt_ns[key])
-    return (float(rtt_ns["min_ns"]) + float(rtt_ns["max_ns"])) / 2.0
-
-
-def _understands_marks(scenario: Scenario, group: str) -> bool:
-    """Whether a group's sender negotiates ECN; open-loop traffic has none."""
-    try:
-        return bool(scenario.get(f"flows.{group}.sender.ecn"))
-    except ScenarioError:
-        return False
+        packets += count * group.packet_size_bytes
+        marked += count * group.understands_marks
+    rate = float(core.link(name).rate_bit_per_s)
+    trip = core.mean_round_trip(name)
+    if trip is None:
+        return LinkConditions(rate, 0.0, 0.0, 0.0, 0.0)
+    return LinkConditions(rate, flows, trip, packets / flows, marked / flows)

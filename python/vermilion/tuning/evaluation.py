@@ -10,12 +10,12 @@ from vermilion.objectives import NotMeasuredError
 from vermilion.tuning.memory import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from vermilion.objectives import Objective
     from vermilion.scenario.errors import ScenarioError
     from vermilion.simulate import Result
+    from vermilion.simulate.result_data import ResultData
     from vermilion.tuning.candidates import Setting
 
 
@@ -123,7 +123,7 @@ class Evaluation:
         for values, constraint in zip(self.constrained, constraints, strict=True):
             values.append(constraint.values(result))
 
-    def last_outcome(self, data: Mapping[str, Any] | None) -> Outcome:
+    def last_outcome(self, data: ResultData | None) -> Outcome:
         """What :meth:`add` has just taken in, to be remembered.
 
         Args:

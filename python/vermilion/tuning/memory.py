@@ -10,11 +10,12 @@ memory is a file in :mod:`vermilion.tuning.study`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from vermilion.simulate.result_data import ResultData
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.fidelity import FidelityReport
 
@@ -39,7 +40,7 @@ class Outcome:
     objective: float
     constrained: Sequence[Sequence[float | None]]
     not_measured: str | None
-    data: Mapping[str, Any] | None = None
+    data: ResultData | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from vermilion.objectives import MetricPath, NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Objective
     from vermilion.simulate.batches import BatchRunner
+    from vermilion.simulate.result_data import ResultData
     from vermilion.tuning.candidates import Candidates
     from vermilion.tuning.evaluation import Evaluation, Watched
     from vermilion.tuning.memory import Outcome, SimulatedFor, SimulationMemory
@@ -54,7 +55,7 @@ class Measured:
         if outcome.data is None:
             return False
         try:
-            return self.objective.evaluate(Result(dict(outcome.data))) == outcome.objective
+            return self.objective.evaluate(Result(outcome.data)) == outcome.objective
         except NotMeasuredError:
             return math.isinf(outcome.objective)
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -213,7 +214,8 @@ class Simulations:
             evaluation.add_outcome(seed, outcomes[seed])
         self.count += len(seeds)
         known = (outcomes[seed].data for seed in seeds)
-        return [Result({} if data is None else dict(data)) for data in known]
+        # What is not known whole is not asked for either.
+        return [Result(cast("ResultData", {}) if data is None else data) for data in known]
 
     def _simulate(
         self,

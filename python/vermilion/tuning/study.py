@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self, cast
 
 from vermilion.tuning.fidelity import FidelityReport, RankAgreement
 from vermilion.tuning.memory import Outcome
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from vermilion.simulate.result_data import ResultData
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.memory import SimulatedFor, Used
 
@@ -267,10 +268,10 @@ class Study:
     def _outcome(
         self,
         scenario: int,
-        objective: Any,  # noqa: ANN401 - a file's, like those that follow
-        constrained: Any,  # noqa: ANN401
-        absent: Any,  # noqa: ANN401
-        data: Any,  # noqa: ANN401
+        objective: float,
+        constrained: str,
+        absent: str | None,
+        data: str | None,
     ) -> Outcome:
         values = json.loads(constrained)
         plan = self.plan
@@ -278,7 +279,10 @@ class Study:
             message = "a simulation without its values"
             raise ValueError(message)
         return Outcome(
-            float(objective), values, absent, None if data is None else dict(json.loads(data))
+            float(objective),
+            values,
+            absent,
+            None if data is None else cast("ResultData", dict(json.loads(data))),
         )
 
     @contextmanager

@@ -58,7 +58,7 @@ def measure_shares(bench: Workbench) -> Numbers:
     return {"readings": {name: _shares(found) for name, found in results.items()}}
 
 
-def _shares(results: list[Any]) -> dict[str, Any]:
+def _shares(results: list[Any]) -> dict[str, object]:
     rates = [goodput(results, f"delay-{delay}") for delay in DELAYS_MS]
     totals = [math.fsum(of_seed) for of_seed in zip(*rates, strict=True)]
     shares = [

@@ -169,8 +169,7 @@ def _model(configured: Scenario, network: _core.Simulation) -> Scenario:
     import numpy as np
 
     flows, nanoseconds = network.take_rtt_samples()
-    groups = json.loads(configured.core_json())["flows"]
-    counts: dict[str, int] = {group["name"]: group["count"] for group in groups}
+    counts = {name: group.count for name, group in configured.flows.items()}
     shortest: NDArray[np.int64] = np.full(sum(counts.values()), np.iinfo(np.int64).max)
     np.minimum.at(shortest, flows, nanoseconds)
     seen: dict[str, object] = {}

@@ -1,0 +1,293 @@
+"""The parts of a scenario as the core reads them: links, groups of flows, changes.
+
+Times are integer nanoseconds, rates bit/s, sizes bytes; parameters are in the units of their
+tables. A part knows its own JSON. A tuning wants thousands of texts in which nothing but the
+parameters differ, so the text around them is written once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from vermilion.scenario import algorithms
+from vermilion.scenario.core_json import encoded, members
+from vermilion.scenario.core_round_trips import (
+    CoreRoundTrips,
+    from_data,
+    longest_ns,
+    mean_ns,
+    to_data,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.scenario.algorithms import ParameterValue
+
+    Values = Mapping[str, ParameterValue]
+    Data = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreQueue:
+    """A queue discipline.
+
+    Attributes:
+        discipline: its name.
+        parameters: those that are set; the others have their defaults.
+    """
+
+    discipline: str
+    parameters: Values
+
+    def complete(self) -> dict[str, ParameterValue]:
+        """Every parameter: those that are set, and the defaults of the others."""
+        return algorithms.discipline(self.discipline).complete(self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class CoreSender:
+    """A sender.
+
+    Attributes:
+        congestion_control: its name.
+        parameters: those that are set; the others have their defaults.
+    """
+
+    congestion_control: str
+    parameters: Values
+
+    def complete(self) -> dict[str, ParameterValue]:
+        """Every parameter: those that are set, and the defaults of the others."""
+        return algorithms.sender(self.congestion_control).complete(self.parameters)
+
+
+@dataclass(frozen=True)
+class CoreLink:
+    """A link and the queue in front of it.
+
+    Attributes:
+        name: its name.
+        rate_bit_per_s: its rate; where it varies, the mean, which disciplines are told.
+        delay_ns: one way, after the queue.
+        queue: the discipline.
+        loss: how its wire loses packets; ``None`` if it loses none.
+        rate_schedule: rates that follow a schedule.
+        trace: recorded delivery opportunities.
+    """
+
+    name: str
+    rate_bit_per_s: int
+    delay_ns: int
+    queue: CoreQueue
+    loss: Data | None = None
+    rate_schedule: Data | None = None
+    trace: Data | None = None
+
+    @property
+    def limit(self) -> ParameterValue:
+        """How much its queue holds, in the unit of the discipline's table.
+
+        ``None`` where the discipline has no such parameter, or decides it by itself.
+        """
+        return self.queue.complete().get("limit")
+
+    @property
+    def varies(self) -> bool:
+        """Whether its rate follows a time table."""
+        return self.rate_schedule is not None or self.trace is not None
+
+    def with_parameters(self, values: Values) -> CoreLink:
+        """The same link with other values of some parameters of its queue."""
+        queue = CoreQueue(self.queue.discipline, {**self.queue.parameters, **values})
+        return replace(self, queue=queue)
+
+    def text_with(self, values: Values) -> str:
+        """What :meth:`with_parameters` of the same would have as its ``text``."""
+        before, after = self._around
+        return before + encoded({**self.queue.parameters, **values}) + after
+
+    @cached_property
+    def text(self) -> str:
+        """The link in the core's JSON."""
+        return self.text_with({})
+
+    @cached_property
+    def _around(self) -> tuple[str, str]:
+        """The text before and after the parameters of the queue."""
+        rates: dict[str, object] = {"rate_bit_per_s": self.rate_bit_per_s}
+        if self.rate_schedule is not None:
+            rates["rate_schedule"] = self.rate_schedule
+        if self.trace is not None:
+            rates["trace"] = self.trace
+        before = members({"name": self.name, **rates, "delay_ns": self.delay_ns})
+        queue = members({"discipline": self.queue.discipline})
+        after = members({"loss": self.loss})
+        return f'{{{before}, "queue": {{{queue}, "parameters": ', f"}}, {after}}}"
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> CoreLink:
+        """From the JSON.
+
+        Raises:
+            TypeError: it has other members.
+        """
+        rest = dict(data)
+        return cls(queue=CoreQueue(**rest.pop("queue")), **rest)
+
+
+@dataclass(frozen=True)
+class CoreFlowGroup:
+    """Flows that are alike.
+
+    Attributes:
+        name: of the group.
+        count: of its flows.
+        path: the links that data crosses, in order.
+        return_path: the links that acknowledgements cross, in order.
+        rtt_ns: round trips without queueing and transmission.
+        access_rate_bit_per_s: of each flow's own links; ``None`` if access takes no time but delay.
+        sender: ``None`` for open-loop traffic.
+        packet_size_bytes: of a data packet, headers included.
+        header_size_bytes: the part of it that is no goodput.
+        ack_size_bytes: of an acknowledgement.
+        colour: the drop precedence of its packets.
+        traffic: what it sends: a ``kind``, and what belongs to it.
+        start_ns: the range over which starts are uniform.
+        stop_ns: the range over which stops are uniform; ``None`` for never.
+    """
+
+    name: str
+    count: int
+    path: tuple[str, ...]
+    return_path: tuple[str, ...]
+    rtt_ns: CoreRoundTrips
+    access_rate_bit_per_s: int | None
+    sender: CoreSender | None
+    packet_size_bytes: int
+    header_size_bytes: int
+    ack_size_bytes: int
+    colour: str
+    traffic: Data
+    start_ns: tuple[int, int]
+    stop_ns: tuple[int, int] | None
+
+    @property
+    def mean_rtt_ns(self) -> float:
+        """About the mean of its round trips; see :func:`.core_round_trips.mean_ns`."""
+        return mean_ns(self.rtt_ns)
+
+    @property
+    def longest_rtt_ns(self) -> int:
+        """The longest round trip that one of its flows can have."""
+        return longest_ns(self.rtt_ns)
+
+    @property
+    def understands_marks(self) -> bool:
+        """Whether its sender negotiates ECN; open-loop traffic has none."""
+        return self.sender is not None and bool(self.sender.complete().get("ecn"))
+
+    def crosses(self, link: str) -> bool:
+        """Whether its data or its acknowledgements do."""
+        return link in self.path or link in self.return_path
+
+    def share_of(self, begin_ns: int, end_ns: int) -> float:
+        """The part of a time in which its flows are there, on average: 0 to 1."""
+        start = sum(self.start_ns) / 2.0
+        stop = end_ns if self.stop_ns is None else sum(self.stop_ns) / 2.0
+        there = min(stop, end_ns) - max(start, begin_ns)
+        return max(0.0, there) / max(1.0, end_ns - begin_ns)
+
+    def with_parameters(self, values: Values) -> CoreFlowGroup:
+        """The same group with other values of some parameters of its sender.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if self.sender is None:
+            message = f"flows {self.name} have no sender"
+            raise ValueError(message)
+        sender = CoreSender(self.sender.congestion_control, {**self.sender.parameters, **values})
+        return replace(self, sender=sender)
+
+    def text_with(self, values: Values) -> str:
+        """What :meth:`with_parameters` of the same would have as its ``text``."""
+        before, after = self._around
+        if self.sender is None:
+            return before + after
+        return before + encoded({**self.sender.parameters, **values}) + after
+
+    @cached_property
+    def text(self) -> str:
+        """The group in the core's JSON."""
+        return self.text_with({})
+
+    @cached_property
+    def _around(self) -> tuple[str, str]:
+        """The text before and after the parameters of the sender."""
+        before = members(
+            {
+                "name": self.name,
+                "count": self.count,
+                "path": self.path,
+                "return_path": self.return_path,
+                "rtt_ns": to_data(self.rtt_ns),
+                "access_rate_bit_per_s": self.access_rate_bit_per_s,
+            }
+        )
+        after = members(
+            {
+                "packet_size_bytes": self.packet_size_bytes,
+                "header_size_bytes": self.header_size_bytes,
+                "ack_size_bytes": self.ack_size_bytes,
+                "colour": self.colour,
+                "traffic": self.traffic,
+                "start_ns": self.start_ns,
+                "stop_ns": self.stop_ns,
+            }
+        )
+        if self.sender is None:
+            return f'{{{before}, "sender": null', f", {after}}}"
+        sender = members({"congestion_control": self.sender.congestion_control})
+        return f'{{{before}, "sender": {{{sender}, "parameters": ', f"}}, {after}}}"
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> CoreFlowGroup:
+        """From the JSON.
+
+        Raises:
+            TypeError: it has other members.
+        """
+        rest = dict(data)
+        sender = rest.pop("sender", None)
+        for key in ("path", "return_path", "start_ns", "stop_ns"):
+            if isinstance(rest.get(key), list):
+                rest[key] = tuple(rest[key])
+        return cls(
+            sender=None if sender is None else CoreSender(**sender),
+            rtt_ns=from_data(rest.pop("rtt_ns")),
+            **rest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CoreChange:
+    """Something about a link that changes at a time; ``None`` stays as it is.
+
+    Attributes:
+        at_ns: when.
+        link: whose.
+        rate_bit_per_s: the new rate.
+        delay_ns: the new propagation delay.
+        queue: parameters of the queue that change.
+        loss: how the wire loses packets from now on.
+    """
+
+    at_ns: int
+    link: str
+    rate_bit_per_s: int | None = None
+    delay_ns: int | None = None
+    queue: Values | None = None
+    loss: Data | None = None
