@@ -247,3 +247,44 @@ def test_flows_that_a_short_queue_locks_out_are_not_counted():
     assert lively < 58
     late = seen[seen[:, 0] > 20.0, 1]
     assert np.all(np.abs(late - lively) <= 0.1 * lively)
+
+
+def test_flows_that_ended_while_they_were_locked_out_do_not_pile_up():
+    """48 flows come for 3 s out of every 6; in a short queue many never get to say goodbye.
+
+    By the number of open flows there would be well over a hundred, ever more.
+    """
+    bulk = {
+        "path": ["bottleneck"],
+        "rtt": "28 ms",
+        "sender": "newreno",
+        "packet_size": "1000 bytes",
+    }
+    waves = {
+        f"wave-{n}": {**bulk, "count": 48, "start": f"{6 * n + 3} s", "stop": f"{6 * n + 6} s"}
+        for n in range(5)
+    }
+    scenario = scenario_from_document(
+        {
+            "title": "Waves",
+            "duration": "30 s",
+            "warm_up": "1 s",
+            "links": {
+                "bottleneck": {
+                    "rate": "10 Mbit/s",
+                    "delay": "10 ms",
+                    "queue": {"discipline": "drop-tail", "limit": "30 packets"},
+                }
+            },
+            "flows": {"always": {**bulk, "count": 16}, **waves},
+        },
+        origin="test",
+    )
+    router = SimulatedRouter(scenario.core_json(), "bottleneck", 1)
+    senses, _ = Senses.begin().taken(router.observe())
+    for step in range(1, 300):
+        router.wait(0.1 * step)
+        senses, _ = senses.taken(router.observe())
+        assert senses.picture().flows <= 64
+    assert senses.latest.active_flows > 128
+    assert senses.picture().flows < 40
