@@ -9,6 +9,7 @@ from vermilion.online.model.explanation import DOUBTFUL, Explanation, compare
 from vermilion.online.model.horizon import GUESSED_PACKETS_PER_S, Horizon, horizon_for
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
+from vermilion.online.model.scaling import scaling_for
 from vermilion.online.model.senders import WIDER
 from vermilion.simulate import run_many
 
@@ -44,7 +45,7 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
         }
         belief, figures = examination.explained_by(task.belief.widened(further))
     best = examination.model(belief.best, examination.horizon)
-    link = task.policy.link
+    link, share = task.policy.link, examination.scaling.share
     seeds = range(task.first_seed + 1, task.first_seed + 1 + task.comparisons)
     [results] = run_many([best], seeds)
     means = [result.link(link).total["queue_packets"]["mean"] for result in results if result]
@@ -52,8 +53,8 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
         senders=belief.best.in_words(),
         explained=all(figure.explained for figure in figures),
         figures=figures,
-        predicted_mean=sum(means) / len(means),
-        noise=queue_noise(best, link, seeds[:_NOISE_RUNS]),
+        predicted_mean=sum(means) / len(means) / share,
+        noise=queue_noise(best, link, seeds[:_NOISE_RUNS]) / share,
     ), belief
 
 
@@ -62,19 +63,19 @@ class _Examination:
 
     def __init__(self, task: Task, traffic: Traffic, deadline_s: float) -> None:
         self._task = task
-        self._traffic = traffic
         self._scale = task.policy.scale_packets(traffic.packets_per_s)
+        self.scaling = scaling_for(traffic, task.configuration.discipline, self._scale)
+        self._traffic = self.scaling.traffic(traffic)
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
-        self._affordable_s = _CALIBRATION_SHARE * deadline_s * speed / traffic.packets_per_s
+        self._affordable_s = _CALIBRATION_SHARE * deadline_s * speed / self._traffic.packets_per_s
         self._watched: dict[SenderModel, Sequence[Sample]] = {}
-        self.horizon = horizon_for(traffic, deadline_s, task.packets_per_s)
+        self.horizon = horizon_for(self._traffic, deadline_s, task.packets_per_s)
 
     def model(self, kind: SenderModel, horizon: Horizon) -> Scenario:
         """What the network would be with such senders, under the setting in force."""
         task = self._task
-        return build_model(
-            task.configuration, task.in_force, self._traffic, kind, task.policy, horizon
-        )
+        in_force = {name: self.scaling.into(name, value) for name, value in task.in_force.items()}
+        return build_model(task.configuration, in_force, self._traffic, kind, task.policy, horizon)
 
     def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
         """The belief after a look at its plausible kinds, and how well the best explains."""
@@ -95,11 +96,13 @@ class _Examination:
     def _watch(self, kind: SenderModel, seconds: float) -> Sequence[Sample]:
         if kind not in self._watched:
             begin_s = self.horizon.warm_up_s
-            self._watched[kind] = watch(
-                self.model(kind, Horizon(begin_s, seconds)).core_json(),
-                self._task.policy.link,
-                self._task.first_seed,
-                begin_s,
-                begin_s + seconds,
+            self._watched[kind] = self.scaling.samples(
+                watch(
+                    self.model(kind, Horizon(begin_s, seconds)).core_json(),
+                    self._task.policy.link,
+                    self._task.first_seed,
+                    begin_s,
+                    begin_s + seconds,
+                )
             )
         return self._watched[kind]
