@@ -173,6 +173,15 @@ class Simulation:
     def take_rtt_samples(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return flow numbers and round-trip times (ns) timed since the last call."""
 
+    def take_flow_traffic(
+        self, link: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return what each flow has sent through the queue of a link since the last call.
+
+        Flow numbers, packets, bytes, and whether its sender slows down when some are lost. The
+        first call begins to watch. Acknowledgements of flow n count as flow -1 - n.
+        """
+
     def set_queue(self, link: str, parameters: str) -> None:
         """Replace parameters of a queue now; those not named stay.
 

@@ -40,18 +40,19 @@ def sample(time_s, backlog):
 
 def first_alarm(watch, pictures):
     for number, picture in enumerate(pictures, start=1):
-        alarm = watch.update(replace(picture, time_s=number * 0.1))
+        watch, alarm = watch.after(replace(picture, time_s=number * 0.1))
         if alarm is not None:
             return alarm
     return None
 
 
 def queue_alarms(watch, backlogs):
-    return [
-        alarm
-        for number, backlog in enumerate(backlogs, start=1)
-        if (alarm := watch.update(sample(number * 0.1, backlog)))
-    ]
+    alarms = []
+    for number, backlog in enumerate(backlogs, start=1):
+        watch, alarm = watch.after(sample(number * 0.1, backlog))
+        if alarm is not None:
+            alarms.append(alarm)
+    return alarms
 
 
 def noise_of(sd, correlation_s):
@@ -128,17 +129,17 @@ def test_a_slower_link_is_noticed_with_both_rates_in_the_reason():
 
 
 def test_a_constant_load_raises_no_alarm_in_an_hour():
-    watch = QueueWatch(predicted_mean=30, noise=noise_of(5, 0.3), target=30)
+    watch = QueueWatch.begin(predicted_mean=30, noise=noise_of(5, 0.3), scale=30)
     assert queue_alarms(watch, wandering_queue(30, 5, 3600, 0.3, seed=1)) == []
 
 
 def test_a_wildly_swinging_queue_that_the_model_predicted_raises_no_alarm_in_an_hour():
-    watch = QueueWatch(predicted_mean=27, noise=noise_of(13, 0.8), target=30)
+    watch = QueueWatch.begin(predicted_mean=27, noise=noise_of(13, 0.8), scale=30)
     assert queue_alarms(watch, wandering_queue(27, 13, 3600, 0.8, seed=2)) == []
 
 
 def test_a_queue_that_leaves_the_prediction_is_noticed_within_seconds():
-    watch = QueueWatch(predicted_mean=30, noise=2.0, target=30)
+    watch = QueueWatch.begin(predicted_mean=30, noise=2.0, scale=30)
     alarms = queue_alarms(watch, wandering_queue(45, 4, 10, 0.3, seed=3))
     assert alarms[0].watcher == "queue"
     assert alarms[0].time_s <= 3.0
@@ -146,5 +147,5 @@ def test_a_queue_that_leaves_the_prediction_is_noticed_within_seconds():
 
 
 def test_an_error_the_outer_correction_handles_is_left_to_it():
-    watch = QueueWatch(predicted_mean=30, noise=1.0, target=30)
+    watch = QueueWatch.begin(predicted_mean=30, noise=1.0, scale=30)
     assert queue_alarms(watch, wandering_queue(32.5, 2, 600, 0.3, seed=4)) == []

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from vermilion.online.record.entries import Decision
+from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.journal import Journal, JournalError
 from vermilion.online.sense.sampler import Sample
 
@@ -47,9 +47,9 @@ def rows(path, query):
 def test_everything_written_can_be_read_with_any_sqlite_client(tmp_path):
     path = tmp_path / "journal.sqlite"
     with Journal(path, **ABOUT) as journal:
-        journal.sample(SAMPLE)
-        journal.decision(Decision(0.1, "kept", "nothing is better", {"advantage": 0.5}))
-        journal.setting(0.0, {"weight": 0.002, "gentle": False})
+        journal.keep(SAMPLE)
+        journal.keep(Decision(0.1, "kept", "nothing is better", {"advantage": 0.5}))
+        journal.keep(SettingInForce(0.0, {"weight": 0.002, "gentle": False}))
     assert rows(path, "SELECT time_s, backlog_packets, drops, mean_rtt_s FROM sample") == [
         (0.1, 31, 2, None)
     ]
@@ -64,7 +64,7 @@ def test_a_journal_holds_several_runs(tmp_path):
     path = tmp_path / "journal.sqlite"
     for _ in range(2):
         with Journal(path, **ABOUT) as journal:
-            journal.sample(SAMPLE)
+            journal.keep(SAMPLE)
     assert rows(path, "SELECT run FROM sample ORDER BY run") == [(1,), (2,)]
 
 
@@ -80,7 +80,7 @@ def test_a_killed_controller_leaves_a_whole_journal_that_says_it_did_not_end(tmp
         journal = Journal(Path({str(path)!r}), **{ABOUT!r})
         sample = {SAMPLE!r}
         for number in range(50):
-            journal.sample(replace(sample, time_s=0.1 * number))
+            journal.keep(replace(sample, time_s=0.1 * number))
         os.kill(os.getpid(), signal.SIGKILL)
         """
     )

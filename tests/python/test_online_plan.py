@@ -11,8 +11,8 @@ from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.solve import FIRST_MODEL_SEED, solve
-from vermilion.online.plan.task import Task
+from vermilion.online.plan.solve import solve
+from vermilion.online.plan.task import FIRST_MODEL_SEED, Task
 from vermilion.online.policy import Policy
 from vermilion.scenario import load_scenario
 

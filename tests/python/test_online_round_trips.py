@@ -1,5 +1,6 @@
 """Base round-trip times recovered from samples that include queueing."""
 
+import copy
 import random
 
 import numpy as np
@@ -23,17 +24,17 @@ def samples(pairs):
 def observed(base_by_flow, queue_s, intervals, seed=1):
     """Flows sampled under a queueing delay that moves: 8 samples per flow and interval."""
     coins = random.Random(seed)
-    trips = BaseRoundTrips()
+    trips = BaseRoundTrips.begin()
     for step in range(intervals):
         time_s = 0.1 * (step + 1)
-        trips.note_backlog(time_s, queue_s(time_s) * RATE / 8)
+        trips = trips.with_backlog(time_s, queue_s(time_s) * RATE / 8)
         seen = []
         for flow, base in base_by_flow.items():
             for _ in range(8):
                 acknowledged = time_s - coins.uniform(0, 0.1)
                 waited = queue_s(acknowledged - base / 2)
                 seen.append((flow, base + waited + TRANSMISSION_S))
-        trips.update(time_s, 0.1, samples(seen), RATE, PACKET)
+        trips = trips.updated(time_s, 0.1, samples(seen), RATE, PACKET)
     return trips
 
 
@@ -53,28 +54,49 @@ def test_a_swinging_queue_leaves_an_error_of_a_few_per_cent():
 def test_of_more_flows_than_are_active_the_ones_seen_last_count():
     trips = observed({1: 0.028, 2: 0.028}, lambda _: 0.0, intervals=10)
     for step in range(10, 20):
-        trips.note_backlog(0.1 * (step + 1), 0)
-        trips.update(0.1 * (step + 1), 0.1, samples([(3, 0.18 + TRANSMISSION_S)]), RATE, PACKET)
+        trips = trips.with_backlog(0.1 * (step + 1), 0)
+        trips = trips.updated(
+            0.1 * (step + 1), 0.1, samples([(3, 0.18 + TRANSMISSION_S)]), RATE, PACKET
+        )
     assert trips.estimates(1) == pytest.approx([0.180])
     assert len(trips.estimates(3)) == 3
 
 
 def test_a_flow_silent_for_long_is_forgotten():
     trips = observed({1: 0.028}, lambda _: 0.0, intervals=5)
-    trips.note_backlog(20.0, 0)
-    trips.update(20.0, 0.1, samples([]), RATE, PACKET)
+    trips = trips.with_backlog(20.0, 0)
+    trips = trips.updated(20.0, 0.1, samples([]), RATE, PACKET)
     assert trips.estimates(10) == []
 
 
 def test_no_estimate_exceeds_the_shortest_sample():
-    trips = BaseRoundTrips()
-    trips.note_backlog(0.1, 0)
-    trips.update(0.1, 0.1, samples([(1, 0.050), (1, 0.030)]), RATE, PACKET)
+    trips = BaseRoundTrips.begin()
+    trips = trips.with_backlog(0.1, 0)
+    trips = trips.updated(0.1, 0.1, samples([(1, 0.050), (1, 0.030)]), RATE, PACKET)
     assert trips.estimates(1) == pytest.approx([0.030 - TRANSMISSION_S])
 
 
 def test_noise_never_makes_a_round_trip_negative():
-    trips = BaseRoundTrips()
-    trips.note_backlog(0.1, 0.5 * RATE / 8)
-    trips.update(0.1, 0.1, samples([(1, 0.010)]), RATE, PACKET)
+    trips = BaseRoundTrips.begin()
+    trips = trips.with_backlog(0.1, 0.5 * RATE / 8)
+    trips = trips.updated(0.1, 0.1, samples([(1, 0.010)]), RATE, PACKET)
     assert trips.estimates(1)[0] > 0.0
+
+
+def test_what_was_known_before_stays_what_it_was():
+    before = observed({1: 0.028, 2: 0.180}, lambda _: 0.024, intervals=10)
+    kept = copy.deepcopy(before)
+    after = before.with_backlog(1.1, 1000).updated(
+        1.1, 0.1, samples([(1, 0.5), (3, 0.5)]), RATE, PACKET
+    )
+    after.with_backlog(30.0, 0).updated(30.0, 0.1, samples([]), RATE, PACKET)
+    assert before == kept
+    assert hash(before) == hash(kept)
+    assert after != before
+
+
+def test_only_the_flows_asked_for_are_told_of():
+    trips = observed({1: 0.028, 2: 0.180, 3: 0.060}, lambda _: 0.024, intervals=10)
+    assert trips.estimates(9, np.array([2, 3, 8])) == pytest.approx([0.060, 0.180])
+    assert trips.heard_since(0.95) == 3
+    assert trips.heard_since(1.0) == 0

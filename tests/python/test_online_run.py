@@ -10,14 +10,16 @@ from test_online_model import CONFIGURATION, IN_FORCE, POLICY, traffic
 from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.detection import ConditionWatch, QueueWatch
-from vermilion.online.policy import Policy
+from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
-from vermilion.online.model.calibration import SenderModel
-from vermilion.online.model.network import Horizon, build_model
+from vermilion.online.model.horizon import Horizon
+from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
-from vermilion.online.plan.planner import SearchPlanner
+from vermilion.online.model.senders import SenderModel
+from vermilion.online.policy import Policy
 from vermilion.online.record.journal import Journal
-from vermilion.online.sense.monitor import Monitor
+from vermilion.online.record.log import Log
+from vermilion.online.sense.senses import Senses
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario
 from vermilion.simulate import run
@@ -39,7 +41,7 @@ def scenario():
 @pytest.fixture(scope="module")
 def held(scenario, tmp_path_factory):
     path = tmp_path_factory.mktemp("online") / "journal.sqlite"
-    return run_online(scenario, seed=3, clock="fixed", evaluations=80, journal_path=path), path
+    return run_online(scenario, seed=3, clock="fixed", evaluations=150, journal_path=path), path
 
 
 def deviation(window, target=30.0):
@@ -85,7 +87,7 @@ def test_decisions_can_be_written_as_json(held):
 
 
 def test_the_same_seed_gives_the_same_run(scenario, held):
-    again = run_online(scenario, seed=3, clock="fixed", evaluations=80)
+    again = run_online(scenario, seed=3, clock="fixed", evaluations=150)
     assert again.decisions == held[0].decisions
     assert again.settings == held[0].settings
     assert again.tuned.data["links"] == held[0].tuned.data["links"]
@@ -113,7 +115,6 @@ def test_a_poisoned_scenario_poisons_nothing(scenario):
             raise AssertionError(message)
 
     scenario = Poison()
-    planner = SearchPlanner(router.configuration, policy, evaluations=50)
     with Journal(
         None,
         version="test",
@@ -123,9 +124,10 @@ def test_a_poisoned_scenario_poisons_nothing(scenario):
         discipline="red",
         target_packets=30.0,
     ) as journal:
-        controller = Controller(router, policy, planner, FixedPace(), journal)
-        controller.run(6.0)
-    assert [d for d in controller.log.decisions if d.kind == "applied"]
+        controller = Controller.of(policy, router.configuration, evaluations=50)
+        log = Log(journal)
+        NetworkTimeDriver(router, controller, log, FixedPace()).run(6.0)
+    assert [d for d in log.decisions if d.kind == "applied"]
 
 
 def test_a_network_without_flows_is_left_alone_with_a_reason():
@@ -148,31 +150,34 @@ def test_a_stationary_network_raises_no_alarm_in_two_minutes(flows, base_s, seco
     def network(seconds):
         horizon = Horizon(warm_up_s=10.0, measured_s=seconds)
         return build_model(
-            CONFIGURATION, STANDARD, seen, SenderModel("newreno"), POLICY, 30.0, horizon
+            CONFIGURATION, STANDARD, seen, SenderModel("newreno"), POLICY, horizon
         )
 
     expected = network(40.0)
     outcomes = [run(expected, seed=seed).link("bottleneck").total for seed in range(20, 26)]
     mean = fmean(outcome["queue_packets"]["mean"] for outcome in outcomes)
-    queue = QueueWatch(mean, queue_noise(expected, "bottleneck", range(20, 26)), 30.0)
+    noise = queue_noise(expected, "bottleneck", range(20, 26))
+    queue = QueueWatch.begin(mean, noise, 30.0)
     router = SimulatedRouter(network(seconds).core_json(), "bottleneck", seed=5)
-    monitor = Monitor(router)
+    senses = Senses.begin()
     conditions, alarms = None, []
     for tick in range(round(seconds / 0.1)):
         router.wait(10.0 + 0.1 * tick)
-        sample, picture = monitor.take(), monitor.picture()
+        senses, sample = senses.taken(router.observe())
         if tick < 50:
             continue
+        picture = senses.picture()
         conditions = conditions or ConditionWatch(picture, seen.queueing_s)
-        alarms += [alarm for alarm in (conditions.update(picture), queue.update(sample)) if alarm]
+        conditions, changed = conditions.after(picture)
+        queue, drifted = queue.after(sample)
+        alarms += [alarm for alarm in (changed, drifted) if alarm]
     assert alarms == []
 
 
 def test_measured_time_is_what_the_work_took():
-    pending = MeasuredPace().begin(10.0, 1.0, lambda: sum(range(200_000)))
-    assert 0 < pending.took_s < 1.0
-    assert pending.due(10.0) is None
-    assert pending.due(10.0 + pending.took_s) == sum(range(200_000))
+    finding, took_s = MeasuredPace().work("a task", lambda task: (task, sum(range(200_000))))
+    assert finding == ("a task", sum(range(200_000)))
+    assert 0 < took_s < 1.0
 
 
 def test_ctrl_c_during_a_search_is_not_swallowed(monkeypatch, scenario):

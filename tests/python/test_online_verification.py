@@ -4,13 +4,19 @@ import random
 
 import pytest
 
-from vermilion.online.decide.verification import Expectation, measure, verify
+from vermilion.objectives import Constraint
+from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.online.decide.verification import Expectation, verify
+from vermilion.online.policy import Policy
 from vermilion.online.sense.sampler import Sample
+from vermilion.online.sense.stretch import Stretch
 
-EXPECTED = Expectation(deviation_before=120.0, deviation_after=20.0, mean_after=30.0)
+EXPECTED = Expectation(cost_before=120.0, cost_after=20.0, mean_after=30.0)
+HOLD = QueueDeviation("bottleneck", 30.0)
+POLICY = Policy(link="bottleneck", objective=HOLD, parameters=("weight",))
 
 
-def samples(mean, sd, seconds=5.0, packets=125, seed=1):
+def samples(mean, sd, seconds=5.0, packets=125, seed=1, drops=2):
     coins = random.Random(seed)
     return [
         Sample(
@@ -21,7 +27,7 @@ def samples(mean, sd, seconds=5.0, packets=125, seed=1):
             backlog_bytes=0,
             packets=packets,
             bytes=1000 * packets,
-            drops=2,
+            drops=drops,
             marks=0,
             active_flows=16,
             heard_flows=16,
@@ -33,7 +39,7 @@ def samples(mean, sd, seconds=5.0, packets=125, seed=1):
 
 
 def measured(*args, **kwargs):
-    return measure(samples(*args, **kwargs), target=30.0, rate_bit_per_s=10e6)
+    return Stretch.of(samples(*args, **kwargs), 10e6)
 
 
 def test_less_than_three_seconds_are_no_measurement():
@@ -43,38 +49,85 @@ def test_less_than_three_seconds_are_no_measurement():
 def test_a_measurement_has_the_figures_of_its_samples():
     found = measured(33, 4, seconds=60)
     assert found.queue.mean == pytest.approx(33, abs=0.5)
-    assert found.deviation.mean == pytest.approx(16 + 9, rel=0.15)
+    assert found.objective(HOLD).mean == pytest.approx(16 + 9, rel=0.15)
     assert found.utilization.mean == pytest.approx(1.0)
     assert found.signal_rate == pytest.approx(2 / 127)
 
 
 def test_a_setting_that_does_what_the_model_said_is_kept():
-    outcome = verify(measured(30, 4.5), measured(38, 9), EXPECTED)
-    assert outcome.verdict == "verified"
+    outcome = verify(measured(30, 4.5), measured(38, 9), EXPECTED, POLICY)
+    assert outcome.verdict == "better"
     assert "mean queue" in outcome.reason
 
 
 def test_a_setting_worse_than_before_is_rolled_back():
-    outcome = verify(measured(60, 10), measured(38, 9), EXPECTED)
-    assert outcome.verdict == "rolled-back"
+    outcome = verify(measured(60, 10), measured(38, 9), EXPECTED, POLICY)
+    assert outcome.verdict == "worse"
     assert outcome.reason.startswith("worse than before")
 
 
 def test_a_setting_that_empties_the_link_is_rolled_back():
-    outcome = verify(measured(30, 3, packets=100), measured(38, 9), EXPECTED)
-    assert outcome.verdict == "rolled-back"
+    outcome = verify(measured(30, 3, packets=100), measured(38, 9), EXPECTED, POLICY)
+    assert outcome.verdict == "worse"
     assert "used less" in outcome.reason
 
 
 def test_without_time_to_measure_before_the_model_stands_in():
-    assert verify(measured(35, 6), None, EXPECTED).verdict == "verified"
-    assert verify(measured(60, 10), None, EXPECTED).verdict == "rolled-back"
+    assert verify(measured(35, 6), None, EXPECTED, POLICY).verdict == "unproven"
+    assert verify(measured(60, 10), None, EXPECTED, POLICY).verdict == "worse"
 
 
 def test_chance_alone_rolls_back_less_than_once_in_a_hundred():
     rolled_back = sum(
-        verify(measured(30, 9, seed=2 * n), measured(30, 9, seed=2 * n + 1), EXPECTED).verdict
-        == "rolled-back"
+        verify(
+            measured(30, 9, seed=2 * n), measured(30, 9, seed=2 * n + 1), EXPECTED, POLICY
+        ).verdict
+        == "worse"
         for n in range(500)
     )
     assert rolled_back <= 5
+
+
+def test_what_cannot_be_told_from_before_is_unproven():
+    outcome = verify(measured(30, 9, seed=2), measured(30, 9, seed=3), EXPECTED, POLICY)
+    assert outcome.verdict == "unproven"
+    assert outcome.reason.startswith("no noticeable difference from before could be measured")
+
+
+def test_a_setting_that_breaks_a_constraint_which_the_one_before_kept_is_worse():
+    asked = Policy(
+        link="bottleneck",
+        objective=HOLD,
+        parameters=("weight",),
+        bounds=(Constraint.parse("links.bottleneck.drop_rate <= 10 %"),),
+    )
+    after, before = measured(30, 3, drops=20), measured(38, 9, drops=5)
+    outcome = verify(after, before, EXPECTED, asked)
+    assert outcome.verdict == "worse"
+    assert "links.bottleneck.drop_rate <= 10 %: measured 0.1379" in outcome.reason  # 20 / 145
+
+
+def test_a_constraint_that_both_break_is_said_and_decides_nothing():
+    asked = Policy(
+        link="bottleneck",
+        objective=HOLD,
+        parameters=("weight",),
+        bounds=(Constraint.parse("links.bottleneck.drop_rate <= 10 %"),),
+    )
+    after, before = measured(30, 4.5, drops=20), measured(38, 9, drops=20)
+    outcome = verify(after, before, EXPECTED, asked)
+    assert outcome.verdict == "better"
+    assert outcome.broken
+
+
+def test_harm_is_bounded_by_what_was_measured_before():
+    asked = Policy(
+        link="bottleneck",
+        objective=HOLD,
+        parameters=("weight",),
+        bounds=(Constraint.parse("links.bottleneck.drop_rate <= 1.25 of reference + 2 %"),),
+    )
+    worse = verify(measured(30, 4.5, drops=20), measured(38, 9, drops=2), EXPECTED, asked)
+    assert worse.verdict == "worse"
+    fine = verify(measured(30, 4.5, drops=4), measured(38, 9, drops=2), EXPECTED, asked)
+    assert fine.verdict == "better"

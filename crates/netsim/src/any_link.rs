@@ -7,6 +7,7 @@ use vermilion_parameters::{ParameterError, Values};
 
 use crate::delay_line::DelayLine;
 use crate::departure_link::DepartureLink;
+use crate::flow_traffic::Sent;
 use crate::link::{LinkState, facts};
 use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
@@ -65,6 +66,14 @@ impl AnyLink {
     /// Totals since time 0, up to `now`.
     pub fn ledger(&mut self, now: u64) -> Ledger {
         either!(self, it => it.ledger(now))
+    }
+
+    /// What each flow has sent since the last call; the first call begins to watch.
+    pub fn take_traffic(&mut self, now: u64) -> Vec<Sent> {
+        match self {
+            Self::AtArrival(link) => link.take_traffic(now),
+            Self::AtDeparture(link) => link.take_traffic(),
+        }
     }
 
     /// Waiting so far of the packets still in the queue, in nanoseconds.

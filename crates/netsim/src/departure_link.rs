@@ -17,6 +17,7 @@ use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
 use crate::delay_line::DelayLine;
+use crate::flow_traffic::{FlowTraffic, Sent};
 use crate::link::{LOST, facts};
 use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
@@ -116,6 +117,8 @@ pub struct DepartureLink {
     /// Sum of the arrival times of the packets that wait.
     arrivals_of_waiting: u128,
     books: LinkBooks,
+    /// Only where somebody asks for it.
+    traffic: Option<Box<FlowTraffic>>,
 }
 
 impl DepartureLink {
@@ -142,6 +145,7 @@ impl DepartureLink {
             in_service: InService::default(),
             occupied_since: 0,
             arrivals_of_waiting: 0,
+            traffic: None,
         }
     }
 
@@ -201,6 +205,9 @@ impl DepartureLink {
         self.arrivals_of_waiting -= u128::from(sent.arrived);
         self.books.window.marks += u64::from(sent.marked);
         self.books.count_forwarded(packet.size, now - sent.arrived);
+        if let Some(traffic) = &mut self.traffic {
+            traffic.count(packet.direction(), packet.size);
+        }
         let end = self.transmitter.transmit(now, packet.size);
         self.next_turn = self.turn_after(now);
         if self.wire.loses() {
@@ -211,6 +218,11 @@ impl DepartureLink {
         }
         self.in_service = InService { end, line };
         Some(Taken { packet, line, end })
+    }
+
+    /// What each flow has sent since the last call; the first call begins to watch.
+    pub fn take_traffic(&mut self) -> Vec<Sent> {
+        self.traffic.get_or_insert_default().take()
     }
 
     /// When the turn of the next packet comes, not before `now`.

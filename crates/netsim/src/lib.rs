@@ -22,6 +22,7 @@ mod delay_line;
 mod departure_link;
 mod flow;
 mod flow_delays;
+mod flow_traffic;
 mod histogram;
 mod link;
 mod link_books;

@@ -13,6 +13,7 @@ use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
 use crate::delay_line::DelayLine;
+use crate::flow_traffic::{FlowTraffic, Sent};
 use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
@@ -55,6 +56,8 @@ pub struct LinkState {
     queue_bytes: u64,
     empty_since: u64,
     books: LinkBooks,
+    /// Only where somebody asks for it.
+    traffic: Option<Box<FlowTraffic>>,
 }
 
 impl LinkState {
@@ -80,6 +83,7 @@ impl LinkState {
             queue_packets: 0,
             queue_bytes: 0,
             empty_since: 0,
+            traffic: None,
         }
     }
 
@@ -115,6 +119,9 @@ impl LinkState {
         self.books.window.count(verdict);
         if let Verdict::Drop(_) = verdict {
             return (NEVER, false);
+        }
+        if let Some(traffic) = &mut self.traffic {
+            traffic.accept(flow, size, self.queue_packets);
         }
         let lost = self.wire.loses();
         let line = if lost { LOST } else { line };
@@ -190,6 +197,15 @@ impl LinkState {
         self.books.ledger()
     }
 
+    /// What each flow has sent since the last call; the first call begins to watch.
+    pub fn take_traffic(&mut self, now: u64) -> Vec<Sent> {
+        self.catch_up(now);
+        let waiting = self.queue_packets;
+        let traffic = self.traffic.get_or_insert_with(|| Box::new(FlowTraffic::behind(waiting)));
+        traffic.count_all_but(waiting);
+        traffic.take()
+    }
+
     /// Waiting so far of the packets still in the queue, in nanoseconds.
     pub fn waiting_so_far(&self, now: u64) -> u128 {
         self.waiting.iter().map(|packet| u128::from(now - packet.arrival)).sum()
@@ -236,6 +252,9 @@ impl LinkState {
         self.catch_up(now);
         if self.waiting.is_empty() {
             return Vec::new();
+        }
+        if let Some(traffic) = &mut self.traffic {
+            traffic.flush(self.queue_packets);
         }
         let mut dropped = Vec::with_capacity(self.waiting.len());
         // They stand at the end of their lines, in this order.

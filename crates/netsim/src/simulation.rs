@@ -21,7 +21,7 @@ mod transfers;
 mod turns;
 mod watch;
 
-pub use watch::RouterCounters;
+pub use watch::{RouterCounters, SentByFlow};
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -15,6 +15,14 @@ use crate::session::Session;
 /// Arrays of flow numbers and of round-trip times in nanoseconds.
 type RoundTrips<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
+/// Arrays of flow numbers, packets, bytes, and whether the sender slows down when some are lost.
+type Traffic<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<bool>>,
+);
+
 /// A network in motion.
 #[pyclass(module = "vermilion._core")]
 pub struct Simulation {
@@ -94,6 +102,26 @@ impl Simulation {
         let flows = samples.iter().map(|&(flow, _)| i64::from(flow));
         let times = samples.iter().map(|&(_, time)| time as i64);
         (PyArray1::from_iter(python, flows), PyArray1::from_iter(python, times))
+    }
+
+    /// What each flow has sent through the queue of a link since the last call; the first call begins
+    /// to watch. Acknowledgements of flow n count as flow -1 - n.
+    fn take_flow_traffic<'py>(
+        &mut self,
+        python: Python<'py>,
+        link: &str,
+    ) -> PyResult<Traffic<'py>> {
+        let index = self.link(link)?;
+        let sent = self.inner.take_flow_traffic(index);
+        let number = |flow: u32, back: bool| {
+            if back { -1 - i64::from(flow) } else { i64::from(flow) }
+        };
+        Ok((
+            PyArray1::from_iter(python, sent.iter().map(|sent| number(sent.flow, sent.back))),
+            PyArray1::from_iter(python, sent.iter().map(|sent| sent.packets as i64)),
+            PyArray1::from_iter(python, sent.iter().map(|sent| sent.bytes as i64)),
+            PyArray1::from_iter(python, sent.iter().map(|sent| sent.responsive)),
+        ))
     }
 
     /// Replaces parameters of a queue now.

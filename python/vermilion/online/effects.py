@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.plan.task import Task
-    from vermilion.online.record.entries import Decision
+    from vermilion.online.record.entries import Entry
     from vermilion.routers.base import ParameterValue
 
 
@@ -71,14 +71,19 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadBack:
+    """Let the next observation come with the parameters in force; not answered otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """Write a decision down and tell it; not answered.
+    """Write something down, and tell it where it is a decision; not answered.
 
     Attributes:
-        decision: what was decided.
+        entry: what.
     """
 
-    decision: Decision
+    entry: Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +91,4 @@ class End:
     """The controller has ended; nothing follows."""
 
 
-Effect: TypeAlias = Apply | Propose | Search | Cancel | Record | End
+Effect: TypeAlias = Apply | Propose | Search | Cancel | ReadBack | Record | End

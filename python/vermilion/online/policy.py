@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from vermilion.objectives import Constraint, default_link, objective_of
+from vermilion.objectives import Constraint, constraints_of, default_link, objective_of
 from vermilion.objectives.delay_bound import DelayBound
+from vermilion.objectives.harm import harm_bounds
 from vermilion.objectives.noticeable import KnowsRoundTrip
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.windows import ALL_FLOWS
@@ -59,6 +60,7 @@ class Policy:
             in the scenario, where the operator gave them.
         deadline_s: how long a search may take, in the network's time.
         harm: changes of the margins of harm, as ``[tuning] harm`` has them; ``None`` for none.
+        bounds: the constraints and the bounds of harm, as they are checked on the network.
         mode: whether anything is changed.
         changes_per_minute: how often at most; a setting that is taken back is always allowed.
         at_exit: what stays in force.
@@ -74,6 +76,7 @@ class Policy:
     space: Mapping[str, object] = field(default_factory=dict)
     deadline_s: float = DEADLINE_S
     harm: tuple[str, ...] | None = None
+    bounds: tuple[Constraint, ...] = ()
     mode: Mode = "control"
     changes_per_minute: int = CHANGES_PER_MINUTE
     at_exit: AtExit = "keep"
@@ -111,11 +114,15 @@ class Policy:
             space={} if tuning is None else tuning.space,
             deadline_s=deadline_s,
             harm=None if tuning is None else tuning.harm,
+            bounds=(
+                *constraints_of(scenario, objective, links=[link]),
+                *harm_bounds(scenario, [link], () if tuning is None else tuning.harm),
+            ),
         )
-        policy.check(scenario)
+        policy._check(scenario)
         return policy
 
-    def check(self, scenario: Scenario) -> None:
+    def _check(self, scenario: Scenario) -> None:
         """Whether the constraints speak of what a controller can see.
 
         Raises:

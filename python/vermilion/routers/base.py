@@ -4,16 +4,16 @@ Whatever is under control (a simulated network, a Linux queueing discipline reac
 netlink, a switch reached by SNMP) is a :class:`ManagedQueue`. The controller in
 :mod:`vermilion.online` knows nothing else about it. The interface therefore holds only
 what real equipment can export (cumulative counters and the current backlog), what a
-passive monitor beside it can add (the number of flows, round-trip samples), what the
-operator configured (name, discipline, propagation delay), and two verbs: ``apply`` new
-parameters and ``wait`` until a moment of the network's own time.
+passive monitor beside it can add (the number of flows, what each of them sends, round-trip
+samples), what the operator configured (name, discipline, propagation delay), and two verbs:
+``apply`` new parameters and ``wait`` until a moment of the network's own time.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 ParameterValue: TypeAlias = float | bool | str | None
 """A discipline parameter: a number, a switch, a choice, or ``None`` for "automatic"."""
 
+Knowledge: TypeAlias = Literal["full", "flow count", "counters"]
+"""What is known of the traffic: the flows and their round trips; only how many there are; nothing
+but the router's counters."""
+
 
 class RouterError(Exception):
     """A router refused a request or gave an answer that makes no sense.
@@ -31,6 +35,10 @@ class RouterError(Exception):
     The text is one message that names what was asked and what would be accepted. After a
     refused :meth:`ManagedQueue.apply` nothing has changed.
     """
+
+
+class RouterSilent(RouterError):  # noqa: N818 - reads as what it says
+    """A router did not answer; after an ``apply`` the change may be in force or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +147,17 @@ class ManagedQueue(ABC):
     Life cycle: :meth:`wait` lets the network's time pass; between waits the state may be
     read any number of times and :meth:`apply` may change the parameters. Time never goes
     back. Counters may (a router restarts): the reader must cope.
+
+    A router without a monitor beside it is complete with the abstract methods; whatever else it
+    can tell makes the controller's model better. :mod:`vermilion.routers.conformance` has the
+    tests that every kind must pass.
     """
 
     kind: ClassVar[str]
     """The kind's name in the registry."""
+
+    push_price: PushPrice = PushPrice()
+    """What a change of parameters costs the traffic, whatever is changed."""
 
     @property
     @abstractmethod
@@ -153,13 +168,34 @@ class ManagedQueue(ABC):
     def read(self) -> Reading:
         """The counters now."""
 
-    @abstractmethod
-    def active_flows(self) -> int:
-        """The number of flows that have begun and not ended (connection tracking)."""
+    def active_flows(self) -> int | None:
+        """The number of flows that have begun and not ended (connection tracking).
 
-    @abstractmethod
-    def rtt_samples(self) -> RttSamples:
-        """The round-trip samples since the last call."""
+        ``None`` where nobody counts them, which is different from 0.
+        """
+        return None
+
+    def rtt_samples(self) -> RttSamples | None:
+        """The round-trip samples since the last call; ``None`` where nobody takes any."""
+        return None
+
+    def flow_traffic(self) -> FlowTraffic | None:
+        """What each flow sent since the last call; ``None`` where nobody looks at packets."""
+        return None
+
+    def observe(self) -> Observation:
+        """Everything that is seen now: the counters, and what the monitor can add.
+
+        A kind that gets all of it in one answer may do so; what it returns must be what the single
+        methods would have.
+        """
+        reading = self.read()
+        return Observation(
+            reading=reading,
+            active_flows=self.active_flows(),
+            round_trips=self.rtt_samples(),
+            traffic=self.flow_traffic(),
+        )
 
     @abstractmethod
     def parameters(self) -> dict[str, ParameterValue]:

@@ -7,12 +7,15 @@ clock moves only in :meth:`SimulatedRouter.wait`.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 from vermilion.routers.base import (
+    FlowTraffic,
+    Knowledge,
     LinkConfiguration,
     ManagedQueue,
     ParameterValue,
+    PushPrice,
     Reading,
     RouterError,
     RttSamples,
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NS_PER_S = 1_000_000_000
+_LINUX_RED = "linux-red"  # the one discipline of the core that a change of settings costs something
 
 
 class SimulatedRouter(ManagedQueue):
@@ -32,19 +36,27 @@ class SimulatedRouter(ManagedQueue):
 
     kind: ClassVar[str] = "simulated"
 
-    def __init__(self, core_scenario: str, link: str, seed: int) -> None:
+    def __init__(
+        self, core_scenario: str, link: str, seed: int, knowledge: Knowledge = "full"
+    ) -> None:
         """Start the network at time 0.
 
         Args:
             core_scenario: the scenario as the core reads it (``Scenario.core_json()``).
             link: the name of the link under control.
             seed: the network's hidden seed.
+            knowledge: what the monitor beside the queue tells: everything, only the number of
+                flows, or nothing, as where there is none.
 
         Raises:
-            RouterError: the scenario has no such link.
+            RouterError: the scenario has no such link, or there is no such knowledge.
         """
         from vermilion import _core
 
+        if knowledge not in get_args(Knowledge):
+            known = ", ".join(get_args(Knowledge))
+            message = f'knowledge "{knowledge}" is not accepted; expected one of: {known}'
+            raise RouterError(message)
         scenario = json.loads(core_scenario)
         found = [entry for entry in scenario["links"] if entry["name"] == link]
         if not found:
@@ -58,7 +70,13 @@ class SimulatedRouter(ManagedQueue):
         )
         self._link = link
         self._duration_ns = int(scenario["duration_ns"])
+        self._knowledge = knowledge
         self._simulation = _core.Simulation(core_scenario, seed)
+        if knowledge == "full":
+            self._simulation.take_flow_traffic(link)  # watched from the first packet on
+        if self._configuration.discipline == _LINUX_RED:
+            keeps = self.parameters()["keep_packets"] is True
+            self.push_price = PushPrice(flushes_queue=not keeps, forgets_average=True)
 
     @property
     def configuration(self) -> LinkConfiguration:
@@ -78,14 +96,27 @@ class SimulatedRouter(ManagedQueue):
             marks=counters["marks"],
         )
 
-    def active_flows(self) -> int:
+    def active_flows(self) -> int | None:
         """The number of flows that have begun and not ended."""
-        return self._simulation.active_flows()
+        return None if self._knowledge == "counters" else self._simulation.active_flows()
 
-    def rtt_samples(self) -> RttSamples:
+    def rtt_samples(self) -> RttSamples | None:
         """The round-trip samples since the last call."""
         flows, nanoseconds = self._simulation.take_rtt_samples()
+        if self._knowledge != "full":
+            return None
         return RttSamples(flows=flows, seconds=nanoseconds / _NS_PER_S)
+
+    def flow_traffic(self) -> FlowTraffic | None:
+        """What each flow sent through the link since the last call.
+
+        Acknowledgements that cross it are flows of their own, with numbers below 0; like traffic of
+        a constant rate they do not slow down for being lost.
+        """
+        if self._knowledge != "full":
+            return None
+        flows, packets, sizes, responsive = self._simulation.take_flow_traffic(self._link)
+        return FlowTraffic(flows=flows, packets=packets, bytes=sizes, responsive=responsive)
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every discipline parameter now in force."""

@@ -3,6 +3,7 @@
 use vermilion_parameters::{ParameterError, Values};
 
 use super::Simulation;
+use crate::flow::Source;
 use crate::probe::Series;
 
 impl Simulation {
@@ -36,6 +37,27 @@ impl Simulation {
         self.monitor.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// What each flow has sent through the queue of link `link` since the last call, data and
+    /// acknowledgements apart; the first call begins to watch.
+    pub fn take_flow_traffic(&mut self, link: usize) -> Vec<SentByFlow> {
+        let flows = &self.flows;
+        self.links[link]
+            .take_traffic(self.now)
+            .into_iter()
+            .map(|sent| {
+                let (flow, back) = (sent.direction >> 1, sent.direction & 1 == 1);
+                let has_sender = matches!(flows[flow as usize].source, Source::Window(_));
+                SentByFlow {
+                    flow,
+                    back,
+                    packets: sent.packets,
+                    bytes: sent.bytes,
+                    responsive: has_sender && !back,
+                }
+            })
+            .collect()
+    }
+
     /// Replaces parameters of a queue now; on error nothing changes.
     ///
     /// # Errors
@@ -58,6 +80,21 @@ impl Simulation {
     pub fn series(&self) -> &[Series] {
         &self.series
     }
+}
+
+/// What one flow has sent through a queue in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentByFlow {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Whether these are its acknowledgements.
+    pub back: bool,
+    /// Packets whose transmission began.
+    pub packets: u64,
+    /// Bytes whose transmission began.
+    pub bytes: u64,
+    /// Whether losing some of them would make the sender slow down.
+    pub responsive: bool,
 }
 
 /// What a router exports about a queue.

@@ -13,13 +13,13 @@ queue      mean backlog per second               two-sided cumulative sum agains
 ========== ===================================== =========================================
 
 The first three see a change of conditions. The fourth sees that the model is wrong without
-saying why; it is what remains when something changed that no router exports. (A fifth name,
-"setting", stands for parameters that somebody else has changed; the loop sees those itself.)
+saying why; it is what remains when something changed that no router exports. Where flows or round
+trips are only estimated, tolerances are at least twice the doubt.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.online.decide.sequential import Persistence, TwoSidedCusum
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
 
-Watcher: TypeAlias = Literal["flows", "round-trip", "rate", "queue", "setting"]
+Watcher: TypeAlias = Literal["flows", "round-trip", "rate", "queue"]
 
 FLOW_TOLERANCE = 0.10
 """Relative change of the number of flows that is not worth a new model."""
@@ -63,94 +63,114 @@ class Alarm:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
 class ConditionWatch:
-    """Compares the traffic now with the traffic a model was built for."""
+    """Compares the traffic now with the traffic a model was built for.
 
-    def __init__(self, modelled: TrafficPicture, queueing_s: float) -> None:
-        """Start watching.
+    A value: every picture makes the next one.
 
-        Args:
-            modelled: the picture the model in use was built from.
-            queueing_s: the wanted queueing delay (target over service rate).
-        """
-        self._modelled = modelled
-        self._queueing_s = queueing_s
-        self._flows = Persistence(_FLOW_HOLD)
-        self._round_trips = Persistence(_ROUND_TRIP_HOLD)
-        self._rate = Persistence(_RATE_HOLD)
+    Attributes:
+        modelled: the picture the model in use was built from.
+        queueing_s: the usual queueing delay (length that the goal is about, over service rate).
+        flows: the test of the number of flows.
+        round_trips: the test of the round trips.
+        rate: the test of the service rate.
+    """
 
-    def update(self, now: TrafficPicture) -> Alarm | None:
-        """Take in the picture after one more sample."""
-        return self._check_rate(now) or self._check_flows(now) or self._check_round_trips(now)
+    modelled: TrafficPicture
+    queueing_s: float
+    flows: Persistence = field(default_factory=lambda: Persistence(_FLOW_HOLD))
+    round_trips: Persistence = field(default_factory=lambda: Persistence(_ROUND_TRIP_HOLD))
+    rate: Persistence = field(default_factory=lambda: Persistence(_RATE_HOLD))
 
-    def _check_flows(self, now: TrafficPicture) -> Alarm | None:
-        then = self._modelled.flows
-        outside = abs(now.flows - then) > FLOW_TOLERANCE * then
-        if not self._flows.update(outside=outside):
-            return None
-        return Alarm(now.time_s, "flows", f"{then} flows have become {now.flows}")
-
-    def _check_rate(self, now: TrafficPicture) -> Alarm | None:
-        then, rate = self._modelled.rate_bit_per_s, now.rate_bit_per_s
-        if then is None or rate is None:
-            return None
-        outside = abs(rate - then) > RATE_TOLERANCE * then
-        if not self._rate.update(outside=outside):
-            return None
-        return Alarm(
-            now.time_s,
-            "rate",
-            f"the service rate has gone from {then / 1e6:.4g} to {rate / 1e6:.4g} Mbit/s",
-        )
-
-    def _check_round_trips(self, now: TrafficPicture) -> Alarm | None:
-        apart = round_trip_distance(now, self._modelled, self._queueing_s)
-        if not self._round_trips.update(outside=apart > ROUND_TRIP_TOLERANCE):
-            return None
-        mean_then = sum(self._modelled.base_rtts_s) / len(self._modelled.base_rtts_s)
-        mean_now = sum(now.base_rtts_s) / len(now.base_rtts_s)
-        return Alarm(
-            now.time_s,
-            "round-trip",
-            f"base round trips have moved by {apart:.0%} of a round trip: mean "
-            f"{mean_then * 1e3:.0f} ms has become {mean_now * 1e3:.0f} ms",
-        )
+    def after(self, now: TrafficPicture) -> tuple[ConditionWatch, Alarm | None]:
+        """The watch after the picture of one more sample, and what has changed, if it has."""
+        then = self.modelled
+        tolerance = max(FLOW_TOLERANCE, 2.0 * max(then.flows_doubt, now.flows_doubt))
+        flows = self.flows.after(outside=abs(now.flows - then.flows) > tolerance * then.flows)
+        apart = round_trip_distance(now, then, self.queueing_s)
+        tolerance = max(ROUND_TRIP_TOLERANCE, 2.0 * max(then.rtts_doubt, now.rtts_doubt))
+        round_trips = self.round_trips.after(outside=apart > tolerance)
+        rate = self.rate.after(outside=_rate_has_moved(then, now))
+        watch = replace(self, flows=flows, round_trips=round_trips, rate=rate)
+        if rate.alarmed:
+            return watch, Alarm(now.time_s, "rate", _rates_in_words(then, now))
+        if flows.alarmed:
+            reason = f"{then.flows} flows have become {now.flows}"
+            return watch, Alarm(now.time_s, "flows", reason)
+        if round_trips.alarmed:
+            return watch, Alarm(now.time_s, "round-trip", _trips_in_words(then, now, apart))
+        return watch, None
 
 
+def _rate_has_moved(then: TrafficPicture, now: TrafficPicture) -> bool:
+    if then.rate_bit_per_s is None or now.rate_bit_per_s is None:
+        return False
+    moved = abs(now.rate_bit_per_s - then.rate_bit_per_s)
+    return moved > RATE_TOLERANCE * then.rate_bit_per_s
+
+
+def _rates_in_words(then: TrafficPicture, now: TrafficPicture) -> str:
+    rates = [0.0 if each.rate_bit_per_s is None else each.rate_bit_per_s for each in (then, now)]
+    return f"the service rate has gone from {rates[0] / 1e6:.4g} to {rates[1] / 1e6:.4g} Mbit/s"
+
+
+def _trips_in_words(then: TrafficPicture, now: TrafficPicture, apart: float) -> str:
+    before, after = (sum(each.base_rtts_s) / len(each.base_rtts_s) for each in (then, now))
+    return (
+        f"base round trips have moved by {apart:.0%} of a round trip: mean "
+        f"{before * 1e3:.0f} ms has become {after * 1e3:.0f} ms"
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class QueueWatch:
-    """Compares the backlog with what the model predicted for the setting in force."""
+    """Compares the backlog with what the model predicted for the setting in force.
 
-    def __init__(self, predicted_mean: float, noise: float, target: float) -> None:
+    A value: every sample makes the next one.
+
+    Attributes:
+        test: the cumulative sum of the seconds' means.
+        area: backlog times time of the second that is not full yet, packets times seconds.
+        seconds: how much of it has passed.
+    """
+
+    test: TwoSidedCusum
+    area: float = 0.0
+    seconds: float = 0.0
+
+    @classmethod
+    def begin(cls, predicted_mean: float, noise: float, scale: float) -> QueueWatch:
         """Start watching.
 
         Args:
             predicted_mean: the model's mean backlog, in packets.
             noise: how far a second's mean backlog strays by chance, in packets
                 (:func:`vermilion.online.model.prediction.queue_noise`).
-            target: the operator's target, in packets: the measure of what matters.
+            scale: the length of queue the goal is about, in packets: the measure of what matters.
         """
-        self._test = TwoSidedCusum(
-            reference=predicted_mean,
-            slack=max(_LEAST_SLACK * target, _SLACK_SD * noise),
-            threshold=max(_LEAST_THRESHOLD * target, _THRESHOLD_SD * noise),
+        return cls(
+            TwoSidedCusum(
+                reference=predicted_mean,
+                slack=max(_LEAST_SLACK * scale, _SLACK_SD * noise),
+                threshold=max(_LEAST_THRESHOLD * scale, _THRESHOLD_SD * noise),
+            )
         )
-        self._area = 0.0
-        self._seconds = 0.0
 
-    def update(self, sample: Sample) -> Alarm | None:
-        """Take in one sample; alarms are given at the end of a batch of one second."""
-        self._area += sample.backlog_packets * sample.interval_s
-        self._seconds += sample.interval_s
-        if self._seconds < _BATCH_S - 1e-6:
-            return None
-        batch = self._area / self._seconds
-        self._area = self._seconds = 0.0
-        shifted = self._test.update(batch)
+    def after(self, sample: Sample) -> tuple[QueueWatch, Alarm | None]:
+        """The watch after one sample; alarms are given at the end of a batch of one second."""
+        area = self.area + sample.backlog_packets * sample.interval_s
+        seconds = self.seconds + sample.interval_s
+        if seconds < _BATCH_S - 1e-6:
+            return replace(self, area=area, seconds=seconds), None
+        batch = area / seconds
+        test, shifted = self.test.after(batch)
+        watch = QueueWatch(test)
         if shifted is None:
-            return None
-        return Alarm(
+            return watch, None
+        return watch, Alarm(
             sample.time_s,
             "queue",
-            f"the queue has drifted {shifted} the {self._test.reference:.1f} packets the model "
+            f"the queue has drifted {shifted} the {test.reference:.1f} packets the model "
             f"predicted: {batch:.1f} in the last second",
         )

@@ -10,51 +10,79 @@ drains away.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Literal
 
 
+@dataclass(frozen=True, slots=True)
 class Persistence:
-    """True once a condition has held for a number of observations in a row."""
+    """True once a condition has held for a number of observations in a row.
 
-    def __init__(self, hold: int) -> None:
-        if hold < 1:
-            message = f"hold {hold} is not accepted; expected at least 1 observation"
+    A value: every observation makes the next one.
+
+    Attributes:
+        hold: how many, at least 1.
+        run: for how many it has held so far.
+    """
+
+    hold: int
+    run: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a number that would mean nothing."""
+        if self.hold < 1:
+            message = f"hold {self.hold} is not accepted; expected at least 1 observation"
             raise ValueError(message)
-        self._hold = hold
-        self._run = 0
 
-    def update(self, *, outside: bool) -> bool:
-        """Take in one observation."""
-        self._run = self._run + 1 if outside else 0
-        return self._run >= self._hold
+    def after(self, *, outside: bool) -> Persistence:
+        """The test after one more observation."""
+        return replace(self, run=self.run + 1 if outside else 0)
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether it has held long enough."""
+        return self.run >= self.hold
 
 
+@dataclass(frozen=True, slots=True)
 class TwoSidedCusum:
     """Page's cumulative sum test for a shift of the mean, up or down.
 
     For independent normal observations of standard deviation s, slack 0.75 s and threshold
     6 s give one false alarm in about 20,000 observations, and notice a shift of 2 s after
     about 5 (Siegmund's approximation, *Sequential Analysis*, 1985).
+
+    A value: every observation makes the next one.
+
+    Attributes:
+        reference: the mean expected.
+        slack: the deviation from it that is tolerated, at least 0.
+        threshold: the alarm's level, above 0.
+        above: what has exceeded the slack upwards and not drained away.
+        below: the same downwards.
     """
 
-    def __init__(self, reference: float, slack: float, threshold: float) -> None:
-        """Args: the mean expected, the deviation from it that is tolerated, the alarm's level."""
-        if slack < 0 or threshold <= 0:
-            message = f"slack {slack} and threshold {threshold} must be >= 0 and > 0"
-            raise ValueError(message)
-        self.reference = reference
-        self.slack = slack
-        self.threshold = threshold
-        self.above = 0.0
-        self.below = 0.0
+    reference: float
+    slack: float
+    threshold: float
+    above: float = 0.0
+    below: float = 0.0
 
-    def update(self, observation: float) -> Literal["above", "below"] | None:
-        """Take in one observation; which way the mean has shifted, if it has (then start anew)."""
+    def __post_init__(self) -> None:
+        """Refuse levels that would mean nothing."""
+        if self.slack < 0 or self.threshold <= 0:
+            message = f"slack {self.slack} and threshold {self.threshold} must be >= 0 and > 0"
+            raise ValueError(message)
+
+    def after(self, observation: float) -> tuple[TwoSidedCusum, Literal["above", "below"] | None]:
+        """The test after one observation, and which way the mean has shifted, if it has.
+
+        With an alarm the sums begin anew.
+        """
         excess = observation - self.reference
-        self.above = max(0.0, self.above + excess - self.slack)
-        self.below = max(0.0, self.below - excess - self.slack)
-        if max(self.above, self.below) <= self.threshold:
-            return None
-        direction: Literal["above", "below"] = "above" if self.above > self.below else "below"
-        self.above = self.below = 0.0
-        return direction
+        above = max(0.0, self.above + excess - self.slack)
+        below = max(0.0, self.below - excess - self.slack)
+        if max(above, below) <= self.threshold:
+            return replace(self, above=above, below=below), None
+        direction: Literal["above", "below"] = "above" if above > below else "below"
+        return replace(self, above=0.0, below=0.0), direction

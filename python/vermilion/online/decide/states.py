@@ -1,16 +1,18 @@
-"""The states of the control loop, and what each has to remember."""
+"""The states of the controller, and what each has to remember. All are values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vermilion.online.decide.detection import QueueWatch
-    from vermilion.online.decide.verification import Expectation, Measurement
-    from vermilion.online.drive.pacing import Pending
-    from vermilion.online.model.network import Traffic
-    from vermilion.online.plan.deliberation import Finding
+    from vermilion.online.decide.verification import Expectation
+    from vermilion.online.model.traffic import Traffic
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.stretch import Stretch
     from vermilion.routers.base import ParameterValue
 
 _SETTLING_ROUND_TRIPS = 10.0
@@ -19,42 +21,6 @@ _VERIFYING_ROUND_TRIPS = 60.0
 _VERIFYING_S = (4.0, 8.0)
 _OBSERVING_ROUND_TRIPS = 20.0
 _OBSERVING_S = (2.0, 4.0)
-
-
-@dataclass(slots=True)
-class Waiting:
-    """For a steady picture.
-
-    Attributes:
-        begun_s: since when.
-        known_s: since when enough has been known to make a model.
-        why: what happened.
-        told: the last obstacle reported.
-    """
-
-    begun_s: float
-    known_s: float
-    why: str
-    told: str = ""
-
-
-@dataclass(slots=True)
-class Searching:
-    """For the answer in ``pending``.
-
-    Attributes:
-        pending: the work.
-        why: what it is for.
-        refining: whether an answer for these conditions is in force already.
-        unverified: the applied setting that is not verified yet, if any.
-        stale: why the answer no longer fits, if so.
-    """
-
-    pending: Pending[Finding]
-    why: str
-    refining: bool = False
-    unverified: Verifying | None = None
-    stale: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +56,63 @@ class Schedule:
             verified_s=settled_s + _between(_VERIFYING_ROUND_TRIPS * trip_s, _VERIFYING_S),
         )
 
+    def begun_anew(self, now_s: float) -> Schedule:
+        """The same stretches, from now on."""
+        shift = now_s - self.begun_s
+        return Schedule(
+            now_s,
+            self.half_settled_s + shift,
+            self.observed_s + shift,
+            self.settled_s + shift,
+            self.verified_s + shift,
+        )
 
-@dataclass(slots=True)
-class Verifying:
-    """What an applied setting does.
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """For a steady picture: something changed, or nothing is known yet.
 
     Attributes:
+        begun_s: since when.
+        known_s: since when enough has been known to make a model.
+        why: what happened.
+        told: the last obstacle reported.
+    """
+
+    begun_s: float
+    known_s: float
+    why: str
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """For an answer; the network goes on under the old setting meanwhile.
+
+    Attributes:
+        number: of the search.
+        begun_s: since when.
+        why: what it is for.
+        refining: whether an answer for these conditions is in force already.
+        unverified: the applied setting that is not verified yet, if any.
+        stale: why the answer no longer fits, if so.
+    """
+
+    number: int
+    begun_s: float
+    why: str
+    refining: bool = False
+    unverified: Verifying | None = None
+    stale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """What an applied setting does: it settles, then it is measured.
+
+    Attributes:
+        setting: what was applied.
+        picture: the conditions it was found for.
         expected: what the model says of it and of the one before.
         noise: how far a second's mean queue strays in the model, packets.
         previous: every parameter before it.
@@ -104,15 +121,17 @@ class Verifying:
         learned_s: up to when the model's bias has been learned.
     """
 
+    setting: Mapping[str, float]
+    picture: TrafficPicture
     expected: Expectation
     noise: float
-    previous: dict[str, ParameterValue]
-    before: Measurement | None
+    previous: Mapping[str, ParameterValue]
+    before: Stretch | None
     schedule: Schedule
     learned_s: float
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Observing:
     """What the network does under the quick answer, before it is refined.
 
@@ -140,9 +159,103 @@ class Promise:
     since_s: float
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the router, from the wish to the answer.
+
+    Attributes:
+        purpose: what it is for: a search's answer, a setting that did well in these conditions
+            before, taking a setting back, the setting for blind times, or the one that stood
+            before the first change.
+        parameters: what to put in force.
+        reason: why, in words and numbers.
+        details: the numbers, for the journal.
+        verifying: how it will be verified, where it will; its schedule begins with the change.
+        refining: whether it is the refined answer.
+        stale: why it no longer fits the conditions quite, if so.
+    """
+
+    purpose: Literal["answer", "recall", "roll back", "fall back", "restore"]
+    parameters: Mapping[str, ParameterValue]
+    reason: str
+    details: dict[str, object] = field(default_factory=dict)
+    verifying: Verifying | None = None
+    refining: bool = False
+    stale: str = ""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may be made whatever the budget and the mode: it takes something back."""
+        return self.purpose not in {"answer", "recall"}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposing:
+    """A person has been asked whether to make a change.
+
+    Attributes:
+        number: of the proposal.
+        change: the change.
+    """
+
+    number: int
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Applying:
+    """The router has been told to change and has not answered yet.
+
+    Attributes:
+        number: of the effect.
+        change: the change.
+        since_s: when it was sent.
+        before: every parameter in force when it was sent.
+        lost: whether the answer is known to be lost: then the router is read instead.
+        attempts: how often the same change was refused before.
+    """
+
+    number: int
+    change: Change
+    since_s: float
+    before: Mapping[str, ParameterValue]
+    lost: bool = False
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A change that the router refused and that has to be tried again.
+
+    Attributes:
+        change: the change.
+        not_before_s: when.
+        attempts: how often it was tried.
+    """
+
+    change: Change
+    not_before_s: float
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A setting that stays although nobody has measured that it helps.
+
+    Attributes:
+        verifying: how it was verified.
+        look_s: when to look at it again.
+        looks: how often that was done.
+    """
+
+    verifying: Verifying
+    look_s: float
+    looks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Watching:
-    """That all stays well.
+    """That all stays well: the network is compared with the model.
 
     Attributes:
         since_s: since when the present setting has been watched.
@@ -150,6 +263,9 @@ class Watching:
         noise: how far a second's mean strays from it in the model, packets.
         queue: the drift test; ``None`` where the model is known not to predict this setting.
         learned_s: up to when the model's bias has been learned.
+        doubt: about the setting in force, where there is any.
+        owed: a change that is still to be made.
+        ask_again_s: when to search again whatever happens; infinite for never.
     """
 
     since_s: float
@@ -157,9 +273,68 @@ class Watching:
     noise: float
     queue: QueueWatch | None
     learned_s: float
+    doubt: Doubt | None = None
+    owed: Owed | None = None
+    ask_again_s: float = float("inf")
 
 
-State: TypeAlias = Waiting | Searching | Observing | Verifying | Watching
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The queue tells nothing now; nothing is judged or learned.
+
+    Attributes:
+        since_s: since when.
+        resume: the state to go on with.
+    """
+
+    since_s: float
+    resume: Verifying | Watching | Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """The router has been silent for too long.
+
+    Attributes:
+        since_s: since when it has not been heard.
+        number: of the change to the setting for blind times; ``None`` if there was none to make.
+    """
+
+    since_s: float
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HandsOff:
+    """Nothing is touched until a person says so.
+
+    Attributes:
+        since_s: since when.
+        why: what happened.
+    """
+
+    since_s: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The controller has ended."""
+
+
+State: TypeAlias = (
+    Waiting
+    | Searching
+    | Proposing
+    | Applying
+    | Observing
+    | Verifying
+    | Watching
+    | Paused
+    | Blind
+    | HandsOff
+    | Ended
+)
 
 
 def _between(value: float, ends: tuple[float, float]) -> float:

@@ -1,11 +1,13 @@
-"""Whether an applied setting does in the network what it did in the model.
+"""Whether an applied setting does on the network what it did in the model.
 
-After a new setting has settled, the backlog is watched for a while and its squared
-deviation from the target compared twice: with what was measured before under the same
-conditions (where there was time to measure), and otherwise with what the model said of the
-old setting. Successive samples are strongly correlated, so the unit of statistics is the
-mean of one second. A setting that is significantly and noticeably worse, or that empties
-the link, is rolled back.
+After a new setting has settled, the operator's own objective and bounds are measured for a while
+and compared with what was measured before under the same conditions, where there was time to. There
+are three verdicts:
+
+- *better*: significantly and noticeably so, against the measured predecessor, at no harm;
+- *worse*: than the measured predecessor; or, where nothing was measured before, than the model says
+  that one would be; or it breaks a bound that the predecessor kept. Such a setting is taken back;
+- *unproven*: anything else. It may stay, because it does no harm, and is looked at again.
 """
 
 from __future__ import annotations
@@ -16,47 +18,14 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.sense.sampler import Sample
+    from vermilion.objectives import Constraint, Objective
+    from vermilion.online.policy import Policy
+    from vermilion.online.sense.stretch import Stretch
     from vermilion.simulate.statistics import Interval
 
-CONFIDENCE = 0.99
-"""Of the intervals compared: a needless rollback costs as much as a late one."""
-
-_BATCH_S = 1.0
-_FEWEST_BATCHES = 3
-_WORSE_THAN_MEASURED = 1.1
-_WORSE_THAN_PREDICTED = 1.5  # a prediction has an error of its own that its seeds do not show
+_WORSE_THAN_MEASURED = 0.1  # of what was before: less is no reason to change a network twice
+_WORSE_THAN_PREDICTED = 0.5  # a prediction has an error of its own that its seeds do not show
 _UTILIZATION_LOST = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """A stretch of samples, summed up by seconds.
-
-    Attributes:
-        queue: mean backlog, packets.
-        deviation: mean squared deviation of the backlog from the target, packets squared.
-        utilization: share of the capacity used, 0 to 1.
-        signal_rate: drops and marks per packet that arrived.
-        seconds: how long the stretch is.
-    """
-
-    queue: Interval
-    deviation: Interval
-    utilization: Interval
-    signal_rate: float
-    seconds: float
-
-    def details(self) -> dict[str, object]:
-        """The numbers, for the journal."""
-        return {
-            "mean_queue_packets": self.queue.mean,
-            "squared_deviation": self.deviation.mean,
-            "squared_deviation_half_width": self.deviation.half_width,
-            "utilization": self.utilization.mean,
-            "signal_rate": self.signal_rate,
-            "seconds": self.seconds,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,88 +33,193 @@ class Expectation:
     """What the model said before the change.
 
     Attributes:
-        deviation_before: of the old setting under the present conditions, packets squared.
-        deviation_after: of the new setting, packets squared.
+        cost_before: the objective under the old setting in the present conditions.
+        cost_after: the same under the new one.
         mean_after: mean queue under the new setting, packets.
     """
 
-    deviation_before: float
-    deviation_after: float
+    cost_before: float
+    cost_after: float
     mean_after: float
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A verification's end.
+class Verification:
+    """What the network says of a setting.
 
     Attributes:
-        verdict: keep the setting or take it back.
+        verdict: see the head of this module.
         reason: why, in words and numbers.
-        measured: the stretch it is based on.
+        broken: the bound that is surely broken now, in words; "" for none.
+        details: the numbers, for the journal.
     """
 
-    verdict: Literal["verified", "rolled-back"]
+    verdict: Literal["better", "unproven", "worse"]
     reason: str
-    measured: Measurement
+    broken: str
+    details: dict[str, object]
 
 
-def measure(samples: Sequence[Sample], target: float, rate_bit_per_s: float) -> Measurement | None:
-    """Sum up a stretch of samples; ``None`` if it is shorter than three seconds."""
-    from vermilion.simulate.statistics import mean_interval
-
-    queues: list[float] = []
-    deviations: list[float] = []
-    utilizations: list[float] = []
-    area = squares = sent = seconds = 0.0
-    for sample in samples:
-        area += sample.backlog_packets * sample.interval_s
-        squares += (sample.backlog_packets - target) ** 2 * sample.interval_s
-        sent += 8.0 * sample.bytes
-        seconds += sample.interval_s
-        if seconds >= _BATCH_S - 1e-6:
-            queues.append(area / seconds)
-            deviations.append(squares / seconds)
-            utilizations.append(min(1.0, sent / (rate_bit_per_s * seconds)))
-            area = squares = sent = seconds = 0.0
-    if len(queues) < _FEWEST_BATCHES:
-        return None
-    signals = sum(sample.drops + sample.marks for sample in samples)
-    arrivals = sum(sample.packets + sample.drops for sample in samples)
-    return Measurement(
-        queue=mean_interval(queues, CONFIDENCE),
-        deviation=mean_interval(deviations, CONFIDENCE),
-        utilization=mean_interval(utilizations, CONFIDENCE),
-        signal_rate=signals / arrivals if arrivals > 0 else 0.0,
-        seconds=sum(sample.interval_s for sample in samples),
-    )
-
-
-def verify(after: Measurement, before: Measurement | None, expected: Expectation) -> Outcome:
+def verify(
+    after: Stretch, before: Stretch | None, expected: Expectation, policy: Policy
+) -> Verification:
     """Judge a setting by what was measured under it.
 
     Args:
         after: under the new setting, settled.
         before: under the old setting in the same conditions; ``None`` where there was no time.
         expected: what the model said.
+        policy: what the operator wants.
     """
-    figures = (
-        f"mean queue {after.queue.mean:.1f} packets (model {expected.mean_after:.1f}), squared "
-        f"deviation {after.deviation.mean:.1f} (model {expected.deviation_after:.1f}"
+    figures = _figures(after, before, expected, policy.objective)
+    why_worse = _why_worse(after, before, expected, policy)
+    verdict: Literal["better", "unproven", "worse"] = "worse"
+    why = why_worse
+    if not why_worse:
+        why = _why_unproven(after, before, policy.objective)
+        verdict = "unproven" if why else "better"
+    return Verification(
+        verdict=verdict,
+        reason=f"{why}: {figures}" if why else figures,
+        broken=broken_bound(after, before, policy.bounds),
+        details=_details(after, policy.objective),
     )
+
+
+def _why_worse(
+    after: Stretch, before: Stretch | None, expected: Expectation, policy: Policy
+) -> str:
+    """Why a setting has to be taken back; "" where it need not."""
+    objective = policy.objective
+    now = after.objective(objective)
+    if before is None:
+        if now is not None and _is_worse_than_predicted(now, expected, objective):
+            return "worse than the old setting would be"
+        return ""
+    broken = broken_bound(after, before, policy.bounds)
+    if broken and _name(broken_bound(before, None, policy.bounds)) != _name(broken):
+        return f"it breaks what the setting before kept ({broken})"
+    if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
+        return "the link is used less"
+    then = before.objective(objective)
+    if now is None or then is None:
+        return ""
+    up = not objective.maximised
+    least_loss = objective.least_gain(then.mean)
+    if up:
+        least_loss = max(least_loss, _WORSE_THAN_MEASURED * abs(then.mean))
+    surely = _beyond(now, then, 0.0, up=up) and _change(now, then, up=up) > least_loss
+    return "worse than before" if surely else ""
+
+
+def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) -> str:
+    """Why a setting that does no harm is not known to help; "" where it is."""
+    now = after.objective(objective)
+    if now is None:
+        return "counters cannot tell the objective"
+    then = None if before is None else before.objective(objective)
+    if then is None:
+        return "nothing was measured before in these conditions"
+    up = objective.maximised
+    gained = _beyond(now, then, 0.0, up=up) and _change(now, then, up=up) >= objective.least_gain(
+        then.mean
+    )
+    return "" if gained else "no noticeable difference from before could be measured"
+
+
+def _name(broken: str) -> str:
+    """The bound of :func:`broken_bound`'s words, without what was measured."""
+    return broken.partition(":")[0]
+
+
+def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[Constraint]) -> str:
+    """The first bound that is surely broken in a stretch, in words; "" for none.
+
+    Args:
+        stretch: what was measured.
+        reference: what relative bounds refer to; without one they ask nothing.
+        bounds: constraints and bounds of harm.
+    """
+    for bound in bounds:
+        measured = stretch.bounded(bound)
+        limit = _limit(bound, reference)
+        if measured is None or limit is None or measured.low is None or measured.high is None:
+            continue
+        sure = measured.high < limit if bound.at_least else measured.low > limit
+        if sure:
+            return f"{bound.text}: measured {measured.mean:.4g}"
+    return ""
+
+
+def _limit(bound: Constraint, reference: Stretch | None) -> float | None:
+    """The bound as a number; of a reference, the end of its interval that is easier to keep."""
+    if not bound.of_reference:
+        return bound.bound
+    measured = None if reference is None else reference.bounded(bound)
+    if measured is None or measured.low is None or measured.high is None:
+        return None
+    return bound.bound * (measured.low if bound.at_least else measured.high) + bound.offset
+
+
+def _beyond(now: Interval, then: Interval, by: float, *, up: bool) -> bool:
+    """Whether the intervals are apart by more than so much, upwards or downwards."""
+    if now.low is None or now.high is None or then.low is None or then.high is None:
+        return False
+    return now.low > then.high + by if up else now.high < then.low - by
+
+
+def _change(now: Interval, then: Interval, *, up: bool) -> float:
+    return now.mean - then.mean if up else then.mean - now.mean
+
+
+def _is_worse_than_predicted(now: Interval, expected: Expectation, objective: Objective) -> bool:
+    """Whether even the good end of what was measured is far beyond what the old setting had."""
+    if now.low is None or now.high is None:
+        return False
+    slack = _WORSE_THAN_PREDICTED * abs(expected.cost_before)
+    if objective.maximised:
+        return now.high < expected.cost_before - slack
+    return now.low > expected.cost_before + slack
+
+
+def _figures(
+    after: Stretch, before: Stretch | None, expected: Expectation, objective: Objective
+) -> str:
+    """What was measured, beside what the model said and what was before."""
+    unit = f" {objective.unit}" if objective.unit else ""
+    parts = [f"mean queue {after.queue.mean:.1f} packets (model {expected.mean_after:.1f})"]
+    now = after.objective(objective)
+    if now is not None:
+        then = None if before is None else before.objective(objective)
+        compared = (
+            f"old setting by the model {expected.cost_before:.4g}"
+            if then is None
+            else f"before {then.mean:.4g}"
+        )
+        parts.append(
+            f"{objective.label} {now.mean:.4g}{unit} (model {expected.cost_after:.4g}, {compared})"
+        )
+    utilization = f"utilisation {after.utilization.mean:.1%}"
     if before is not None:
-        figures += f", before {before.deviation.mean:.1f}), utilisation "
-        figures += f"{after.utilization.mean:.1%} (before {before.utilization.mean:.1%})"
-    else:
-        figures += f", old setting by the model {expected.deviation_before:.1f}), utilisation "
-        figures += f"{after.utilization.mean:.1%}"
-    least = after.deviation.low
-    if before is not None and least is not None:
-        most_before = before.deviation.high
-        if most_before is not None and least > _WORSE_THAN_MEASURED * most_before:
-            return Outcome("rolled-back", f"worse than before: {figures}", after)
-        used, used_before = after.utilization.high, before.utilization.low
-        if used is not None and used_before is not None and used < used_before - _UTILIZATION_LOST:
-            return Outcome("rolled-back", f"the link is used less: {figures}", after)
-    elif least is not None and least > _WORSE_THAN_PREDICTED * expected.deviation_before:
-        return Outcome("rolled-back", f"worse than the old setting would be: {figures}", after)
-    return Outcome("verified", figures, after)
+        utilization += f" (before {before.utilization.mean:.1%})"
+    return ", ".join([*parts, utilization])
+
+
+def _details(after: Stretch, objective: Objective) -> dict[str, object]:
+    """The numbers, for the journal."""
+    from vermilion.objectives.queue_deviation import QueueDeviation
+
+    now = after.objective(objective)
+    numbers: dict[str, object] = {
+        "mean_queue_packets": after.queue.mean,
+        "utilization": after.utilization.mean,
+        "signal_rate": after.signal_rate,
+        "seconds": after.seconds,
+        "objective": objective.name,
+        "measured": None if now is None else now.mean,
+        "measured_half_width": None if now is None else now.half_width,
+    }
+    if isinstance(objective, QueueDeviation) and now is not None:
+        numbers["squared_deviation"] = now.mean
+        numbers["squared_deviation_half_width"] = now.half_width
+    return numbers

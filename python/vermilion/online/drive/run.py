@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from vermilion.online.decide.controller import Controller
+from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
-from vermilion.online.plan.planner import COMPARISONS, RE_EVALUATIONS, SearchPlanner
-from vermilion.online.policy import DEADLINE_S, Policy
+from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
+from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, Policy
 from vermilion.online.record.entries import OnlineRun
 from vermilion.online.record.journal import Journal
+from vermilion.online.record.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from vermilion.online.policy import AtExit, Mode
     from vermilion.online.record.entries import Decision
-    from vermilion.routers.base import ParameterValue
+    from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.routers.simulated import SimulatedRouter
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
@@ -39,6 +43,10 @@ def run_online(
     evaluations: int = FIXED_EVALUATIONS,
     re_evaluations: int = RE_EVALUATIONS,
     comparisons: int = COMPARISONS,
+    mode: Mode = "control",
+    changes_per_minute: int = CHANGES_PER_MINUTE,
+    at_exit: AtExit = "keep",
+    knowledge: Knowledge = "full",
 ) -> OnlineRun:
     """Keep a simulated network tuned, and run the same network untouched.
 
@@ -55,6 +63,11 @@ def run_online(
         evaluations: settings tried per search where ``clock`` is "fixed".
         re_evaluations: further seeds that the best few of a search may meet.
         comparisons: fresh seeds on which a search's best meets the setting in force, at least 3.
+        mode: whether the controller changes anything, proposes it or only says what it would do.
+        changes_per_minute: how often it may, at most.
+        at_exit: whether the last setting stays at the end or the first one comes back.
+        knowledge: what the controller is told of the traffic: flows and round trips ("full"), how
+            many flows ("flow count"), or nothing but the router's counters ("counters").
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
@@ -63,16 +76,16 @@ def run_online(
     from vermilion import _core, simulate
     from vermilion.routers.simulated import SimulatedRouter
 
-    policy = Policy.of_scenario(scenario, deadline_s)
-    router = SimulatedRouter(scenario.core_json(PROBE_INTERVAL_S), policy.link, seed)
-    fixed = clock == "fixed"
-    planner = SearchPlanner(
-        router.configuration,
-        policy,
-        evaluations=evaluations if fixed else None,
-        re_evaluations=re_evaluations,
-        comparisons=comparisons,
+    policy = replace(
+        Policy.of_scenario(scenario, deadline_s),
+        mode=mode,
+        changes_per_minute=changes_per_minute,
+        at_exit=at_exit,
     )
+    router = SimulatedRouter(
+        scenario.core_json(PROBE_INTERVAL_S), policy.link, seed, knowledge=knowledge
+    )
+    fixed = clock == "fixed"
     with Journal(
         journal_path,
         version=_core.VERSION,
@@ -82,20 +95,31 @@ def run_online(
         discipline=router.configuration.discipline,
         target_packets=policy.target_packets,
     ) as journal:
-        controller = Controller(
-            router, policy, planner, FixedPace() if fixed else MeasuredPace(), journal, on_event
+        controller = Controller.of(
+            policy,
+            router.configuration,
+            push_price=router.push_price,
+            evaluations=evaluations if fixed else None,
+            re_evaluations=re_evaluations,
+            comparisons=comparisons,
+            regimes=journal.regimes(policy.link),
         )
-        controller.run(scenario.duration)
+        log = Log(journal, on_event)
+        pace = FixedPace() if fixed else MeasuredPace()
+        NetworkTimeDriver(router, controller, log, pace).run(scenario.duration)
     return OnlineRun(
         scenario=scenario,
         seed=seed,
         link=policy.link,
         target_packets=policy.target_packets,
         parameters=policy.parameters,
-        decisions=tuple(controller.log.decisions),
+        decisions=tuple(log.decisions),
         settings=tuple(
-            (time_s, {name: float(v) for name, v in values.items() if _is_number(v)})
-            for time_s, values in controller.log.settings
+            (
+                each.time_s,
+                {name: float(v) for name, v in each.parameters.items() if _is_number(v)},
+            )
+            for each in log.settings
         ),
         tuned=_outcome(router, seed),
         reference=simulate.run(scenario, seed=seed, probe_interval_s=PROBE_INTERVAL_S),

@@ -99,15 +99,16 @@ def log_likelihoods(
 
 def watch(core_scenario: str, link: str, seed: int, from_s: float, to_s: float) -> list[Sample]:
     """The samples a monitor would take of a model from ``from_s`` to ``to_s``."""
-    from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sampler
+    from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample
     from vermilion.routers.simulated import SimulatedRouter
 
     router = SimulatedRouter(core_scenario, link, seed)
-    sampler = Sampler(router)
+    router.wait(from_s)
+    before = router.observe().reading
     samples: list[Sample] = []
-    for tick in range(round((to_s - from_s) / SAMPLE_INTERVAL_S) + 1):
+    for tick in range(1, round((to_s - from_s) / SAMPLE_INTERVAL_S) + 1):
         router.wait(from_s + tick * SAMPLE_INTERVAL_S)
-        taken = sampler.take()
-        if taken is not None:
-            samples.append(taken[0])
+        observation = router.observe()
+        samples.append(Sample.between(before, observation))
+        before = observation.reading
     return samples

@@ -44,15 +44,6 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
-FIRST_MODEL_SEED = 1 << 32
-"""Models use seeds from here on; a simulated network's hidden seed is a small number."""
-
-SEEDS_PER_TASK = {"quick": 100, "refined": 200}
-"""Seeds that a task of each kind may use; the next task's begin after them."""
-
-REFINING_DEADLINES = 2.0
-"""Deadlines a refined answer may take: nobody waits for it as for the first."""
-
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100
 _SEARCH_SEEDS = {"quick": 1, "refined": 2}  # runs per setting; more are slower and surer

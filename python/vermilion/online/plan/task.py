@@ -34,6 +34,16 @@ TaskKind = Literal["quick", "refined"]
 under a setting and is searched longer, with more seeds."""
 
 
+FIRST_MODEL_SEED = 1 << 32
+"""Models use seeds from here on; a simulated network's hidden seed is a small number."""
+
+SEEDS_PER_TASK: dict[TaskKind, int] = {"quick": 100, "refined": 200}
+"""Seeds that a task of each kind may use; the next task's begin after them."""
+
+REFINING_DEADLINES = 2.0
+"""Deadlines a refined answer may take: nobody waits for it as for the first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What the controller wants to know.

@@ -1,11 +1,17 @@
-"""What an on-line run leaves behind, for reports and for whoever asks "why?" afterwards."""
+"""What a controller leaves behind, for reports and for whoever asks "why?" afterwards."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.decide.regimes import Regime
+    from vermilion.online.record.kinds import DecisionKind
+    from vermilion.online.sense.sampler import Sample
+    from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
@@ -16,17 +22,32 @@ class Decision:
 
     Attributes:
         time_s: when, in the network's time.
-        kind: what: ``start``, ``change-detected``, ``waiting``, ``model-built``, ``tuned``,
-            ``stale``, ``kept``, ``applied``, ``refused``, ``verified``, ``unverified``,
-            ``rolled-back``, ``corrected``, ``quiet``, ``end``.
+        kind: what.
         reason: why, in one line of words and numbers.
         details: the numbers behind the reason, for machines (JSON types only).
     """
 
     time_s: float
-    kind: str
+    kind: DecisionKind
     reason: str
     details: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SettingInForce:
+    """Parameters that the router has said are in force.
+
+    Attributes:
+        time_s: from when on, in the network's time.
+        parameters: every parameter of the discipline.
+    """
+
+    time_s: float
+    parameters: Mapping[str, ParameterValue]
+
+
+Entry: TypeAlias = "Decision | SettingInForce | Sample | Regime"
+"""All that is written down."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +58,8 @@ class OnlineRun:
         scenario: what both networks ran.
         seed: their hidden seed.
         link: the link under control.
-        target_packets: the operator's target for its instantaneous queue.
+        target_packets: the operator's target for its instantaneous queue; ``None`` where the goal
+            is not to hold it.
         parameters: the names of the parameters the controller may set.
         decisions: everything it did, in order of time.
         settings: (time in seconds, every parameter value in force from then on); the first
@@ -49,7 +71,7 @@ class OnlineRun:
     scenario: Scenario
     seed: int
     link: str
-    target_packets: float
+    target_packets: float | None
     parameters: tuple[str, ...]
     decisions: tuple[Decision, ...]
     settings: tuple[tuple[float, dict[str, float]], ...]

@@ -1,28 +1,39 @@
-"""The controller's journal: every sample, decision and setting, in one SQLite file.
+"""The controller's journal: every sample, decision, setting and effect, in one SQLite file.
 
 The file is usable while the controller runs and afterwards, with any SQLite client. Every
 entry is committed as it is made and the write-ahead log keeps a crash from losing or
 tearing any; a journal may hold many runs. docs/online.md describes the tables.
+
+What changes a router is written down before it is done, and what the router answered afterwards, so
+that a controller that was killed in between knows what it has to read back.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
+
+from vermilion.online.decide.regimes import Regime, Regimes
+from vermilion.online.events import Done
+from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.sense.picture import TrafficPicture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from types import TracebackType
 
-    from vermilion.online.record.entries import Decision
+    from vermilion.online.effects import Apply
+    from vermilion.online.events import Lost, Refused
+    from vermilion.online.record.entries import Entry
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
-SCHEMA_VERSION = 1
-"""Kept in the file's ``user_version``; a file of another version is refused."""
+SCHEMA_VERSION = 2
+"""Kept in the file's ``user_version``; a file of an older version is brought up to it."""
 
 _SCHEMA = """
 CREATE TABLE run (
@@ -33,7 +44,7 @@ CREATE TABLE run (
     router TEXT NOT NULL,         -- its kind
     link TEXT NOT NULL,
     discipline TEXT NOT NULL,
-    target_packets REAL NOT NULL, -- the operator's, for the instantaneous queue
+    target_packets REAL NOT NULL, -- the operator's, for the instantaneous queue; 0 for none
     ended INTEGER NOT NULL DEFAULT 0 -- 1 once the run has ended in order
 );
 CREATE TABLE sample (
@@ -46,9 +57,9 @@ CREATE TABLE sample (
     bytes INTEGER NOT NULL,
     drops INTEGER NOT NULL,
     marks INTEGER NOT NULL,
-    active_flows INTEGER NOT NULL,
-    heard_flows INTEGER NOT NULL, -- flows of which a round trip was sampled
-    rtt_samples INTEGER NOT NULL,
+    active_flows INTEGER NOT NULL, -- -1 where nobody counts them
+    heard_flows INTEGER NOT NULL, -- flows of which a round trip was sampled; -1 likewise
+    rtt_samples INTEGER NOT NULL, -- -1 likewise
     mean_rtt_s REAL,              -- queueing included; NULL without samples
     PRIMARY KEY (run, time_s)
 ) WITHOUT ROWID;
@@ -68,6 +79,25 @@ CREATE TABLE setting (
 );
 CREATE INDEX decision_by_time ON decision (run, time_s);
 CREATE INDEX setting_by_time ON setting (run, time_s);
+"""
+
+_SINCE_VERSION_2 = """
+CREATE TABLE effect (
+    run INTEGER NOT NULL REFERENCES run (id),
+    number INTEGER NOT NULL,      -- the controller's
+    asked_s REAL NOT NULL,        -- written down before the router was told
+    parameters TEXT NOT NULL,     -- JSON object: what was to be put in force
+    answered_s REAL,              -- NULL while the router has not answered
+    answer TEXT,                  -- done, refused or lost
+    reason TEXT,                  -- the router's words
+    PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+CREATE TABLE regime (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run (id),
+    link TEXT NOT NULL,
+    regime TEXT NOT NULL          -- JSON object: conditions, setting, verdict, prediction
+);
 """
 
 
@@ -91,7 +121,7 @@ class Journal:
         router: str,
         link: str,
         discipline: str,
-        target_packets: float,
+        target_packets: float | None,
     ) -> None:
         """Open or create the file and begin a run in it.
 
@@ -112,13 +142,14 @@ class Journal:
                     router,
                     link,
                     discipline,
-                    target_packets,
+                    target_packets or 0.0,
                 ),
             )
         except sqlite3.Error as error:
             message = f"journal: {name} is not accepted ({error}); expected a writable SQLite file"
             raise JournalError(message) from error
         self.run = cursor.lastrowid
+        self._link = link
 
     def _prepare(self, name: str) -> None:
         self._database.execute("PRAGMA journal_mode = WAL")
@@ -127,20 +158,78 @@ class Journal:
         self._database.execute("PRAGMA synchronous = NORMAL")
         (found,) = self._database.execute("PRAGMA user_version").fetchone()
         (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if found == 0 and tables == 0:
-            self._database.executescript(
-                f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-            )
-        elif found != SCHEMA_VERSION:
+        if (found == 0 and tables > 0) or found > SCHEMA_VERSION:
             message = (
                 f"journal: {name} is not accepted (schema version {found}); expected a new file "
-                f"or a journal of version {SCHEMA_VERSION}"
+                f"or a journal of version {SCHEMA_VERSION} or older"
             )
             raise JournalError(message)
+        missing = (_SCHEMA if found < 1 else "") + (
+            _SINCE_VERSION_2 if found < SCHEMA_VERSION else ""
+        )
+        if missing:
+            self._database.executescript(
+                f"BEGIN; {missing} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            )
 
-    def sample(self, sample: Sample) -> None:
+    def keep(self, entry: Entry) -> None:
+        """Keep an entry of any kind."""
+        match entry:
+            case Decision():
+                self._decision(entry)
+            case SettingInForce(time_s, parameters):
+                self._setting(time_s, parameters)
+            case Regime():
+                self._regime(entry)
+            case _:
+                self._sample(entry)
+
+    def intend(self, now_s: float, effect: Apply) -> None:
+        """Keep a change of the router, before it is made."""
+        self._write(
+            "INSERT INTO effect (run, number, asked_s, parameters) VALUES (?, ?, ?, ?)",
+            (self.run, effect.number, now_s, json.dumps(dict(effect.parameters))),
+        )
+
+    def answered(self, now_s: float, answer: Done | Refused | Lost) -> None:
+        """Keep what the router answered."""
+        reason = None if isinstance(answer, Done) else answer.reason
+        self._write(
+            "UPDATE effect SET answered_s = ?, answer = ?, reason = ? WHERE run = ? AND number = ?",
+            (now_s, type(answer).__name__.lower(), reason, self.run, answer.number),
+        )
+
+    def regimes(self, link: str) -> Regimes:
+        """What all runs have learned of the conditions on this link."""
+        rows = self._database.execute(
+            "SELECT regime FROM regime WHERE link = ? ORDER BY id", (link,)
+        ).fetchall()
+        known = Regimes()
+        for (text,) in rows:
+            values = json.loads(text)
+            picture = values.pop("picture")
+            picture["base_rtts_s"] = tuple(picture["base_rtts_s"])
+            picture["packet_sizes"] = tuple((size, n) for size, n in picture["packet_sizes"])
+            # Of an earlier run, whose clock has nothing to do with this one's.
+            regime = Regime(**{**values, "picture": TrafficPicture(**picture), "time_s": 0.0})
+            known = known.learned(regime, 0.0)
+        return known
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        """Write one row.
+
+        Raises:
+            JournalError: the file cannot be written.
+        """
+        try:
+            self._database.execute(statement, values)
+        except sqlite3.Error as error:
+            message = f"the journal cannot be written: {error}"
+            raise JournalError(message) from error
+
+    def _sample(self, sample: Sample) -> None:
         """Keep one sample."""
-        self._database.execute(
+        self._write(
             "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.run,
@@ -152,16 +241,16 @@ class Journal:
                 sample.bytes,
                 sample.drops,
                 sample.marks,
-                sample.active_flows,
-                sample.heard_flows,
-                sample.rtt_samples,
+                _or_unknown(sample.active_flows),
+                _or_unknown(sample.heard_flows),
+                _or_unknown(sample.rtt_samples),
                 sample.mean_rtt_s,
             ),
         )
 
-    def decision(self, decision: Decision) -> None:
+    def _decision(self, decision: Decision) -> None:
         """Keep one decision."""
-        self._database.execute(
+        self._write(
             "INSERT INTO decision (run, time_s, kind, reason, details) VALUES (?, ?, ?, ?, ?)",
             (
                 self.run,
@@ -172,11 +261,18 @@ class Journal:
             ),
         )
 
-    def setting(self, time_s: float, parameters: Mapping[str, ParameterValue]) -> None:
+    def _setting(self, time_s: float, parameters: Mapping[str, ParameterValue]) -> None:
         """Keep the parameters in force from ``time_s`` on."""
-        self._database.execute(
+        self._write(
             "INSERT INTO setting (run, time_s, parameters) VALUES (?, ?, ?)",
             (self.run, time_s, json.dumps(dict(parameters))),
+        )
+
+    def _regime(self, regime: Regime) -> None:
+        """Keep what was learned of some conditions."""
+        self._write(
+            "INSERT INTO regime (run, link, regime) VALUES (?, ?, ?)",
+            (self.run, self._link, json.dumps(asdict(regime))),
         )
 
     def close(self) -> None:
@@ -197,3 +293,8 @@ class Journal:
             self.close()
         else:  # the run did not end in order, and the journal must say so
             self._database.close()
+
+
+def _or_unknown(count: int | None) -> int:
+    """A count, or -1 where nobody has counted."""
+    return -1 if count is None else count

@@ -12,15 +12,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vermilion.routers.base import Knowledge
 
 _QUANTILES = 64  # points at which two distributions of round-trip times are compared
 _ONE_CLASS = 1.35  # longest over shortest round trip (queueing included) within a class
 _MOST_CLASSES = 8
-
-Knowledge: TypeAlias = Literal["full", "flow count", "counters"]
-"""What is known of the traffic: the flows and their round trips; only how many there are; nothing
-but the router's counters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +88,10 @@ class TrafficPicture:
         """
         if not self.base_rtts_s or self.flows == 0:
             return []
-        groups = _split(list(self.base_rtts_s), queueing_s, _MOST_CLASSES)
+        groups = split_by_gaps(list(self.base_rtts_s), queueing_s, _MOST_CLASSES)
         known = len(self.base_rtts_s)
         shares = [self.flows * len(group) / known for group in groups]
-        counts = _rounded_to_total(shares, self.flows)
+        counts = rounded_to_total(shares, self.flows)
         return [
             (count, math.fsum(group) / len(group))
             for count, group in zip(counts, groups, strict=True)
@@ -126,23 +125,24 @@ def _quantile_places(size: int) -> tuple[int, ...]:
     return tuple(min(int((k + 0.5) / _QUANTILES * size), size - 1) for k in range(_QUANTILES))
 
 
-def _split(ascending: list[float], queueing_s: float, most: int) -> list[list[float]]:
-    """Cut at the widest relative gap until every group is one class or ``most`` is reached."""
+def split_by_gaps(ascending: list[float], offset: float, most: int) -> list[list[float]]:
+    """Cut at the widest relative gap until every group is one class or ``most`` is reached.
+
+    Values are compared as ratios after ``offset`` has been added to each.
+    """
     groups = [ascending]
     while len(groups) < most:
-        widest = max(groups, key=lambda g: (g[-1] + queueing_s) / (g[0] + queueing_s))
-        if (widest[-1] + queueing_s) / (widest[0] + queueing_s) <= _ONE_CLASS:
+        widest = max(groups, key=lambda g: (g[-1] + offset) / (g[0] + offset))
+        if (widest[-1] + offset) / (widest[0] + offset) <= _ONE_CLASS:
             break
-        gaps = [
-            (widest[i + 1] + queueing_s) / (widest[i] + queueing_s) for i in range(len(widest) - 1)
-        ]
+        gaps = [(widest[i + 1] + offset) / (widest[i] + offset) for i in range(len(widest) - 1)]
         cut = gaps.index(max(gaps)) + 1
         at = groups.index(widest)
         groups[at : at + 1] = [widest[:cut], widest[cut:]]
     return groups
 
 
-def _rounded_to_total(shares: list[float], total: int) -> list[int]:
+def rounded_to_total(shares: list[float], total: int) -> list[int]:
     """Whole numbers near ``shares`` that add up to ``total`` (largest remainders first)."""
     counts = [math.floor(share) for share in shares]
     by_remainder = sorted(range(len(shares)), key=lambda i: counts[i] - shares[i])

@@ -10,12 +10,14 @@ says more than one in which it doubled.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.flow_numbers import is_among, united
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import numpy as np
+    from numpy.typing import NDArray
 
     from vermilion.routers.base import RttSamples
 
@@ -26,43 +28,82 @@ _SHORTEST_S = 1e-6  # a base round trip is above 0 whatever the noise says
 _STILL_S = 2e-3  # a movement of the queueing delay below this is as good as none
 
 
-@dataclass(slots=True)
-class _Flow:
-    last_seen_s: float
-    # (base round trip, weight) and the shortest sample, one per interval
-    base_s: deque[tuple[float, float]] = field(
-        default_factory=lambda: deque(maxlen=_INTERVALS_KEPT)
-    )
-    shortest_s: deque[float] = field(default_factory=lambda: deque(maxlen=_INTERVALS_KEPT))
-    estimate_s: float | None = None  # once worked out from these, until the next sample
-
-    def estimate(self) -> float:
-        """The base round trip: no sample can be shorter, a bound on what the median says."""
-        if self.estimate_s is None:
-            self.estimate_s = max(_SHORTEST_S, min(_weighted_median(self.base_s), *self.shortest_s))
-        return self.estimate_s
-
-
+@dataclass(frozen=True, slots=True, eq=False)
 class BaseRoundTrips:
-    """Estimates of base round-trip times, one per flow seen lately."""
+    """Estimates of base round-trip times, one per flow seen lately; a value.
 
-    def __init__(self) -> None:
-        self._flows: dict[int, _Flow] = {}
-        self._backlogs: deque[tuple[float, float]] = deque(maxlen=_BACKLOGS_KEPT)
+    Nothing it holds is changed in place. Rows belong to flows, in the order of their numbers; the
+    columns of a table to a flow's latest intervals with samples, newest first.
 
-    def note_backlog(self, time_s: float, backlog_bytes: float) -> None:
-        """Remember what was waiting at ``time_s``; call before ``update``."""
-        self._backlogs.append((time_s, backlog_bytes))
+    Attributes:
+        backlog_times_s: when the backlog was read, oldest first.
+        backlog_bytes: what waited then.
+        flows: the numbers of the flows known, ascending.
+        last_heard_s: when each gave a sample.
+        bases_s: a base round trip by each interval; not a number where there are fewer.
+        weights: how much each of those says; 0 where there are fewer.
+        shortest_s: the shortest sample of each interval; infinite where there are fewer.
+        base_s: each flow's base round trip.
+    """
 
-    def update(
+    backlog_times_s: NDArray[np.float64]
+    backlog_bytes: NDArray[np.float64]
+    flows: NDArray[np.int64]
+    last_heard_s: NDArray[np.float64]
+    bases_s: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    shortest_s: NDArray[np.float64]
+    base_s: NDArray[np.float64]
+
+    @classmethod
+    def begin(cls) -> BaseRoundTrips:
+        """Nothing is known."""
+        import numpy as np
+
+        none, table = np.empty(0), np.empty((0, _INTERVALS_KEPT))
+        return cls(none, none, np.empty(0, np.int64), none, table, table, table, none)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is known."""
+        import numpy as np
+
+        if not isinstance(other, BaseRoundTrips):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name), equal_nan=True)
+            for field in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        """Equal values have equal ones."""
+        return hash((self.flows.tobytes(), self.last_heard_s.tobytes()))
+
+    def with_backlog(self, time_s: float, backlog_bytes: float) -> BaseRoundTrips:
+        """After what was waiting at ``time_s``; to be told before the samples up to then."""
+        import numpy as np
+
+        times = np.append(self.backlog_times_s, time_s)[-_BACKLOGS_KEPT:]
+        backlogs = np.append(self.backlog_bytes, backlog_bytes)[-_BACKLOGS_KEPT:]
+        return BaseRoundTrips(
+            times,
+            backlogs,
+            self.flows,
+            self.last_heard_s,
+            self.bases_s,
+            self.weights,
+            self.shortest_s,
+            self.base_s,
+        )
+
+    def updated(
         self,
         time_s: float,
         interval_s: float,
         samples: RttSamples,
         rate_bit_per_s: float,
         packet_bytes: float,
-    ) -> None:
-        """Take in the samples of the interval that ended at ``time_s``.
+    ) -> BaseRoundTrips:
+        """After the samples of the interval that ended at ``time_s``.
 
         Args:
             time_s: the interval's end.
@@ -73,59 +114,100 @@ class BaseRoundTrips:
         """
         import numpy as np
 
-        if len(samples.flows) > 0 and self._backlogs:
-            transmission_s = 8.0 * packet_bytes / rate_bit_per_s
-            history = np.array(self._backlogs)
-            delays = 8.0 * history[:, 1] / rate_bit_per_s
-            flows, positions = np.unique(samples.flows, return_inverse=True)
-            counts = np.bincount(positions)
-            means = np.bincount(positions, weights=samples.seconds) / counts
-            shortest = np.full(len(flows), np.inf)
-            np.minimum.at(shortest, positions, samples.seconds)
-            # The packet was in this queue about half a base round trip before its
-            # acknowledgement passed the monitor, which was mid-interval on average.
-            half_base = np.maximum(means - delays[-1], 0.0) / 2.0
-            queued = time_s - interval_s / 2.0 - half_base
-            waited = np.interp(queued, history[:, 0], delays)
-            before = np.interp(queued - interval_s / 2.0, history[:, 0], delays)
-            after = np.interp(queued + interval_s / 2.0, history[:, 0], delays)
-            bases = means - waited - transmission_s
-            weights = 1.0 / (_STILL_S + np.abs(after - before))
-            for flow, base, weight, least in zip(
-                flows.tolist(), bases.tolist(), weights.tolist(), shortest.tolist(), strict=True
-            ):
-                known = self._flows.setdefault(flow, _Flow(time_s))
-                known.last_seen_s = time_s
-                known.base_s.append((base, weight))
-                known.shortest_s.append(least - transmission_s)
-                known.estimate_s = None
-        self._forget(time_s)
+        if len(samples.flows) == 0 or len(self.backlog_times_s) == 0:
+            return _without_the_silent(self, time_s)
+        transmission_s = 8.0 * packet_bytes / rate_bit_per_s
+        delays = 8.0 * self.backlog_bytes / rate_bit_per_s
+        heard, positions = np.unique(samples.flows, return_inverse=True)
+        means = np.bincount(positions, weights=samples.seconds) / np.bincount(positions)
+        shortest = np.full(len(heard), np.inf)
+        np.minimum.at(shortest, positions, samples.seconds)
+        # The packet was in this queue about half a base round trip before its
+        # acknowledgement passed the monitor, which was mid-interval on average.
+        half_base = np.maximum(means - delays[-1], 0.0) / 2.0
+        queued = time_s - interval_s / 2.0 - half_base
+        times = self.backlog_times_s
+        waited = np.interp(queued, times, delays)
+        before = np.interp(queued - interval_s / 2.0, times, delays)
+        after = np.interp(queued + interval_s / 2.0, times, delays)
 
-    def estimates(self, most: int) -> list[float]:
-        """Base round trips in s of the flows seen last, ``most`` at most, ascending.
+        flows, old, new = united(self.flows, heard)
+        last_heard = np.empty(len(flows))
+        last_heard[old] = self.last_heard_s
+        last_heard[new] = time_s
+        base = np.empty(len(flows))
+        base[old] = self.base_s
+        tables = []
+        for table, missing, latest in (
+            (self.bases_s, np.nan, means - waited - transmission_s),
+            (self.weights, 0.0, 1.0 / (_STILL_S + np.abs(after - before))),
+            (self.shortest_s, np.inf, shortest - transmission_s),
+        ):
+            grown = np.full((len(flows), _INTERVALS_KEPT), missing)
+            grown[old] = table
+            grown[new, 1:] = grown[new, :-1]
+            grown[new, 0] = latest
+            tables.append(grown)
+        bases, weights, least = tables
+        # No sample can be shorter than the base: a bound on what the median says.
+        middle = _weighted_medians(bases[new], weights[new])
+        base[new] = np.maximum(_SHORTEST_S, np.minimum(middle, least[new].min(axis=1)))
+        after = BaseRoundTrips(
+            times, self.backlog_bytes, flows, last_heard, bases, weights, least, base
+        )
+        return _without_the_silent(after, time_s)
 
-        A flow that ended is not seen again, so where more are known than are active the ones
-        seen longest ago are the ones that ended.
+    def estimates(self, most: int, among: NDArray[np.int64] | None = None) -> list[float]:
+        """Base round trips in s of the flows heard last, ``most`` at most, ascending.
+
+        A flow that ended is not heard again, so where more are known than are active the ones
+        heard longest ago are the ones that ended.
+
+        Args:
+            most: how many.
+            among: the numbers of the flows to choose from, ascending; ``None`` for all.
         """
-        latest = sorted(self._flows.values(), key=lambda known: -known.last_seen_s)[:most]
-        return sorted(known.estimate() for known in latest)
+        import numpy as np
 
-    def _forget(self, time_s: float) -> None:
-        gone = [f for f, known in self._flows.items() if time_s - known.last_seen_s > _FORGET_S]
-        for flow in gone:
-            del self._flows[flow]
+        last_heard, base = self.last_heard_s, self.base_s
+        if among is not None:
+            chosen = is_among(self.flows, among)
+            last_heard, base = last_heard[chosen], base[chosen]
+        latest = np.argsort(-last_heard, kind="stable")[: max(0, most)]
+        ascending: list[float] = np.sort(base[latest]).tolist()
+        return ascending
+
+    def heard_since(self, time_s: float) -> int:
+        """How many flows gave a sample after ``time_s``."""
+        return int((self.last_heard_s > time_s).sum())
 
 
-def _weighted_median(weighted: Iterable[tuple[float, float]]) -> float:
-    """The value that splits the total weight of (value, weight) pairs in half."""
-    ascending = sorted(weighted)
-    half = 0.0
-    for _, weight in ascending:
-        half += weight
-    half /= 2.0
-    passed = 0.0
-    for value, weight in ascending:
-        passed += weight
-        if passed >= half:
-            return value
-    return ascending[-1][0]
+def _without_the_silent(known: BaseRoundTrips, time_s: float) -> BaseRoundTrips:
+    """Without the flows that have gone."""
+    there = time_s - known.last_heard_s <= _FORGET_S
+    if there.all():
+        return known
+    return BaseRoundTrips(
+        known.backlog_times_s,
+        known.backlog_bytes,
+        known.flows[there],
+        known.last_heard_s[there],
+        known.bases_s[there],
+        known.weights[there],
+        known.shortest_s[there],
+        known.base_s[there],
+    )
+
+
+def _weighted_medians(
+    values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """For each row the value that splits its total weight in half; missing values weigh 0."""
+    import numpy as np
+
+    ascending = np.argsort(values, axis=1)  # what is not a number comes last
+    passed = np.cumsum(np.take_along_axis(weights, ascending, axis=1), axis=1)
+    place = np.argmax(passed >= passed[:, -1:] / 2.0, axis=1)
+    rows = np.arange(len(values))
+    middle: NDArray[np.float64] = values[rows, ascending[rows, place]]
+    return middle

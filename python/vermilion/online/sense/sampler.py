@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vermilion.routers.base import ManagedQueue, Reading, RttSamples
+    from vermilion.routers.base import Observation, Reading
 
 SAMPLE_INTERVAL_S = 0.1
 """Time between two readings."""
 
+_LARGEST_PACKET = 1 << 20  # bytes; offloads hand a queue packets of up to half a megabyte
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What happened in one interval.
+    """What happened in one interval; ``None`` where nobody told.
 
     Attributes:
         time_s: the interval's end, in the network's time.
@@ -30,7 +33,10 @@ class Sample:
         heard_flows: flows of which a round trip was sampled during it; the others waited for
             a timeout, or for a round trip longer than the interval.
         rtt_samples: round-trip samples taken during it.
-        mean_rtt_s: their mean, queueing included; ``None`` without samples.
+        mean_rtt_s: their mean, queueing included; ``None`` also without samples.
+        moving_flows: flows of which packets were forwarded during it.
+        unresponsive_bytes: bytes forwarded during it of flows that do not slow down when packets
+            are lost.
     """
 
     time_s: float
@@ -42,33 +48,26 @@ class Sample:
     bytes: int
     drops: int
     marks: int
-    active_flows: int
-    heard_flows: int
-    rtt_samples: int
+    active_flows: int | None
+    heard_flows: int | None
+    rtt_samples: int | None
     mean_rtt_s: float | None
+    moving_flows: int | None = None
+    unresponsive_bytes: int | None = None
 
-
-class Sampler:
-    """Reads a router and tells what happened since the last reading."""
-
-    def __init__(self, router: ManagedQueue) -> None:
-        self._router = router
-        self._previous: Reading | None = None
-
-    def take(self) -> tuple[Sample, RttSamples] | None:
-        """The interval since the last reading, and the round trips sampled in it.
-
-        ``None`` for the first reading, when no time has passed, and when a counter went
-        backwards (the router restarted): such an interval says nothing.
-        """
+    @classmethod
+    def between(cls, before: Reading, observation: Observation) -> Sample:
+        """What happened from ``before`` to an observation that :func:`nonsense` finds none in."""
         import numpy as np
 
-        now = self._router.read()
-        trips = self._router.rtt_samples()
-        before, self._previous = self._previous, now
-        if before is None or now.time_s <= before.time_s or _went_backwards(before, now):
-            return None
-        sample = Sample(
+        now, trips, traffic = observation.reading, observation.round_trips, observation.traffic
+        heard = moving = unresponsive = None
+        if trips is not None:
+            heard = len(np.unique(trips.flows))
+        if traffic is not None:
+            moving = len(np.unique(traffic.flows[traffic.packets > 0]))
+            unresponsive = int(traffic.bytes[~traffic.responsive].sum())
+        return cls(
             time_s=now.time_s,
             interval_s=now.time_s - before.time_s,
             backlog_before_packets=before.backlog_packets,
@@ -78,18 +77,51 @@ class Sampler:
             bytes=now.forwarded_bytes - before.forwarded_bytes,
             drops=now.drops - before.drops,
             marks=now.marks - before.marks,
-            active_flows=self._router.active_flows(),
-            heard_flows=len(np.unique(trips.flows)),
-            rtt_samples=len(trips.seconds),
-            mean_rtt_s=float(trips.seconds.mean()) if len(trips.seconds) > 0 else None,
+            active_flows=observation.active_flows,
+            heard_flows=heard,
+            rtt_samples=None if trips is None else len(trips.seconds),
+            mean_rtt_s=float(trips.seconds.mean()) if trips is not None and heard else None,
+            moving_flows=moving,
+            unresponsive_bytes=unresponsive,
         )
-        return sample, trips
 
 
-def _went_backwards(before: Reading, now: Reading) -> bool:
-    return (
-        now.forwarded_packets < before.forwarded_packets
-        or now.forwarded_bytes < before.forwarded_bytes
-        or now.drops < before.drops
-        or now.marks < before.marks
+def is_a_reading(reading: Reading) -> bool:
+    """Whether this can be a router's reading at all."""
+    counts = (
+        reading.backlog_packets,
+        reading.backlog_bytes,
+        reading.forwarded_packets,
+        reading.forwarded_bytes,
+        reading.drops,
+        reading.marks,
     )
+    return math.isfinite(reading.time_s) and min(counts) >= 0
+
+
+def began_anew(before: Reading, now: Reading) -> bool:
+    """Whether counters are not those that went on from ``before``.
+
+    They went backwards (the router or its queue restarted, or a counter wrapped at 32 bits), or
+    they jumped by what no packets can add up to.
+    """
+    packets = now.forwarded_packets - before.forwarded_packets
+    forwarded = now.forwarded_bytes - before.forwarded_bytes
+    return (
+        min(packets, forwarded, now.drops - before.drops, now.marks - before.marks) < 0
+        or not packets <= forwarded <= packets * _LARGEST_PACKET
+    )
+
+
+def is_frozen(before: Reading, observation: Observation) -> bool:
+    """Whether the counters stand still though the queue cannot have.
+
+    An agent that answers from a cache shows it: packets of flows passed, or the backlog fell, while
+    nothing was forwarded or dropped. A link that really carries nothing shows neither.
+    """
+    now, traffic = observation.reading, observation.traffic
+    moved = now.forwarded_packets > before.forwarded_packets or now.drops > before.drops
+    if moved:
+        return False
+    seen = traffic is not None and int(traffic.packets.sum()) > 0
+    return seen or now.backlog_packets < before.backlog_packets

@@ -12,7 +12,8 @@ idle moments do neither.
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 BUSY_BACKLOG_PACKETS = 3
@@ -27,58 +28,90 @@ _FALL_HOLD = 4
 _FALL_BACKLOG = 0.08  # of the packets of an interval: too many to have drained unseen
 _AGREEMENT = 0.03  # relative spread of intervals that agree
 _EDGE_PACKETS = 1.5  # packets cut off at an interval's ends
+_FEWEST_PACKETS = 5
+_LONGEST_PENDING_S = 10.0
+_NOTHING = (0.0, 0, 0)
 
 
+@dataclass(frozen=True, slots=True)
 class ServiceRate:
-    """An estimate of a link's rate that follows its changes."""
+    """An estimate of a link's rate that follows its changes; a value, never changed in place.
 
-    def __init__(self) -> None:
-        self._busy: deque[float] = deque(maxlen=_REMEMBERED)
-        self._higher: list[float] = []
-        self._lower: list[float] = []
-        self._named = False
+    Attributes:
+        busy: what the busy intervals since the last change measured, bit/s, oldest first.
+        higher: of the latest of them, those in a row that are above the estimate.
+        lower: likewise below.
+        named: whether the rate has ever been known.
+        pending: seconds, bytes and packets of busy intervals that are too few packets to say
+            anything; an interval of a slow link has one packet or none.
+    """
+
+    busy: tuple[float, ...] = ()
+    higher: tuple[float, ...] = ()
+    lower: tuple[float, ...] = ()
+    named: bool = False
+    pending: tuple[float, int, int] = _NOTHING
 
     @property
     def bit_per_s(self) -> float | None:
         """The rate in bit/s; ``None`` until the link has been busy for a few intervals."""
-        if not self._named:
+        if not self.named:
             return None
-        middle = median(self._busy)
-        return fmean(rate for rate in self._busy if rate >= middle)
+        upper = sorted(self.busy)
+        middle = median(upper)
+        return fmean(upper[bisect_left(upper, middle) :])
 
-    def update(
+    def updated(
         self,
         interval_s: float,
         forwarded_bytes: int,
         forwarded_packets: int,
         backlog_before: int,
         backlog_after: int,
-    ) -> None:
-        """Take in one interval: what it forwarded, and the packets waiting at its two ends."""
-        if min(backlog_before, backlog_after) < BUSY_BACKLOG_PACKETS or forwarded_packets == 0:
-            return
-        measured = 8.0 * forwarded_bytes / interval_s
-        known = self.bit_per_s
-        self._busy.append(measured)
-        if known is None:
-            self._named = len(self._busy) >= _FEWEST
-            return
-        edge = _EDGE_PACKETS / forwarded_packets
-        higher = measured > known * (1 + _RISE + edge)
-        deep = min(backlog_before, backlog_after) >= _FALL_BACKLOG * forwarded_packets
-        lower = deep and measured < known * (1 - _FALL - edge)
-        self._higher = [*self._higher, measured] if higher else []
-        self._lower = [*self._lower, measured] if lower else []
-        if len(self._higher) >= _RISE_HOLD:
-            self._restart(self._higher)
-            return
-        recent = self._lower[-_FALL_HOLD:]
-        if len(recent) == _FALL_HOLD and max(recent) <= min(recent) * (1 + _AGREEMENT + edge):
-            self._restart(recent)
+    ) -> ServiceRate:
+        """The estimate after one more interval.
 
-    def _restart(self, since_change: list[float]) -> None:
-        """The rate is another: forget everything measured before the change."""
-        self._busy.clear()
-        # The interval in which the change fell belongs to neither rate.
-        self._busy.extend(since_change[1:])
-        self._higher, self._lower = [], []
+        Args:
+            interval_s: its length.
+            forwarded_bytes: bytes forwarded during it.
+            forwarded_packets: packets forwarded during it.
+            backlog_before: packets waiting at its beginning.
+            backlog_after: packets waiting at its end.
+        """
+        if min(backlog_before, backlog_after) < BUSY_BACKLOG_PACKETS:
+            return self if self.pending == _NOTHING else replace(self, pending=_NOTHING)
+        seconds, sizes, packets = self.pending
+        seconds, sizes, packets = (
+            seconds + interval_s,
+            sizes + forwarded_bytes,
+            packets + forwarded_packets,
+        )
+        if packets < _FEWEST_PACKETS:
+            # So few say nothing yet; and of a link that is down they never will.
+            pending = (seconds, sizes, packets) if seconds <= _LONGEST_PENDING_S else _NOTHING
+            return replace(self, pending=pending)
+        forwarded_packets = packets
+        measured = 8.0 * sizes / seconds
+        busy = (*self.busy, measured)[-_REMEMBERED:]
+        known = self.bit_per_s
+        if known is None:
+            return ServiceRate(busy, named=len(busy) >= _FEWEST)
+        edge = _EDGE_PACKETS / forwarded_packets
+        deep = min(backlog_before, backlog_after) >= _FALL_BACKLOG * forwarded_packets
+        is_higher = measured > known * (1 + _RISE + edge)
+        is_lower = deep and measured < known * (1 - _FALL - edge)
+        higher = (*self.higher, measured) if is_higher else ()
+        lower = (*self.lower, measured)[-_FALL_HOLD:] if is_lower else ()
+        if len(higher) >= _RISE_HOLD:
+            return _since_change(higher)
+        if len(lower) == _FALL_HOLD and max(lower) <= min(lower) * (1 + _AGREEMENT + edge):
+            return _since_change(lower)
+        return ServiceRate(busy, higher, lower, named=True)
+
+
+def _since_change(intervals: tuple[float, ...]) -> ServiceRate:
+    """The rate is another: everything measured before the change is forgotten.
+
+    The interval in which the change fell belongs to neither rate.
+    """
+    return ServiceRate(busy=intervals[1:], named=True)

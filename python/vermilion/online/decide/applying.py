@@ -1,0 +1,166 @@
+"""Applying: the router has been told to change and has not answered yet.
+
+Belief moves on only when the router itself has said what is in force. An answer that never comes
+is no refusal: the change may be in force, in part or not at all, so the router is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import Applying, Change, Owed, Watching
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.decide.detection import Alarm
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Done, Lost, Observed, Refused
+    from vermilion.routers.base import ParameterValue
+
+ANSWER_WITHIN_S = 5.0
+"""How long a router may take to answer a change before the answer counts as lost."""
+
+_BACK_OFF_S = (2.0, 300.0)
+_SAME = 0.01  # relative: routers round what they are given
+
+
+def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
+    """Wait for the answer; where it is lost, read what is in force."""
+    if not state.lost:
+        if turn.now_s - state.since_s > ANSWER_WITHIN_S:
+            _count_as_lost(turn, state, f"no answer within {ANSWER_WITHIN_S:g} s")
+        return
+    if event.in_force is None:
+        turn.read_back()
+        return
+    if _are_in_force(state.change.parameters, event.in_force):
+        _changed(turn, state, event.in_force)
+    elif dict(event.in_force) == dict(state.before):
+        turn.decide(DecisionKind.REFUSED, "the change never reached the router")
+        _not_changed(turn, state)
+    else:
+        turn.believe_in_force(event.in_force)
+        back = Change(
+            "roll back",
+            state.before,
+            "the change is in force only in part; what stood before it is put back",
+        )
+        entering.send(turn, back)
+
+
+def on_alarm(turn: Turn, state: Applying, alarm: Alarm) -> None:
+    """Conditions change while the router is asked: that is found out again afterwards."""
+
+
+def on_done(turn: Turn, state: Applying, event: Done) -> None:
+    """The router has changed."""
+    if event.number == state.number:
+        _changed(turn, state, event.in_force)
+
+
+def on_refused(turn: Turn, state: Applying, event: Refused) -> None:
+    """The router has refused."""
+    if event.number != state.number:
+        return
+    what = {
+        "roll back": "to take the setting back",
+        "restore": "to restore the first setting",
+    }.get(state.change.purpose, "the setting")
+    turn.decide(DecisionKind.REFUSED, f"the router refused {what}: {event.reason}")
+    _not_changed(turn, state)
+
+
+def on_lost(turn: Turn, state: Applying, event: Lost) -> None:
+    """The router has not answered."""
+    if event.number == state.number:
+        _count_as_lost(turn, state, event.reason)
+
+
+def _count_as_lost(turn: Turn, state: Applying, reason: str) -> None:
+    turn.decide(
+        DecisionKind.LOST, f"the router's answer is lost ({reason}); what is in force is read back"
+    )
+    turn.read_back()
+    turn.become(replace(state, lost=True))
+
+
+def _are_in_force(
+    asked: Mapping[str, ParameterValue], in_force: Mapping[str, ParameterValue]
+) -> bool:
+    """Whether what was asked for is what the router has, give or take its rounding."""
+    for name, value in asked.items():
+        found = in_force.get(name)
+        both = isinstance(value, int | float) and isinstance(found, int | float)
+        if both and not isinstance(value, bool):
+            if abs(float(found or 0.0) - float(value or 0.0)) > _SAME * abs(float(value or 0.0)):
+                return False
+        elif found != value:
+            return False
+    return True
+
+
+def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]) -> None:
+    """The change is in force."""
+    turn.believe_in_force(in_force)
+    change = state.change
+    words = entering.in_words(change.parameters)
+    match change.purpose:
+        case "answer" | "recall":
+            turn.decide(
+                DecisionKind.APPLIED,
+                f"{words}: {change.reason}",
+                setting=dict(change.parameters),
+                **change.details,
+            )
+            _look_at_it(turn, change)
+        case "roll back":
+            turn.decide(DecisionKind.ROLLED_BACK, change.reason, **change.details)
+            entering.watch_without_model(turn)
+        case "fall back":
+            turn.decide(DecisionKind.FELL_BACK, f"{words}: {change.reason}")
+            entering.watch_without_model(turn)
+        case "restore":
+            turn.decide(DecisionKind.RESTORED, change.reason)
+            turn.decide(DecisionKind.END, "the run has ended")
+            turn.end()
+
+
+def _look_at_it(turn: Turn, change: Change) -> None:
+    """A new setting is in force: see what it does."""
+    verifying = change.verifying
+    if verifying is None:  # an answer always says how it is to be verified
+        entering.watch_without_model(turn)
+    elif change.stale:
+        entering.wait_anew(turn, change.stale)
+    elif change.refining or change.purpose == "recall":
+        entering.verify_from_now(turn, verifying)
+    else:
+        mean, noise = verifying.expected.mean_after, verifying.noise
+        entering.observe(turn, verifying.picture, mean, noise, verifying)
+
+
+def _not_changed(turn: Turn, state: Applying) -> None:
+    """Nothing has changed. What takes something back is owed, and tried again ever more rarely."""
+    change = state.change
+    if change.purpose == "restore":
+        turn.decide(DecisionKind.END, "the run has ended; the first setting could not be restored")
+        turn.end()
+        return
+    if change.is_free:
+        back_off_s = min(_BACK_OFF_S[0] * 2.0**state.attempts, _BACK_OFF_S[1])
+        owed = Owed(change, turn.now_s + back_off_s, state.attempts + 1)
+        turn.become(Watching(turn.now_s, 0.0, 0.0, None, turn.now_s, owed=owed))
+        return
+    # A setting that was refused once would be refused again: only new conditions lead to another.
+    entering.watch_without_model(turn)
+
+
+def owed_again(turn: Turn, owed: Owed) -> None:
+    """Try again what the router refused."""
+    before = turn.controller.in_force
+    number = turn.ask_router(owed.change.parameters)
+    turn.become(Applying(number, owed.change, turn.now_s, before, attempts=owed.attempts))

@@ -1,0 +1,70 @@
+"""Taking charge of a queue, and leaving it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import Change, Waiting
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vermilion.online.decide.states import State
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Began, Command
+
+Stating = TypeVar("Stating", bound="State")
+
+
+def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
+    """The controller is in charge: what stands now is what can be restored."""
+    policy = turn.controller.policy
+    turn.believe_in_force(event.in_force)
+    if not turn.controller.original:
+        turn.change(original=dict(event.in_force))
+    turn.decide(
+        DecisionKind.START,
+        f"watching link {policy.link} ({turn.controller.configuration.discipline}): "
+        f"{goal_in_words(turn)} by {', '.join(policy.parameters)}",
+        mode=policy.mode,
+    )
+    turn.become(Waiting(turn.now_s, turn.now_s, "the controller has started"))
+
+
+def goal_in_words(turn: Turn) -> str:
+    """What is wanted: "keep its queue at 30 packets", "minimise p95 delay"."""
+    policy = turn.controller.policy
+    if policy.target_packets is not None:
+        return f"keep its queue at {policy.target_packets:g} packets"
+    verb = "maximise" if policy.objective.maximised else "minimise"
+    return f"{verb} {policy.objective.label}"
+
+
+def on_command(turn: Turn, _state: State, event: Command) -> None:
+    """Leave the queue as the operator wants it left."""
+    if event.verb != "stop":
+        return
+    controller = turn.controller
+    changed = dict(controller.in_force) != dict(controller.original)
+    if controller.policy.at_exit == "restore" and changed:
+        reason = "the controller ends; what stood before its first change is put back"
+        entering.send(turn, Change("restore", dict(controller.original), reason))
+        return
+    turn.decide(DecisionKind.END, "the run has ended")
+    turn.end()
+
+
+def on_command_or(
+    handle: Callable[[Turn, Stating, Command], None],
+) -> Callable[[Turn, Stating, Command], None]:
+    """A handler for a state to which a person may say more than "stop"."""
+
+    def handler(turn: Turn, state: Stating, event: Command) -> None:
+        if event.verb == "stop":
+            on_command(turn, state, event)
+        else:
+            handle(turn, state, event)
+
+    return handler

@@ -1,0 +1,78 @@
+"""Blind: the router has been silent for too long.
+
+Whoever cannot see must not steer: the search is given up, and the router is told, as far as it
+hears at all, to use the setting that the operator chose for such times, or the last that was found
+to do no harm.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import Blind
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Done, Lost, Observed, Refused, Silent
+    from vermilion.routers.base import ParameterValue
+
+
+def on_silent(turn: Turn, _state: object, event: Silent) -> None:
+    """Count the silence; blind once it has lasted too long."""
+    controller = turn.controller
+    if controller.unheard_since_s is None:
+        turn.change(unheard_since_s=turn.now_s)
+        return
+    silent_s = turn.now_s - controller.unheard_since_s
+    if silent_s < controller.policy.blind_after_s - entering.EPSILON_S:
+        return
+    turn.decide(
+        DecisionKind.BLIND,
+        f"the router has not answered for {silent_s:.1f} s ({event.reason}); nothing is tuned",
+    )
+    number = None
+    setting = _for_blind_times(turn)
+    if setting and controller.policy.mode == "control" and not controller.paused_by_person:
+        number = turn.ask_router(setting)
+    turn.change(promise=None, conditions=None)
+    turn.become(Blind(controller.unheard_since_s, number))
+
+
+def still_silent(turn: Turn, _state: Blind, _event: Silent) -> None:
+    """It was said once; that is enough."""
+
+
+def on_done(turn: Turn, state: Blind, event: Done) -> None:
+    """The router has taken the setting for blind times."""
+    if event.number == state.number:
+        turn.believe_in_force(event.in_force)
+        turn.decide(DecisionKind.FELL_BACK, "the router has taken the setting for blind times")
+
+
+def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
+    """The router does not hear either: what is in force stays."""
+    if event.number == state.number:
+        turn.decide(
+            DecisionKind.REFUSED,
+            f"the setting for blind times did not reach the router: {event.reason}",
+        )
+
+
+def on_observed(turn: Turn, state: Blind, _event: Observed) -> None:
+    """The router answers again: look at it as for the first time."""
+    turn.decide(
+        DecisionKind.SIGHTED, f"the router answers again after {turn.now_s - state.since_s:.1f} s"
+    )
+    turn.read_back()
+    entering.wait_anew(turn, "the router answers again")
+
+
+def _for_blind_times(turn: Turn) -> Mapping[str, ParameterValue]:
+    """What to put in force, as far as it differs from what is; nothing where it does not."""
+    controller = turn.controller
+    wanted = controller.policy.fall_back or controller.proven or controller.original
+    return {name: value for name, value in wanted.items() if controller.in_force.get(name) != value}

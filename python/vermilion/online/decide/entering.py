@@ -1,0 +1,320 @@
+"""How each state is entered: the one place for what has to be remembered at its door."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide.controller import Drift
+from vermilion.online.decide.detection import ConditionWatch, QueueWatch
+from vermilion.online.decide.states import (
+    Applying,
+    HandsOff,
+    Observing,
+    Promise,
+    Proposing,
+    Schedule,
+    Searching,
+    Verifying,
+    Waiting,
+    Watching,
+)
+from vermilion.online.plan.memory import condition_distance
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.online.decide.states import Change, Doubt
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.model.traffic import Traffic
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
+
+FEWEST_SAMPLES = 15
+"""Samples without which nothing is learned of the senders: 1.5 s."""
+
+EPSILON_S = 1e-6
+"""Times are sums of tenths."""
+
+_DRIFT_STEP = 0.8  # distance of conditions, and time, within which a change counts as drift
+_DRIFT_STEP_S = 8.0
+_GROWING_ROUND_TRIPS = 20.0  # until a new flow's window is what its path allows
+_PICTURES_KEPT_S = 120.0
+
+
+def in_words(setting: Mapping[str, object]) -> str:
+    """Parameters for the log: "min_threshold 12.5, weight 0.0021"."""
+    return ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in setting.items()
+    )
+
+
+# --- waiting and searching --------------------------------------------------------------------
+
+
+def wait_anew(turn: Turn, why: str) -> None:
+    """Conditions are others: wait for a steady picture of them."""
+    turn.change(drift=replace(turn.controller.drift, hold_s=Drift().hold_s), conditions=None)
+    turn.become(Waiting(turn.now_s, turn.now_s, why))
+
+
+def search_quickly(turn: Turn, picture: TrafficPicture, traffic: Traffic, why: str) -> None:
+    """Look for a quick answer to new conditions."""
+    if is_drift(turn, picture, turn.controller.modelled):
+        turn.change(correction=turn.controller.correction.conditions_drift())
+        learn_from_promise(turn)
+    else:
+        turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
+    turn.change(conditions_since_s=turn.now_s)
+    watch_conditions(turn, picture, traffic)
+    turn.decide(
+        DecisionKind.MODEL_BUILT,
+        f"{picture.in_words()}{_model_target(turn)} ({why})",
+        flows=picture.flows,
+        round_trip_classes=[list(each) for each in traffic.classes],
+        rate_bit_per_s=traffic.rate_bit_per_s,
+        internal_target=_internal_target(turn),
+        knowledge=picture.knowledge,
+    )
+    number = turn.ask_search("quick", picture, ())
+    turn.become(Searching(number, turn.now_s, why))
+
+
+def refine(
+    turn: Turn, picture: TrafficPicture, why: str, since_s: float, unverified: Verifying | None
+) -> bool:
+    """Fit the model to what was seen since ``since_s``, and look for a better answer.
+
+    ``False`` where too little is known to do so.
+    """
+    traffic = turn.traffic(picture)
+    if traffic is None:
+        return False
+    watch_conditions(turn, picture, traffic)
+    # Young flows do not behave as flows do: they are still finding their windows.
+    settled = turn.controller.senses.since(max(since_s, grown_s(turn, traffic)))
+    if len(settled) < FEWEST_SAMPLES:
+        settled = ()
+    else:
+        turn.change(
+            calibrated_s=turn.now_s,
+            promise=None,
+            correction=turn.controller.correction.conditions_steady(),
+        )
+    number = turn.ask_search("refined", picture, settled)
+    turn.become(Searching(number, turn.now_s, why, refining=True, unverified=unverified))
+    return True
+
+
+def watch_conditions(turn: Turn, picture: TrafficPicture, traffic: Traffic) -> None:
+    """From now on the traffic is compared with this picture."""
+    lately = (*turn.controller.lately_modelled, picture)
+    turn.change(
+        modelled=picture,
+        conditions=ConditionWatch(picture, traffic.queueing_s),
+        lately_modelled=tuple(
+            each for each in lately if each.time_s > turn.now_s - _PICTURES_KEPT_S
+        ),
+    )
+
+
+def _internal_target(turn: Turn) -> float | None:
+    if turn.controller.policy.target_packets is None:
+        return None
+    return turn.controller.correction.internal_target
+
+
+def _model_target(turn: Turn) -> str:
+    target = _internal_target(turn)
+    return "" if target is None else f"; target for the model {target:.1f} packets"
+
+
+def say_unverified(turn: Turn, unverified: Verifying | None) -> None:
+    """Conditions have changed before a setting could be verified."""
+    if unverified is not None:
+        turn.decide(
+            DecisionKind.UNVERIFIED,
+            f"verification of the setting applied at {unverified.schedule.begun_s:.1f} s is "
+            "cancelled: conditions have changed",
+        )
+
+
+# --- a change of the router -------------------------------------------------------------------
+
+
+def make(turn: Turn, change: Change, instead: Watching) -> None:
+    """Make a change, as far as the operator lets the controller.
+
+    Args:
+        turn: the step being made.
+        change: what to change.
+        instead: how to go on where nothing is changed.
+    """
+    controller = turn.controller
+    words = in_words(change.parameters)
+    if not change.is_free:
+        if controller.policy.mode == "observe" or controller.paused_by_person:
+            turn.decide(
+                DecisionKind.PROPOSED,
+                f"would put in force {words}: {change.reason}",
+                setting=dict(change.parameters),
+                **change.details,
+            )
+            turn.become(instead)
+            return
+        if not controller.budget.allows(turn.now_s):
+            again_s = controller.budget.next_s(turn.now_s)
+            turn.decide(
+                DecisionKind.HELD_BACK,
+                f"{words} not put in force: {controller.policy.changes_per_minute} changes have "
+                f"been made in the last minute; asked again in {again_s - turn.now_s:.0f} s",
+                setting=dict(change.parameters),
+            )
+            turn.become(replace(instead, ask_again_s=again_s))
+            return
+        if controller.policy.mode == "propose":
+            number = turn.ask_person(change.parameters, change.reason)
+            turn.decide(
+                DecisionKind.PROPOSED,
+                f"proposal {number}: put in force {words}: {change.reason}",
+                setting=dict(change.parameters),
+                number=number,
+                **change.details,
+            )
+            turn.become(Proposing(number, change))
+            return
+    send(turn, change)
+
+
+def send(turn: Turn, change: Change) -> None:
+    """Tell the router to change."""
+    before = turn.controller.in_force
+    number = turn.ask_router(change.parameters)
+    turn.change(budget=turn.controller.budget.spent(turn.now_s))
+    turn.become(Applying(number, change, turn.now_s, before))
+
+
+# --- after a change ---------------------------------------------------------------------------
+
+
+def observe(
+    turn: Turn, picture: TrafficPicture, mean: float, noise: float, unverified: Verifying | None
+) -> None:
+    """Watch what a quick answer does, before it is refined.
+
+    Args:
+        turn: the step being made.
+        picture: the conditions it was found for.
+        mean: the mean queue it is to have, packets.
+        noise: how far a second's mean strays from that, packets.
+        unverified: the setting, or ``None`` if the old one was kept.
+    """
+    schedule = schedule_for(turn, picture)
+    # What was in force already need not settle.
+    since_s = schedule.begun_s if unverified is None else schedule.half_settled_s
+    turn.change(promise=Promise(mean, noise, since_s))
+    if unverified is not None:
+        unverified = replace(unverified, schedule=schedule, learned_s=schedule.settled_s)
+    turn.become(Observing(schedule, unverified))
+
+
+def verify_from_now(turn: Turn, verifying: Verifying) -> None:
+    """Let a setting settle, then measure what it does."""
+    schedule = schedule_for(turn, verifying.picture)
+    turn.become(replace(verifying, schedule=schedule, learned_s=schedule.settled_s))
+
+
+def schedule_for(turn: Turn, picture: TrafficPicture) -> Schedule:
+    """When what is due for a setting that comes into force now."""
+    traffic = turn.traffic(picture)
+    if traffic is None:  # nothing that was modelled lacks anything
+        message = "a setting was found for conditions that cannot be modelled"
+        raise AssertionError(message)
+    return Schedule.after(turn.now_s, traffic)
+
+
+def watch(turn: Turn, predicted_mean: float, noise: float, doubt: Doubt | None = None) -> None:
+    """All is well as long as the queue does what the model says."""
+    turn.become(watching(turn, predicted_mean, noise, doubt))
+
+
+def watching(
+    turn: Turn, predicted_mean: float, noise: float, doubt: Doubt | None = None
+) -> Watching:
+    """The state that :func:`watch` enters."""
+    controller = turn.controller
+    bias = 0.0 if controller.policy.target_packets is None else controller.correction.packets
+    return Watching(
+        since_s=turn.now_s,
+        predicted_mean=predicted_mean,
+        noise=noise,
+        queue=QueueWatch.begin(predicted_mean + bias, noise, turn.scale_packets(turn.picture)),
+        learned_s=turn.now_s,
+        doubt=doubt,
+    )
+
+
+def watch_without_model(turn: Turn, ask_again_s: float = float("inf")) -> None:
+    """The model is known not to predict this setting: only conditions are watched."""
+    turn.become(Watching(turn.now_s, 0.0, 0.0, None, turn.now_s, ask_again_s=ask_again_s))
+
+
+def hands_off(turn: Turn, why: str) -> None:
+    """Leave the queue to whoever else has taken charge of it."""
+    turn.decide(
+        DecisionKind.HANDS_OFF,
+        f'{why}; the queue is left alone until a person says "resume"',
+    )
+    turn.change(promise=None, conditions=None)
+    turn.become(HandsOff(turn.now_s, why))
+
+
+# --- what several states know -----------------------------------------------------------------
+
+
+def is_drift(turn: Turn, now: TrafficPicture, then: TrafficPicture | None) -> bool:
+    """Whether conditions have only moved a step since then, and not long ago."""
+    if then is None or now.time_s - then.time_s > _DRIFT_STEP_S or now.flows == 0:
+        return False
+    return condition_distance(now, then, turn.queueing_s(now)) <= _DRIFT_STEP
+
+
+def grown_s(turn: Turn, traffic: Traffic) -> float:
+    """When the youngest flows will have found their windows."""
+    return turn.controller.flows_changed_s + _GROWING_ROUND_TRIPS * traffic.longest_round_trip_s
+
+
+def learn_from_promise(turn: Turn) -> None:
+    """Learn the shortfall from what the last quick answer has delivered since last time."""
+    promise = turn.controller.promise
+    if promise is None or turn.controller.policy.target_packets is None:
+        return
+    samples = turn.controller.senses.since(promise.since_s)
+    if samples:
+        correction = turn.controller.correction.learned_shortfall(
+            *mean_and_seconds(samples), promise.noise, promise.mean
+        )
+        turn.change(correction=correction, promise=replace(promise, since_s=turn.now_s))
+
+
+def learn_bias(turn: Turn, since_s: float, predicted_mean: float, noise: float) -> None:
+    """Learn the model's bias from the samples since ``since_s``."""
+    if turn.controller.policy.target_packets is None:
+        return
+    samples = turn.controller.senses.since(since_s)
+    if samples:
+        correction = turn.controller.correction.learned(
+            *mean_and_seconds(samples), noise, predicted_mean
+        )
+        turn.change(correction=correction)
+
+
+def mean_and_seconds(samples: Sequence[Sample]) -> tuple[float, float]:
+    """The mean backlog of some samples, and how long they lasted."""
+    return (
+        fmean(sample.backlog_packets for sample in samples),
+        sum(sample.interval_s for sample in samples),
+    )

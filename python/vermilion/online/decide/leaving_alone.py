@@ -1,0 +1,48 @@
+"""Hands off: somebody else has taken charge of the queue; it is watched and left alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.decide.states import HandsOff
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Command
+    from vermilion.routers.base import ParameterValue
+
+
+def check_in_force(turn: Turn, found: Mapping[str, ParameterValue]) -> None:
+    """Notice when somebody else has changed the parameters in force.
+
+    A router that has gone back to what stood before the first change has restarted: nobody has
+    taken charge of it, and it is tuned again.
+    """
+    controller = turn.controller
+    known = controller.in_force
+    if dict(found) == dict(known):
+        return
+    changed = sorted(name for name in found if found[name] != known.get(name))
+    words = ", ".join(f"{name} to {found[name]}" for name in changed)
+    turn.believe_in_force(found)
+    if dict(found) == dict(controller.original):
+        why = f"the router has gone back to {words}, as before the first change"
+        turn.decide(DecisionKind.CHANGE_DETECTED, why, watcher="setting")
+        turn.change(promise=None)
+        entering.wait_anew(turn, why)
+        return
+    entering.hands_off(turn, f"somebody else has set {words}")
+
+
+def on_command(turn: Turn, state: HandsOff, event: Command) -> None:
+    """A person gives the queue back."""
+    if event.verb == "resume":
+        turn.decide(
+            DecisionKind.RESUMED,
+            f"a person has given the queue back after {turn.now_s - state.since_s:.0f} s",
+        )
+        entering.wait_anew(turn, "a person has given the queue back")

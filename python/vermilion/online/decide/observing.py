@@ -1,0 +1,43 @@
+"""Observing: the quick answer is in force, or the old setting was kept.
+
+What it does is watched for a moment, so that the model can be fitted to it and a more thorough
+search can do better.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.states import Observing
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Observed
+
+_LONGEST_OBSERVING_S = 8.0  # beyond its schedule, waiting for new flows to grow up
+
+
+def on_observed(turn: Turn, state: Observing, _event: Observed) -> None:
+    """Refine the answer once enough was seen, or at once where it fails."""
+    promise, schedule = turn.controller.promise, state.schedule
+    if promise is not None and turn.now_s - promise.since_s > 1.0 - entering.EPSILON_S:
+        entering.learn_from_promise(turn)
+    traffic = turn.traffic(turn.picture)
+    if traffic is None:  # the flows have just gone; their watch will say so
+        return
+    enough_s = schedule.observed_s - schedule.half_settled_s
+    due_s = min(
+        max(schedule.observed_s, entering.grown_s(turn, traffic) + enough_s),
+        schedule.observed_s + _LONGEST_OBSERVING_S,
+    )
+    holding = turn.controller.policy.target_packets is not None
+    failing = holding and turn.controller.correction.due and turn.now_s > schedule.settled_s
+    if turn.now_s > due_s - entering.EPSILON_S or failing:
+        entering.refine(
+            turn,
+            turn.picture,
+            "refining the quick answer",
+            schedule.half_settled_s,
+            state.unverified,
+        )

@@ -1,0 +1,82 @@
+"""Paused: the queue tells nothing now.
+
+There is nothing to carry, nothing gets through, or another link holds the traffic back. Nothing is
+judged, learned or tuned in such times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import (
+    Observing,
+    Paused,
+    Searching,
+    Verifying,
+    Waiting,
+    Watching,
+)
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.states import State
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Observed
+
+_TELLING = frozenset({"busy", "unknown"})  # of the second nobody knows that it does not
+_WORDS = {
+    "idle": "there is nothing to carry",
+    "outage": "nothing gets through",
+    "elsewhere": "something else than this link limits the traffic",
+}
+
+
+def pause_if_silent(turn: Turn) -> None:
+    """Pause where the queue tells nothing."""
+    link = turn.controller.senses.link_state
+    resume = _to_resume(turn, turn.controller.state)
+    if link.kind in _TELLING or resume is None:
+        return
+    turn.decide(
+        DecisionKind.PAUSED,
+        f"{_WORDS[link.kind]}: {link.words}; nothing is judged or tuned meanwhile",
+        link_state=link.kind,
+    )
+    turn.change(promise=None)
+    turn.become(Paused(turn.now_s, resume))
+
+
+def on_observed(turn: Turn, state: Paused, _event: Observed) -> None:
+    """Go on once the queue tells something again."""
+    if turn.controller.senses.link_state.kind not in _TELLING:
+        return
+    turn.decide(
+        DecisionKind.RESUMED,
+        f"the link is busy again after {turn.now_s - state.since_s:.1f} s",
+    )
+    match state.resume:
+        case Verifying() as verifying:
+            entering.verify_from_now(turn, verifying)
+        case Watching() as watching:
+            entering.watch(turn, watching.predicted_mean, watching.noise, watching.doubt)
+        case Waiting(why=why):
+            entering.wait_anew(turn, why)
+
+
+def _to_resume(turn: Turn, state: State) -> Verifying | Watching | Waiting | None:
+    """What to go on with later; ``None`` for states that do not pause."""
+    match state:
+        case Watching(owed=None, queue=queue) if queue is not None:
+            return state
+        case Verifying():
+            return state
+        case Observing(unverified=unverified) | Searching(unverified=unverified):
+            if unverified is not None:
+                return unverified
+            return Waiting(turn.now_s, turn.now_s, "the link is busy again")
+        case Waiting() if turn.controller.modelled is not None:
+            return replace(state, why="the link is busy again")
+        case _:
+            return None

@@ -1,0 +1,208 @@
+"""Searching: an answer is looked for; the network goes on under the old setting meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import Change, Searching, Verifying
+from vermilion.online.decide.verification import Expectation, verify
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.detection import Alarm
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Found, SearchFailed
+    from vermilion.online.model.prediction import Prediction
+    from vermilion.online.plan.answer import Answer
+    from vermilion.online.plan.task import Finding
+    from vermilion.online.sense.stretch import Stretch
+
+_BEFORE_S = 5.0  # how far back the setting in force is measured before it is replaced
+_ASK_AGAIN_S = 30.0  # after a search that came to nothing
+
+
+def on_alarm(turn: Turn, state: Searching, alarm: Alarm) -> None:
+    """Conditions have changed: a quick answer will be stale, a refined one is of no use."""
+    if state.refining:
+        turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
+        entering.say_unverified(turn, state.unverified)
+        entering.wait_anew(turn, alarm.reason)
+    elif not state.stale:
+        turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
+        turn.become(replace(state, stale=alarm.reason))
+
+
+def on_found(turn: Turn, state: Searching, event: Found) -> None:
+    """The search has ended."""
+    if event.number != state.number:
+        return
+    finding = event.finding
+    _learn(turn, finding)
+    answer = finding.answer
+    if answer is None:
+        _without_answer(turn, state, finding)
+        return
+    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
+    _tell_tuned(turn, state, answer, event.took_s)
+    if not state.refining:
+        entering.learn_from_promise(turn)
+    if answer.internal_target is not None:
+        turn.change(correction=turn.controller.correction.tuned(answer.internal_target))
+    if state.stale:
+        _use_if_near(turn, state, answer)
+    elif answer.verdict.apply:
+        _make(turn, state, answer)
+    else:
+        _keep(turn, state, answer)
+
+
+def on_failed(turn: Turn, state: Searching, event: SearchFailed) -> None:
+    """The search died or hung: the setting in force stays, and is asked about again later."""
+    if event.number != state.number:
+        return
+    turn.decide(
+        DecisionKind.SEARCH_FAILED,
+        f"the search came to nothing: {event.reason}; the setting in force stays",
+    )
+    _go_on(turn, state)
+
+
+def _learn(turn: Turn, finding: Finding) -> None:
+    """Take over what the search has taught."""
+    turn.change(belief=finding.belief, correction=finding.correction)
+    if finding.packets_per_s is not None:
+        turn.change(packets_per_s=finding.packets_per_s)
+    explanation = finding.explanation
+    if explanation is not None and explanation.senders != turn.controller.senders:
+        turn.change(senders=explanation.senders)
+        turn.decide(
+            DecisionKind.CALIBRATED, f"what is seen is explained best by {explanation.senders}"
+        )
+
+
+def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
+    explanation = finding.explanation
+    if explanation is not None and not explanation.explained:
+        turn.decide(
+            DecisionKind.UNEXPLAINED,
+            f"{finding.obstacle}; the setting in force stays",
+            **{figure.name: [figure.seen, figure.model] for figure in explanation.figures},
+        )
+    else:
+        turn.decide(DecisionKind.KEPT, f"no answer: {finding.obstacle}")
+    _go_on(turn, state)
+
+
+def _go_on(turn: Turn, state: Searching) -> None:
+    """Without an answer: verify what is in force, or watch conditions and ask again later."""
+    if state.stale:
+        entering.wait_anew(turn, state.stale)
+    elif state.unverified is not None:
+        turn.become(state.unverified)
+    else:
+        entering.watch_without_model(turn, turn.now_s + _ASK_AGAIN_S)
+
+
+def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
+    """What to do with an answer to conditions that have changed since."""
+    if answer.verdict.apply and entering.is_drift(turn, turn.picture, answer.picture):
+        turn.decide(
+            DecisionKind.STALE,
+            f"conditions have moved on ({state.stale}), but only a step: the answer stands in "
+            "until the next one",
+        )
+        _make(turn, state, answer)
+        return
+    turn.decide(
+        DecisionKind.STALE, f"the answer is not used, conditions have changed: {state.stale}"
+    )
+    entering.wait_anew(turn, state.stale)
+
+
+def _keep(turn: Turn, state: Searching, answer: Answer) -> None:
+    turn.decide(DecisionKind.KEPT, answer.verdict.reason)
+    mean, noise = answer.incumbent.mean.mean, answer.incumbent_noise
+    if not state.refining:
+        entering.observe(turn, answer.picture, mean, noise, None)
+    elif state.unverified is not None:
+        # The model that refined the answer knows better what the setting should do.
+        expected = replace(
+            state.unverified.expected,
+            cost_after=_expected(answer, answer.incumbent),
+            mean_after=mean,
+        )
+        turn.become(replace(state.unverified, expected=expected, noise=noise, learned_s=turn.now_s))
+    else:
+        entering.watch(turn, mean, noise)
+
+
+def _make(turn: Turn, state: Searching, answer: Answer) -> None:
+    """Put the answer in force, as far as that is allowed."""
+    since_s = max(turn.controller.conditions_since_s, turn.now_s - _BEFORE_S)
+    if state.unverified is not None:
+        since_s = max(since_s, state.unverified.schedule.half_settled_s)
+    previous, before = turn.controller.in_force, turn.measured_since(since_s)
+    cost_before = _expected(answer, answer.incumbent)
+    if state.unverified is not None and _has_failed(turn, state.unverified, before):
+        # What is replaced has not proved itself: the way back leads past it.
+        previous, before = state.unverified.previous, state.unverified.before
+        cost_before = state.unverified.expected.cost_before
+    verifying = Verifying(
+        setting=answer.setting,
+        picture=answer.picture,
+        expected=Expectation(
+            cost_before, _expected(answer, answer.candidate), answer.candidate.mean.mean
+        ),
+        noise=answer.candidate_noise,
+        previous=previous,
+        before=before,
+        schedule=entering.schedule_for(turn, answer.picture),
+        learned_s=turn.now_s,
+    )
+    advantage = answer.verdict.advantage
+    change = Change(
+        "answer",
+        answer.setting,
+        answer.verdict.reason,
+        {"advantage": advantage.mean, "advantage_half_width": advantage.half_width},
+        verifying,
+        refining=state.refining,
+        stale=state.stale,
+    )
+    instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
+    entering.make(turn, change, instead)
+
+
+def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> bool:
+    """Whether the quick answer is no setting to go back to, as far as can be told by now."""
+    if measured is None:
+        return True
+    policy = turn.controller.policy
+    result = verify(measured, unverified.before, unverified.expected, policy)
+    return result.verdict == "worse"
+
+
+def _expected(answer: Answer, prediction: Prediction) -> float:
+    """What is expected of the objective, as it will be measured on the network."""
+    if answer.internal_target is None:
+        return prediction.value.mean
+    return prediction.deviation(answer.internal_target).mean
+
+
+def _tell_tuned(turn: Turn, state: Searching, answer: Answer, took_s: float) -> None:
+    predicted = answer.candidate
+    turn.decide(
+        DecisionKind.TUNED,
+        f"{answer.evaluations} settings tried in {took_s:.2f} s: "
+        f"{entering.in_words(answer.setting)} predicted to hold {predicted.mean.mean:.1f} +- "
+        f"{predicted.sd.mean:.1f} packets",
+        evaluations=answer.evaluations,
+        took_s=took_s,
+        refining=state.refining,
+        setting=dict(answer.setting),
+        predicted_mean=predicted.mean.mean,
+        predicted_sd=predicted.sd.mean,
+        predicted_utilization=predicted.utilization.mean,
+    )

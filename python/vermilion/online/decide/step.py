@@ -1,0 +1,107 @@
+"""One step of the controller: what happened goes in, what to do about it comes out.
+
+Pure: no clock, no router, no file, no chance. The same controller, event and time give the same
+step, so that a run can be replayed from its journal and every pair of state and event tested.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import leaving_alone, pausing
+from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
+from vermilion.online.decide.transitions import TRANSITIONS
+from vermilion.online.decide.turn import Turn
+from vermilion.online.decide.waiting import PICTURES_KEPT, STEADY_FLOWS
+from vermilion.online.events import Command, Observed, Silent
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.controller import Controller
+    from vermilion.online.decide.detection import Alarm
+    from vermilion.online.effects import Effect
+    from vermilion.online.events import Event
+
+_SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has changed the setting
+
+
+def step(
+    controller: Controller, event: Event, now_s: float
+) -> tuple[Controller, tuple[Effect, ...]]:
+    """What becomes of a controller by an event, and what it asks for.
+
+    Args:
+        controller: as it is; it is not changed.
+        event: what happened.
+        now_s: when, in the network's time.
+    """
+    turn = Turn(controller, now_s)
+    if isinstance(event, Observed):
+        if not _take_in(turn, event):
+            return turn.controller, tuple(turn.effects)
+    elif isinstance(event, Command) and not isinstance(controller.state, Ended):
+        _obey(turn, event)
+    _dispatch(turn, event)
+    return turn.controller, tuple(turn.effects)
+
+
+def _dispatch(turn: Turn, event: Event | Alarm) -> None:
+    """Let the state of now make something of an event."""
+    state = turn.controller.state
+    transition = TRANSITIONS[type(state)][type(event)]
+    transition.handle(turn, state, event)
+    entered = type(turn.controller.state)
+    if entered is not type(state) and entered not in transition.leads_to:
+        message = f"{type(state).__name__} on {type(event).__name__} leads to {entered.__name__}"
+        raise AssertionError(message)
+
+
+def _take_in(turn: Turn, event: Observed) -> bool:
+    """What every observation does, whatever the state; whether there is a sample in it."""
+    state = turn.controller.state
+    if isinstance(state, Ended):
+        return False
+    if event.in_force is not None and not isinstance(state, Applying | HandsOff):
+        leaving_alone.check_in_force(turn, event.in_force)
+    senses, sample = turn.controller.senses.taken(event.observation)
+    turn.change(senses=senses)
+    picture = senses.picture()
+    if sample is None or picture is None:
+        # One such answer is the beginning, or a router that has restarted; more of them tell as
+        # little as silence does.
+        if turn.controller.samples:
+            _dispatch(turn, Silent("its counters stand still, or make no sense"))
+        return False
+    turn.change(unheard_since_s=None)
+    turn.record(sample)
+    samples = turn.controller.samples + 1
+    pictures = turn.controller.pictures
+    counted = turn.controller.flows_counted
+    if abs(picture.flows - counted) > STEADY_FLOWS * counted:
+        turn.change(flows_changed_s=turn.now_s, flows_counted=picture.flows)
+    turn.change(samples=samples, pictures=(*pictures, picture)[-PICTURES_KEPT:])
+    if samples % _SETTING_CHECK_SAMPLES == 0:
+        turn.read_back()
+    pausing.pause_if_silent(turn)
+    conditions = turn.controller.conditions
+    if conditions is not None:
+        watch, alarm = conditions.after(picture)
+        turn.change(conditions=watch)
+        if alarm is not None:
+            _dispatch(turn, alarm)
+    return True
+
+
+def _obey(turn: Turn, command: Command) -> None:
+    """What a person may say in any state."""
+    match command.verb:
+        case "pause" if not turn.controller.paused_by_person:
+            turn.change(paused_by_person=True)
+            turn.decide(DecisionKind.PAUSED, "a person has asked that nothing be changed")
+        case "resume" if turn.controller.paused_by_person:
+            turn.change(paused_by_person=False)
+            turn.decide(DecisionKind.RESUMED, "a person has allowed changes again")
+        case _:
+            pass
+    if isinstance(turn.controller.state, Proposing) and command.verb == "accept":
+        turn.change(paused_by_person=False)

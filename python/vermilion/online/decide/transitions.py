@@ -1,0 +1,184 @@
+"""Every state, every event, and what becomes of the one by the other: the controller in one table.
+
+A pair that is not listed is ignored: the event says nothing to that state (an answer to a question
+that nobody asks any more, a person's word where none was asked for). ``docs/online.md`` has the
+picture that is drawn from this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from vermilion.online.decide import (
+    applying,
+    beginning,
+    blind,
+    changing,
+    leaving_alone,
+    observing,
+    pausing,
+    proposing,
+    searching,
+    verifying,
+    waiting,
+    watching,
+)
+from vermilion.online.decide.detection import Alarm
+from vermilion.online.decide.states import (
+    Applying,
+    Blind,
+    Ended,
+    HandsOff,
+    Observing,
+    Paused,
+    Proposing,
+    Searching,
+    State,
+    Verifying,
+    Waiting,
+    Watching,
+)
+from vermilion.online.decide.turn import Turn
+from vermilion.online.events import (
+    Began,
+    Command,
+    Done,
+    Event,
+    Found,
+    Lost,
+    Observed,
+    Refused,
+    SearchFailed,
+    Silent,
+)
+
+Handler: TypeAlias = Callable[[Turn, Any, Any], None]
+"""Takes the turn, the state and the event; both are of the types under which it is listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What a state makes of an event.
+
+    Attributes:
+        handle: does it.
+        leads_to: the states that may follow, besides staying.
+    """
+
+    handle: Handler
+    leads_to: frozenset[type[State]]
+
+
+def _ignore(_turn: Turn, _state: State, _event: Event | Alarm) -> None:
+    """The event says nothing to the state."""
+
+
+def _to(handle: Handler, *leads_to: type[State]) -> Transition:
+    return Transition(handle, frozenset(leads_to))
+
+
+IGNORED = _to(_ignore)
+"""The transition of every pair that is not listed."""
+
+STATES: tuple[type[State], ...] = (
+    Waiting,
+    Searching,
+    Proposing,
+    Applying,
+    Observing,
+    Verifying,
+    Watching,
+    Paused,
+    Blind,
+    HandsOff,
+    Ended,
+)
+EVENTS: tuple[type[Event | Alarm], ...] = (
+    Began,
+    Observed,
+    Alarm,
+    Silent,
+    Found,
+    SearchFailed,
+    Done,
+    Refused,
+    Lost,
+    Command,
+)
+"""What reaches a state; an :class:`Alarm` comes with an observation, from the conditions' watch."""
+
+_CHANGES = (Applying, Proposing, Watching)  # what a wish for a change leads to
+_GONE_BLIND = _to(blind.on_silent, Blind)
+_CHANGED = _to(changing.on_alarm, Waiting)
+_STOPPED = _to(beginning.on_command, Applying, Ended)
+
+_LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
+    Waiting: {
+        Began: _to(beginning.on_began),
+        Observed: _to(waiting.on_observed, Searching, *_CHANGES),
+        Silent: _GONE_BLIND,
+        Command: _STOPPED,
+    },
+    Searching: {
+        Alarm: _to(searching.on_alarm, Waiting),
+        Silent: _GONE_BLIND,
+        Found: _to(searching.on_found, Waiting, Observing, Verifying, *_CHANGES),
+        SearchFailed: _to(searching.on_failed, Waiting, Verifying, Watching),
+        Command: _STOPPED,
+    },
+    Proposing: {
+        Alarm: _to(proposing.on_alarm, Waiting),
+        Silent: _GONE_BLIND,
+        Command: _to(beginning.on_command_or(proposing.on_command), Applying, Watching, Ended),
+    },
+    Applying: {
+        Observed: _to(applying.on_observed, Waiting, Observing, Verifying, Watching, Ended),
+        Done: _to(applying.on_done, Waiting, Observing, Verifying, Watching, Ended),
+        Refused: _to(applying.on_refused, Watching, Ended),
+        Lost: _to(applying.on_lost),
+        Silent: _GONE_BLIND,
+        Command: _STOPPED,
+    },
+    Observing: {
+        Observed: _to(observing.on_observed, Searching),
+        Alarm: _CHANGED,
+        Silent: _GONE_BLIND,
+        Command: _STOPPED,
+    },
+    Verifying: {
+        Observed: _to(verifying.on_observed, Watching, Applying),
+        Alarm: _CHANGED,
+        Silent: _GONE_BLIND,
+        Command: _STOPPED,
+    },
+    Watching: {
+        Observed: _to(watching.on_observed, Searching, Applying),
+        Alarm: _CHANGED,
+        Silent: _GONE_BLIND,
+        Command: _STOPPED,
+    },
+    Paused: {
+        Observed: _to(pausing.on_observed, Waiting, Verifying, Watching),
+        Alarm: _to(changing.on_alarm_while_paused),
+        Silent: _GONE_BLIND,
+        Command: _STOPPED,
+    },
+    Blind: {
+        Observed: _to(blind.on_observed, Waiting),
+        Done: _to(blind.on_done),
+        Refused: _to(blind.on_refused),
+        Lost: _to(blind.on_refused),
+        Command: _STOPPED,
+    },
+    HandsOff: {
+        Command: _to(beginning.on_command_or(leaving_alone.on_command), Waiting, Applying, Ended),
+    },
+    Ended: {},
+}
+
+TRANSITIONS: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
+    state: {event: _LISTED[state].get(event, IGNORED) for event in EVENTS} for state in STATES
+}
+"""What becomes of every state by every event."""

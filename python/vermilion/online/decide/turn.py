@@ -1,0 +1,202 @@
+"""One step while it is being made: the controller so far, and what it asks for so far.
+
+A turn lives no longer than its step. What goes in and what comes out are values; only the way
+between them is written as one change after another, because it reads better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from vermilion.online.decide.states import Ended
+from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Record, Search
+from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
+from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
+from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.sense.stretch import Stretch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.decide.controller import Controller
+    from vermilion.online.decide.states import State
+    from vermilion.online.effects import Effect
+    from vermilion.online.plan.task import TaskKind
+    from vermilion.online.record.entries import Entry
+    from vermilion.online.record.kinds import DecisionKind
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
+    from vermilion.routers.base import ParameterValue
+
+_STARTS = 4  # earlier answers to try first
+
+
+class Turn:
+    """The making of one step.
+
+    Attributes:
+        controller: as it is so far.
+        now_s: the time of the event.
+        effects: asked for so far, in this order.
+    """
+
+    def __init__(self, controller: Controller, now_s: float) -> None:
+        self.controller = controller
+        self.now_s = now_s
+        self.effects: list[Effect] = []
+
+    # --- what changes -------------------------------------------------------------------------
+
+    def change(self, **fields: Any) -> None:  # noqa: ANN401 - the fields of Controller, checked there
+        """Change fields of the controller."""
+        self.controller = replace(self.controller, **fields)
+
+    def become(self, state: State) -> None:
+        """Enter a state; a search that is left behind is cancelled."""
+        from vermilion.online.decide.states import Searching
+
+        left = self.controller.state
+        if isinstance(left, Searching) and not (
+            isinstance(state, Searching) and state.number == left.number
+        ):
+            self.effects.append(Cancel(left.number))
+        self.change(state=state)
+
+    def number(self) -> int:
+        """A number for an effect that will be answered."""
+        number = self.controller.next_number
+        self.change(next_number=number + 1)
+        return number
+
+    # --- what is asked for --------------------------------------------------------------------
+
+    def decide(self, kind: DecisionKind, reason: str, **details: object) -> None:
+        """Say what is done, and why."""
+        self.record(Decision(self.now_s, kind, reason, details))
+
+    def record(self, entry: Entry) -> None:
+        """Write something down."""
+        self.effects.append(Record(entry))
+
+    def read_back(self) -> None:
+        """Ask for the parameters in force."""
+        self.effects.append(ReadBack())
+
+    def believe_in_force(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """The router has said what is in force."""
+        self.change(in_force=dict(parameters))
+        self.record(SettingInForce(self.now_s, dict(parameters)))
+
+    def ask_router(self, parameters: Mapping[str, ParameterValue]) -> int:
+        """Ask for a change; the number under which it will be answered."""
+        number = self.number()
+        self.effects.append(Apply(number, dict(parameters)))
+        return number
+
+    def ask_person(self, parameters: Mapping[str, ParameterValue], why: str) -> int:
+        """Ask a person for a change; the number under which it will be answered."""
+        number = self.number()
+        self.effects.append(Propose(number, dict(parameters), why))
+        return number
+
+    def ask_search(
+        self, kind: TaskKind, picture: TrafficPicture, settled: tuple[Sample, ...]
+    ) -> int:
+        """Ask for a search; the number under which it will be answered."""
+        controller = self.controller
+        policy = controller.policy
+        number = self.number()
+        first_seed = controller.next_seed
+        self.change(next_seed=first_seed + SEEDS_PER_TASK[kind])
+        similar = controller.memory.similar(picture, self.queueing_s(picture), _STARTS)
+        self.effects.append(
+            Search(
+                number,
+                Task(
+                    kind=kind,
+                    configuration=controller.configuration,
+                    policy=policy,
+                    picture=picture,
+                    in_force=controller.in_force,
+                    original=controller.original,
+                    correction=controller.correction,
+                    settled=settled,
+                    starts=(*(setting for _, setting in similar), *self._first_setting()),
+                    belief=controller.belief,
+                    first_seed=first_seed,
+                    deadline_s=self.deadline_s(kind),
+                    evaluations=controller.evaluations,
+                    packets_per_s=controller.packets_per_s,
+                    re_evaluations=controller.re_evaluations,
+                    comparisons=controller.comparisons,
+                    push_price=controller.push_price,
+                ),
+            )
+        )
+        return number
+
+    def _first_setting(self) -> list[Mapping[str, float]]:
+        """What stood before the first change, where it no longer does.
+
+        It does no harm against itself, so that a search which finds nothing else that does none has
+        at least the way back.
+        """
+        controller = self.controller
+        names = controller.policy.parameters
+        first = {name: controller.original.get(name) for name in names}
+        numbers = {
+            name: float(value)
+            for name, value in first.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        stands = all(controller.in_force.get(name) == first[name] for name in names)
+        return [] if stands or len(numbers) < len(names) else [numbers]
+
+    def deadline_s(self, kind: TaskKind) -> float:
+        """How long a search of this kind may take."""
+        deadlines = REFINING_DEADLINES if kind == "refined" else 1.0
+        return deadlines * self.controller.policy.deadline_s
+
+    def end(self) -> None:
+        """Nothing follows."""
+        self.become(Ended())
+        self.effects.append(End())
+
+    # --- what is known ------------------------------------------------------------------------
+
+    @property
+    def picture(self) -> TrafficPicture:
+        """The traffic after the last sample."""
+        return self.controller.pictures[-1]
+
+    def scale_packets(self, picture: TrafficPicture) -> float:
+        """The length of queue that the goal is about, packets."""
+        rate, size = picture.rate_bit_per_s, picture.packet_bytes
+        per_second = rate / (8.0 * size) if rate and size else 0.0
+        return self.controller.policy.scale_packets(per_second)
+
+    def queueing_s(self, picture: TrafficPicture) -> float:
+        """What a queue of that length makes a packet wait, s."""
+        rate, size = picture.rate_bit_per_s, picture.packet_bytes
+        return 8.0 * size * self.scale_packets(picture) / rate if rate and size else 0.0
+
+    def traffic(self, picture: TrafficPicture) -> Traffic | None:
+        """The traffic of a picture; ``None`` where too little is known."""
+        try:
+            return Traffic.of_picture(picture, self.controller.policy)
+        except TooLittleIsKnown:
+            return None
+
+    def missing(self, picture: TrafficPicture) -> str:
+        """What is missing in a picture to make a model of it; "" for nothing."""
+        try:
+            Traffic.of_picture(picture, self.controller.policy)
+        except TooLittleIsKnown as missing:
+            return str(missing)
+        return ""
+
+    def measured_since(self, time_s: float) -> Stretch | None:
+        """What was measured since then; ``None`` where that is too short to say anything."""
+        rate = self.picture.rate_bit_per_s if self.controller.pictures else None
+        return Stretch.of(self.controller.senses.since(time_s), rate)

@@ -1,0 +1,97 @@
+"""Verifying: the setting in force settles; then what it does is measured and judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.regimes import Regime
+from vermilion.online.decide.states import Change, Doubt, Verifying
+from vermilion.online.decide.verification import verify
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.decide.verification import Verification
+    from vermilion.online.events import Observed
+    from vermilion.online.sense.stretch import Stretch
+
+LEARNING_S = 2.0
+"""Length of the stretches of settled observation from which the model's bias is learned."""
+
+_LOOK_AGAIN_S = 20.0  # at a setting that is unproven; then after twice as long, and so on
+_MOST_LOOKS = 4
+
+
+def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
+    """Learn from what is seen, and judge once enough was seen."""
+    if turn.now_s - state.learned_s > LEARNING_S - entering.EPSILON_S:
+        entering.learn_bias(turn, state.learned_s, state.expected.mean_after, state.noise)
+        state = replace(state, learned_s=turn.now_s)
+        turn.become(state)
+    if turn.now_s < state.schedule.verified_s - entering.EPSILON_S:
+        return
+    after = turn.measured_since(state.schedule.settled_s)
+    if after is None:  # samples were lost: nothing can be said
+        turn.decide(DecisionKind.UNVERIFIED, "too few samples since the setting was applied")
+        entering.watch(turn, state.expected.mean_after, state.noise)
+        return
+    judge(turn, state, after, looks=1)
+
+
+def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> None:
+    """Keep the setting, keep it in doubt, or take it back.
+
+    Args:
+        turn: the step being made.
+        verifying: what is judged.
+        after: what was measured under it.
+        looks: how often it has been looked at, this time included.
+    """
+    result = verify(after, verifying.before, verifying.expected, turn.controller.policy)
+    if result.verdict == "worse":
+        _take_back(turn, verifying, result)
+        return
+    kind = DecisionKind.VERIFIED if result.verdict == "better" else DecisionKind.UNPROVEN
+    turn.decide(kind, result.reason, **result.details)
+    if result.broken and result.broken != turn.controller.broken:
+        turn.change(broken=result.broken)
+        turn.decide(
+            DecisionKind.CONSTRAINT_BROKEN,
+            f"the network breaks {result.broken}; no setting that was measured here keeps it",
+        )
+    _remember(turn, verifying, "better" if result.verdict == "better" else "unproven")
+    doubt = None
+    if result.verdict == "unproven" and verifying.before is not None and looks < _MOST_LOOKS:
+        doubt = Doubt(verifying, turn.now_s + _LOOK_AGAIN_S * 2.0 ** (looks - 1), looks)
+    entering.watch(turn, verifying.expected.mean_after, verifying.noise, doubt)
+
+
+def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:
+    """Take a setting back, and try no other until conditions change: no ping-pong."""
+    regimes = turn.controller.regimes
+    turn.change(regimes=regimes.forgotten(verifying.picture, turn.queueing_s(verifying.picture)))
+    entering.send(
+        turn, Change("roll back", dict(verifying.previous), result.reason, result.details)
+    )
+
+
+def _remember(turn: Turn, verifying: Verifying, verdict: str) -> None:
+    """The setting has done no harm in these conditions."""
+    regime = Regime(
+        time_s=turn.now_s,
+        picture=verifying.picture,
+        setting=verifying.setting,
+        verdict="better" if verdict == "better" else "unproven",
+        predicted_mean=verifying.expected.mean_after,
+        noise=verifying.noise,
+        predicted_cost=verifying.expected.cost_after,
+        predicted_cost_before=verifying.expected.cost_before,
+    )
+    queueing_s = turn.queueing_s(verifying.picture)
+    turn.change(
+        regimes=turn.controller.regimes.learned(regime, queueing_s),
+        proven=turn.controller.in_force,
+    )
+    turn.record(regime)

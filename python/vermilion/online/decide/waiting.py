@@ -1,0 +1,108 @@
+"""Waiting: something changed, or nothing is known yet; a steady picture of it is waited for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import Change, Verifying, Waiting
+from vermilion.online.decide.verification import Expectation
+from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.picture import round_trip_distance
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Observed
+    from vermilion.online.sense.picture import TrafficPicture
+
+STEADY_S = 0.4
+"""A picture is steady when it has not changed for this long."""
+LONGEST_WAIT_S = 1.5
+"""Longest wait for a steady picture: conditions that keep moving are modelled as they are."""
+STEADY_FLOWS = 0.05
+"""Share of the flows that may come or go without counting as a change."""
+PICTURES_KEPT = 5
+"""Pictures that are compared: those of ``STEADY_S``."""
+
+_PATIENCE_S = 2.0  # before saying that too little is known: the first samples need a moment
+_STEADY_ROUND_TRIPS = 0.08
+_KNOWN_ENOUGH = 0.7  # share of flows with a known round trip
+
+
+def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
+    """Search once the picture is steady, or has not become so for long enough."""
+    picture = turn.picture
+    missing = turn.missing(picture)
+    if missing:
+        patient = turn.now_s - state.begun_s < _PATIENCE_S
+        told = state.told
+        if not patient and missing != told:
+            told = missing
+            turn.decide(DecisionKind.QUIET, f"nothing is tuned: {missing}")
+        turn.become(replace(state, told=told, known_s=turn.now_s))
+        return
+    queueing_s = turn.queueing_s(picture)
+    if _recall(turn, picture, queueing_s):
+        return
+    waited_s = turn.now_s - state.known_s
+    if waited_s > LONGEST_WAIT_S - entering.EPSILON_S or _is_steady(turn, picture, queueing_s):
+        traffic = turn.traffic(picture)
+        if traffic is not None:
+            entering.search_quickly(turn, picture, traffic, state.why)
+
+
+def _is_steady(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
+    """Whether the traffic has been the same for a while, and most of it is known."""
+    pictures = turn.controller.pictures
+    oldest = pictures[0]
+    if len(pictures) < PICTURES_KEPT or oldest.rate_bit_per_s is None:
+        return False
+    flows = [seen.flows for seen in pictures]
+    return (
+        max(flows) - min(flows) <= STEADY_FLOWS * picture.flows
+        and (picture.knowledge != "full" or picture.known_share >= _KNOWN_ENOUGH)
+        and round_trip_distance(picture, oldest, queueing_s) <= _STEADY_ROUND_TRIPS
+    )
+
+
+def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
+    """Answer conditions that were met before with what did well in them."""
+    regime = turn.controller.regimes.recalled(picture, queueing_s)
+    if regime is None or len(turn.controller.pictures) < PICTURES_KEPT:
+        return False
+    earlier = turn.controller.pictures[-2]
+    if turn.controller.regimes.recalled(earlier, queueing_s) is not regime:
+        return False
+    in_force = turn.controller.in_force
+    if all(in_force.get(name) == value for name, value in regime.setting.items()):
+        return False
+    traffic = turn.traffic(picture)
+    if traffic is None:
+        return False
+    turn.change(conditions_since_s=turn.now_s, promise=None)
+    entering.watch_conditions(turn, picture, traffic)
+    ago_s = turn.now_s - regime.time_s
+    reason = (
+        f"conditions as {ago_s:.0f} s ago have come back ({picture.in_words()}); their setting "
+        f"was {'verified' if regime.verdict == 'better' else 'kept, unproven,'} then"
+    )
+    turn.decide(DecisionKind.RECALLED, reason, setting=dict(regime.setting), found_s=regime.time_s)
+    verifying = Verifying(
+        setting=regime.setting,
+        picture=picture,
+        expected=Expectation(
+            regime.predicted_cost_before, regime.predicted_cost, regime.predicted_mean
+        ),
+        noise=regime.noise,
+        previous=in_force,
+        before=None,
+        schedule=entering.schedule_for(turn, picture),
+        learned_s=turn.now_s,
+    )
+    entering.make(
+        turn,
+        Change("recall", regime.setting, reason, verifying=verifying),
+        entering.watching(turn, regime.predicted_mean, regime.noise),
+    )
+    return True

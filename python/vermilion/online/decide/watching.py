@@ -1,0 +1,133 @@
+"""Watching: all is well; the network is compared with the model, and with what was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide import applying, entering
+from vermilion.online.decide.verification import broken_bound
+from vermilion.online.decide.verifying import LEARNING_S, judge
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.states import Watching
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.events import Observed
+
+_LATELY_S = (5.0, 10.0)  # how far back a drift, and a bias, are looked at
+_BOUNDS_S = 10.0  # stretches over which constraints are checked
+
+
+def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
+    """Look for what is no longer as it should be, the most urgent first."""
+    if state.owed is not None:
+        if turn.now_s >= state.owed.not_before_s:
+            applying.owed_again(turn, state.owed)
+        return
+    if turn.now_s >= state.ask_again_s:
+        turn.become(replace(state, ask_again_s=float("inf")))
+        entering.refine(turn, turn.picture, "asked again", state.since_s, None)
+        return
+    if state.doubt is not None and turn.now_s >= state.doubt.look_s:
+        _look_again(turn, state)
+        return
+    if _check_queue(turn, state):
+        return
+    state = _learning(turn)
+    if state.learned_s != turn.now_s:
+        return
+    if _check_bounds(turn, state) or state.queue is None:
+        return
+    _improve(turn, state)
+
+
+def _look_again(turn: Turn, state: Watching) -> None:
+    """Judge a setting that is unproven by all that was seen of it."""
+    doubt = state.doubt
+    after = turn.measured_since(max(state.since_s, turn.controller.conditions_since_s))
+    if doubt is None:
+        return
+    turn.become(replace(state, doubt=None))
+    if after is not None:
+        judge(turn, doubt.verifying, after, looks=doubt.looks + 1)
+
+
+def _check_queue(turn: Turn, state: Watching) -> bool:
+    """Whether the queue has drifted away from what the model predicts, and is looked into."""
+    sample = turn.controller.senses.latest
+    if state.queue is None or sample is None:
+        return False
+    queue, alarm = state.queue.after(sample)
+    turn.become(replace(state, queue=queue))
+    if alarm is None or turn.now_s < turn.controller.drift.allowed_s:
+        return False
+    turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
+    turn.change(
+        drift=turn.controller.drift.answered(turn.now_s),
+        correction=turn.controller.correction.conditions_changed(),
+    )
+    _refine(turn, state, alarm.reason, _LATELY_S[0])
+    return True
+
+
+def _learning(turn: Turn) -> Watching:
+    """Learn the model's bias from each stretch; the state afterwards."""
+    from vermilion.online.decide.states import Watching
+
+    state = turn.controller.state
+    if not isinstance(state, Watching):
+        message = f"{type(state).__name__} is not Watching"
+        raise TypeError(message)
+    if turn.now_s - state.learned_s < LEARNING_S - entering.EPSILON_S:
+        return state
+    if state.queue is not None:
+        entering.learn_bias(turn, state.learned_s, state.predicted_mean, state.noise)
+    state = replace(state, learned_s=turn.now_s)
+    turn.become(state)
+    return state
+
+
+def _check_bounds(turn: Turn, state: Watching) -> bool:
+    """Whether the network breaks what the operator asked for, and something is done about it."""
+    since_s = max(state.since_s, turn.now_s - _BOUNDS_S)
+    if turn.now_s - since_s < _BOUNDS_S - LEARNING_S:
+        return False
+    lately = turn.measured_since(since_s)
+    broken = "" if lately is None else broken_bound(lately, None, turn.controller.policy.bounds)
+    if not broken:
+        turn.change(broken="")
+        return False
+    name = broken.partition(":")[0]
+    if turn.controller.broken.partition(":")[0] == name:
+        return False
+    turn.change(broken=broken)
+    may_search = turn.now_s >= turn.controller.drift.allowed_s and state.queue is not None
+    then = "a setting that keeps it is looked for" if may_search else "the setting stays"
+    turn.decide(DecisionKind.CONSTRAINT_BROKEN, f"the network breaks {broken}; {then}")
+    if not may_search:
+        return False
+    turn.change(drift=turn.controller.drift.answered(turn.now_s))
+    _refine(turn, state, f"the network breaks {broken}", _LATELY_S[1])
+    return True
+
+
+def _improve(turn: Turn, state: Watching) -> None:
+    """Search again where the model's bias or young flows have become known."""
+    controller = turn.controller
+    correction = controller.correction
+    if controller.policy.target_packets is not None and correction.due:
+        reason = (
+            f"the network's mean queue is {correction.packets:+.1f} packets beside the model's: "
+            f"the model is tuned for {correction.internal_target:.1f}"
+        )
+        turn.decide(DecisionKind.CORRECTED, reason, bias_packets=correction.packets)
+        _refine(turn, state, reason, _LATELY_S[1])
+    elif controller.calibrated_s < controller.conditions_since_s:
+        traffic = turn.traffic(turn.picture)
+        if traffic is not None and turn.now_s > entering.grown_s(turn, traffic) + _LATELY_S[0]:
+            _refine(turn, state, "flows have settled", _LATELY_S[1])
+
+
+def _refine(turn: Turn, state: Watching, why: str, lately_s: float) -> None:
+    entering.refine(turn, turn.picture, why, max(state.since_s, turn.now_s - lately_s), None)

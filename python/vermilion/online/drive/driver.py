@@ -1,0 +1,124 @@
+"""What all drivers do: give a controller events, and carry out what it asks for.
+
+A driver owns what the controller must not touch: the router, the clock, the searches, the journal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide.step import step
+from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Record, Search
+from vermilion.online.events import Done, Lost, Observed, Refused, Silent
+from vermilion.online.record.journal import JournalError
+from vermilion.routers.base import RouterError, RouterSilent
+
+if TYPE_CHECKING:
+    from vermilion.online.decide.controller import Controller
+    from vermilion.online.effects import Effect
+    from vermilion.online.events import Event
+    from vermilion.online.record.log import Log
+    from vermilion.routers.base import ManagedQueue
+
+SAMPLE_INTERVAL_S = 0.1
+"""Time between two observations."""
+
+
+class Driver(ABC):
+    """Carries out what a controller asks for.
+
+    Attributes:
+        controller: as it is now.
+    """
+
+    def __init__(self, router: ManagedQueue, controller: Controller, log: Log) -> None:
+        """Prepare.
+
+        Args:
+            router: the queue under control.
+            controller: that has seen nothing yet, or what a journal remembers.
+            log: where everything is kept.
+        """
+        self.controller = controller
+        self._router = router
+        self._log = log
+        self._events: deque[Event] = deque()
+        self._read_back = False
+        self._ended = False
+
+    @property
+    @abstractmethod
+    def now_s(self) -> float:
+        """The time of whatever happens now."""
+
+    @abstractmethod
+    def _search(self, search: Search) -> None:
+        """Begin a search; its finding is given to the controller when it is due."""
+
+    @abstractmethod
+    def _cancel(self, number: int) -> None:
+        """Give a search up."""
+
+    @abstractmethod
+    def _propose(self, proposal: Propose) -> None:
+        """Ask a person; the answer is given to the controller when it comes."""
+
+    def give(self, event: Event) -> None:
+        """Give the controller an event, carry out what it asks for, and give it the answers."""
+        self._events.append(event)
+        while self._events:
+            self.controller, effects = step(self.controller, self._events.popleft(), self.now_s)
+            for effect in effects:
+                self._carry_out(effect)
+
+    def _observe(self) -> Observed | Silent:
+        """Look at the router once."""
+        with_parameters, self._read_back = self._read_back, False
+        try:
+            observation = self._router.observe()
+            return Observed(observation, self._router.parameters() if with_parameters else None)
+        except RouterError as error:
+            self._read_back = with_parameters
+            return Silent(str(error))
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Record(entry):
+                self._log.keep(entry)
+            case Apply():
+                self._events.append(self._apply(effect))
+            case Search():
+                self._search(effect)
+            case Cancel(number):
+                self._cancel(number)
+            case Propose():
+                self._propose(effect)
+            case ReadBack():
+                self._read_back = True
+            case End():
+                self._ended = True
+
+    def _apply(self, effect: Apply) -> Done | Refused | Lost:
+        """Change the router; not where that cannot be written down first."""
+        try:
+            self._log.intend(self.now_s, effect)
+        except JournalError as error:
+            return Refused(effect.number, f"it was not told, because {error}")
+        answer = self._change_router(effect)
+        self._log.answered(self.now_s, answer)
+        return answer
+
+    def _change_router(self, effect: Apply) -> Done | Refused | Lost:
+        """Change the router, and read back what is in force then."""
+        try:
+            self._router.apply(effect.parameters)
+        except RouterSilent as error:
+            return Lost(effect.number, str(error))
+        except RouterError as error:
+            return Refused(effect.number, str(error))
+        try:
+            return Done(effect.number, self._router.parameters())
+        except RouterError as error:
+            return Lost(effect.number, str(error))

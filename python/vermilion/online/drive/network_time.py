@@ -1,0 +1,99 @@
+"""Driving a controller on a network's own time: a simulated one, or a kernel in virtual time.
+
+The network stands still while the controller thinks, and is charged for it (see
+:mod:`vermilion.online.drive.pacing`), so that a run repeats exactly where searches try a fixed
+number of settings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vermilion.online.drive.driver import SAMPLE_INTERVAL_S, Driver
+from vermilion.online.events import Began, Command, Found
+from vermilion.online.plan.solve import solve as solve_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vermilion.online.decide.controller import Controller
+    from vermilion.online.drive.pacing import Pace, Solve
+    from vermilion.online.effects import Propose, Search
+    from vermilion.online.record.log import Log
+    from vermilion.routers.base import ManagedQueue
+
+_EPSILON_S = 1e-9
+
+
+class NetworkTimeDriver(Driver):
+    """Lets the network's time pass in tenths of a second."""
+
+    def __init__(
+        self,
+        router: ManagedQueue,
+        controller: Controller,
+        log: Log,
+        pace: Pace,
+        *,
+        solve: Solve = solve_task,
+        answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            router: the queue under control.
+            controller: that has seen nothing yet, or what a journal remembers.
+            log: where everything is kept.
+            pace: charges the network for the time that searches take.
+            solve: does the searches.
+            answer_proposal: what a person says to a proposal; ``None`` for nothing.
+        """
+        super().__init__(router, controller, log)
+        self._pace = pace
+        self._solve = solve
+        self._answer_proposal = answer_proposal
+        self._searches: dict[int, tuple[float, Found]] = {}
+        self._now_s = 0.0
+
+    @property
+    def now_s(self) -> float:
+        """The network's time at the last observation."""
+        return self._now_s
+
+    def run(self, until_s: float) -> None:
+        """Keep the queue tuned until the network's time reaches ``until_s``."""
+        begun_s = self._now_s = self._router.read().time_s
+        self.give(Began(self._router.parameters()))
+        self.give(self._observe())
+        for tick in range(1, round((until_s - begun_s) / SAMPLE_INTERVAL_S) + 1):
+            self._now_s = begun_s + tick * SAMPLE_INTERVAL_S
+            self._router.wait(self._now_s)
+            self.give(self._observe())
+            self._give_findings()
+            if self._ended:
+                return
+        self.give(Command("stop"))
+
+    def _give_findings(self) -> None:
+        """The findings of all searches that have ended by now."""
+        due = [
+            number
+            for number, (due_s, _) in self._searches.items()
+            if self._now_s >= due_s - _EPSILON_S
+        ]
+        for number in due:
+            if number in self._searches:  # it may be cancelled by what another one found
+                self.give(self._searches.pop(number)[1])
+
+    def _search(self, search: Search) -> None:
+        finding, took_s = self._pace.work(search.task, self._solve)
+        found = Found(search.number, finding, took_s)
+        self._searches[search.number] = (self._now_s + took_s, found)
+
+    def _cancel(self, number: int) -> None:
+        self._searches.pop(number, None)
+
+    def _propose(self, proposal: Propose) -> None:
+        command = self._answer_proposal(proposal)
+        if command is not None:
+            self._events.append(command)

@@ -1,0 +1,355 @@
+"""How many flows there really are: those that move packets, weighted by what they move.
+
+A connection that waits for a timeout exists, but the queue does not feel it; a queue that is too
+short locks many out. Counted as flows they would make the next model's load heavier than the
+network's, and its setting worse. Nor may every timeout be a departure: under RED, 64 flows at
+10 Mbit/s have 50 to 62 at any time that sent in the last 1.5 s, and over a minute all have sent.
+
+So a flow's weight is its rate as a share of the mean rate of those that count, cut at 1 and reached
+at a small part of that mean: flows of very unequal round trips are all whole flows, one that gets a
+packet through now and then is next to none. (The participation number, (sum of rates)^2 over the
+sum of their squares, was tried: it puts 64 lively flows at 50, because even equal flows do not send
+equally in 3 s.) Its rate is that over the last few seconds, or over several times as long,
+whichever makes more of it: the first lets new flows in at once, the second keeps those that pause.
+When flows have ended (the number of open ones has fallen), one silent since then is taken for one
+of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.sense.flow_numbers import is_among, united
+from vermilion.online.sense.picture import rounded_to_total, split_by_gaps
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vermilion.routers.base import FlowTraffic
+
+    _Number = TypeVar("_Number", np.bool_, np.int64, np.float64)
+
+LATELY_S = (3.0, 10.0)
+"""Shortest and longest stretch that counts as lately, for short and long round trips."""
+
+ONE_SIZE = 1.35
+"""Ratio of packet sizes up to which they count as equal."""
+
+_LATELY_ROUND_TRIPS = 20.0
+_KEPT = 5.0  # stretches of "lately" over which a flow that pauses is remembered
+_WHOLE_SHARE = 0.15  # of the mean rate: from there on a flow is a whole one
+_YOUNG_S = 0.5  # rates are not measured over less
+_ROUNDS = 8  # at most, until weights and mean rate agree
+_CLOSE = 1e-3
+_FALL = 0.05  # of the open flows: fewer that end than these are nobody in particular
+_REMEMBERED_S = 60.0  # so long a flow that comes back is not a new one
+_MOST_REMEMBERED = 20_000
+_MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
+_MOST_SIZES = 4
+_LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its first one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Interval:
+    """What was forwarded in one interval, by row of flow number; a value."""
+
+    end_s: float
+    length_s: float
+    flows: NDArray[np.int64]
+    packets: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowActivity:
+    """Which flows moved what, lately and in a longer while; a value.
+
+    Nothing it holds is changed in place. Rows belong to flows, in the order of their numbers.
+
+    Attributes:
+        now_s: the end of the last interval.
+        lately_s: the stretch that counts as lately.
+        lately: its intervals, oldest first.
+        before: those before it that are remembered.
+        flows: the numbers of the flows known, ascending.
+        responsive: whether each slows down when packets are lost.
+        began_s: when each was first seen.
+        last_s: when each was last seen.
+        packets: what each sent lately, packets.
+        bytes: the same in bytes.
+        kept_bytes: what each sent lately and before, bytes.
+        open_flows: how many connection tracking knew last; ``None`` where nobody counts them.
+        open_peak: the most it has known since the last fall.
+        fell_s: when flows last ended.
+    """
+
+    now_s: float
+    lately_s: float
+    lately: tuple[_Interval, ...]
+    before: tuple[_Interval, ...]
+    flows: NDArray[np.int64]
+    responsive: NDArray[np.bool_]
+    began_s: NDArray[np.float64]
+    last_s: NDArray[np.float64]
+    packets: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    kept_bytes: NDArray[np.int64]
+    open_flows: int | None
+    open_peak: int
+    fell_s: float
+
+    @classmethod
+    def begin(cls) -> FlowActivity:
+        """Nothing has been seen."""
+        import numpy as np
+
+        none, times = np.empty(0, np.int64), np.empty(0)
+        return cls(
+            now_s=0.0,
+            lately_s=LATELY_S[0],
+            lately=(),
+            before=(),
+            flows=none,
+            responsive=np.empty(0, np.bool_),
+            began_s=times,
+            last_s=times,
+            packets=none,
+            bytes=none,
+            kept_bytes=none,
+            open_flows=None,
+            open_peak=0,
+            fell_s=-float("inf"),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is known."""
+        import numpy as np
+
+        if not isinstance(other, FlowActivity):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)
+            if field.name not in {"lately", "before"}
+        ) and [one.end_s for one in self.lately + self.before] == [
+            one.end_s for one in other.lately + other.before
+        ]
+
+    def __hash__(self) -> int:
+        """Equal values have equal ones."""
+        return hash((self.now_s, self.flows.tobytes(), self.bytes.tobytes()))
+
+    def updated(
+        self,
+        time_s: float,
+        interval_s: float,
+        traffic: FlowTraffic,
+        open_flows: int | None,
+        round_trip_s: float | None,
+    ) -> FlowActivity:
+        """After the interval that ended at ``time_s``.
+
+        Args:
+            time_s: the interval's end.
+            interval_s: its length.
+            traffic: what each flow sent in it.
+            open_flows: flows that have begun and not ended; ``None`` where nobody counts them.
+            round_trip_s: a usual round trip, queueing included; ``None`` while that is not known.
+        """
+        import numpy as np
+
+        lately_s = LATELY_S[0]
+        if round_trip_s is not None:
+            lately_s = min(max(_LATELY_ROUND_TRIPS * round_trip_s, lately_s), LATELY_S[1])
+        moved = traffic.packets > 0
+        # One entry per flow, in the order of their numbers, whatever the monitor gave.
+        seen, first, places = np.unique(
+            traffic.flows[moved], return_index=True, return_inverse=True
+        )
+        latest = _Interval(
+            time_s,
+            interval_s,
+            seen,
+            np.bincount(places, traffic.packets[moved], len(seen)).astype(np.int64),
+            np.bincount(places, traffic.bytes[moved], len(seen)).astype(np.int64),
+        )
+        flows, old, new = united(self.flows, seen)
+        size = len(flows)
+        responsive = _spread(self.responsive, old, size, 0)
+        began = _spread(self.began_s, old, size, time_s - interval_s)
+        last = _spread(self.last_s, old, size, time_s)
+        responsive[new] = traffic.responsive[moved][first]
+        last[new] = time_s
+        packets, sizes, kept = (
+            _spread(values, old, size, 0) for values in (self.packets, self.bytes, self.kept_bytes)
+        )
+        packets[new] += latest.packets
+        sizes[new] += latest.bytes
+        kept[new] += latest.bytes
+
+        intervals, before = (*self.lately, latest), self.before
+        expired = 0
+        while intervals[expired].end_s <= time_s - lately_s:
+            gone = intervals[expired]
+            rows = np.searchsorted(flows, gone.flows)
+            packets[rows] -= gone.packets
+            sizes[rows] -= gone.bytes
+            expired += 1
+        before, intervals = before + intervals[:expired], intervals[expired:]
+        entries = 0
+        if len(flows) > _MOST_REMEMBERED:
+            entries = sum(len(one.flows) for one in before)
+        forgotten = 0
+        while forgotten < len(before) and (
+            before[forgotten].end_s <= time_s - _KEPT * lately_s or entries > _MOST_ENTRIES
+        ):
+            gone = before[forgotten]
+            kept[np.searchsorted(flows, gone.flows)] -= gone.bytes
+            entries -= len(gone.flows)
+            forgotten += 1
+
+        peak, fell_s = self.open_peak, self.fell_s
+        if open_flows is not None:
+            peak = max(peak, open_flows)
+            if open_flows < (1.0 - _FALL) * peak:
+                peak, fell_s = open_flows, time_s
+        after = FlowActivity(
+            now_s=time_s,
+            lately_s=lately_s,
+            lately=intervals,
+            before=before[forgotten:],
+            flows=flows,
+            responsive=responsive,
+            began_s=began,
+            last_s=last,
+            packets=packets,
+            bytes=sizes,
+            kept_bytes=kept,
+            open_flows=open_flows,
+            open_peak=peak,
+            fell_s=fell_s,
+        )
+        return _without_the_forgotten(after)
+
+    def weights(self) -> NDArray[np.float64]:
+        """How much of a flow each one is, from 0 to 1; one that does not slow down is none."""
+        import numpy as np
+
+        age = self.now_s - self.began_s
+        lately_s = sum(one.length_s for one in self.lately)
+        all_s = lately_s + sum(one.length_s for one in self.before)
+        rate = self.bytes / np.maximum(np.minimum(age, lately_s), _YOUNG_S)
+        weight = _shares(np.where(self.responsive, rate, 0.0))
+        if self.open_flows is None or not weight.any():
+            # Nobody tells when flows end, or nothing moves at all: no pause is forgiven.
+            return weight
+        kept = self.kept_bytes / np.maximum(np.minimum(age, all_s), _YOUNG_S)
+        there = self.responsive
+        if self.now_s > self.fell_s + self.lately_s:
+            there = there & (self.last_s > self.fell_s)
+        return np.maximum(weight, _shares(np.where(there, kept, 0.0)))
+
+    def effective(self) -> tuple[float, NDArray[np.int64]]:
+        """The number of flows, and the numbers of those that are at least half a flow."""
+        weight = self.weights()
+        flows = float(weight.sum())
+        if self.open_flows is not None:
+            flows = min(flows, max(0, self.open_flows - self._unresponsive()))
+        return flows, self.flows[weight >= 0.5]  # noqa: PLR2004 - half
+
+    def pausing(self) -> float:
+        """Flows that moved packets once, are open as far as is known, and count for nothing now."""
+        flows, _ = self.effective()
+        known = int(self.responsive.sum())
+        if self.open_flows is not None:
+            known = min(known, self.open_flows - self._unresponsive())
+        return max(0.0, known - flows)
+
+    def _unresponsive(self) -> int:
+        """Open flows that do not slow down; acknowledgements (numbers below 0) open nothing."""
+        return int((~self.responsive & (self.packets > 0) & (self.flows >= 0)).sum())
+
+    def unresponsive_bit_per_s(self) -> float:
+        """What arrived lately of flows that do not slow down when packets are lost."""
+        lately_s = sum(one.length_s for one in self.lately)
+        sent = int(self.bytes[~self.responsive].sum())
+        return 8.0 * sent / lately_s if lately_s > 0.0 else 0.0
+
+    def packet_sizes(self, of: NDArray[np.int64], total: int) -> tuple[tuple[float, int], ...]:
+        """(bytes, flows) of each class of packet sizes, ascending.
+
+        Args:
+            of: the numbers of the flows to ask.
+            total: how many flows there are in all; those unknown are like the others.
+        """
+        import math
+
+        import numpy as np
+
+        asked = is_among(self.flows, of) & (self.packets >= _LEAST_PACKETS)
+        if not asked.any() or total <= 0:
+            return ()
+        sizes = np.sort(self.bytes[asked] / self.packets[asked]).tolist()
+        if sizes[-1] <= ONE_SIZE * sizes[0]:
+            return ((math.fsum(sizes) / len(sizes), total),)
+        classes = split_by_gaps(sizes, 0.0, _MOST_SIZES)
+        counts = rounded_to_total([total * len(one) / len(sizes) for one in classes], total)
+        return tuple(
+            (math.fsum(one) / len(one), count)
+            for one, count in zip(classes, counts, strict=True)
+            if count > 0
+        )
+
+
+def _without_the_forgotten(activity: FlowActivity) -> FlowActivity:
+    """Without the flows that have been silent for too long to be known again."""
+    import numpy as np
+
+    oldest = activity.now_s - _REMEMBERED_S
+    if len(activity.flows) > _MOST_REMEMBERED:
+        latest = np.partition(activity.last_s, -_MOST_REMEMBERED)[-_MOST_REMEMBERED]
+        oldest = max(oldest, float(latest))
+    there = (activity.last_s >= oldest) | (activity.kept_bytes > 0)
+    if there.all():
+        return activity
+    return replace(
+        activity,
+        flows=activity.flows[there],
+        responsive=activity.responsive[there],
+        began_s=activity.began_s[there],
+        last_s=activity.last_s[there],
+        packets=activity.packets[there],
+        bytes=activity.bytes[there],
+        kept_bytes=activity.kept_bytes[there],
+    )
+
+
+def _spread(
+    values: NDArray[_Number], rows: NDArray[np.intp], size: int, missing: float
+) -> NDArray[_Number]:
+    """A column of so many rows with ``values`` in these, and ``missing`` in the others."""
+    import numpy as np
+
+    column = np.full(size, missing, dtype=values.dtype)
+    column[rows] = values
+    return column
+
+
+def _shares(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each rate as a part of what makes a whole flow, 1 at most."""
+    import numpy as np
+
+    weight = (rates > 0.0).astype(np.float64)
+    for _ in range(_ROUNDS):
+        total = weight.sum()
+        if total == 0.0:
+            return weight
+        whole = _WHOLE_SHARE * float(rates @ weight) / total
+        weight = np.minimum(1.0, rates / whole)
+        if abs(weight.sum() - total) < _CLOSE:
+            break
+    return weight

@@ -1,0 +1,206 @@
+"""Whether the queue under control is the bottleneck, and what its silence means.
+
+A queue that holds nothing may be that of a link with nothing to carry, of one that another link
+starves, or of one that is down. None of them can be tuned, and nothing can be learned from any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.online.sense.sampler import Sample
+
+LinkKind: TypeAlias = Literal["busy", "idle", "outage", "elsewhere", "unknown"]
+"""``busy``: this queue is the bottleneck. ``idle``: there is nothing to carry. ``outage``: there
+is, and it does not get through. ``elsewhere``: packets pass, but something else limits them.
+``unknown``: too little has been seen."""
+
+HOLD_S: Mapping[LinkKind, float] = {"busy": 0.3, "idle": 2.0, "outage": 1.0, "elsewhere": 3.0}
+"""How long a state must last before it is believed."""
+LOOKED_AT_S = 1.0
+"""The stretch by which a state is judged at each sample, or ten packets' transmission if longer."""
+SIGNALS_S = 5.0
+"""A link that dropped or marked a packet within this time is not starved by another one."""
+
+_FULL = 0.9  # of the link's rate
+_MOSTLY_EMPTY = 0.9  # share of readings that find no packet
+_MOSTLY_WAITING = 0.5  # share of readings that find one
+_ALMOST_NOTHING = 0.005  # of the link's rate
+_FEWEST_PACKETS = 10  # that a stretch should have room for
+_LEAST_S = 0.25  # less than that says nothing
+_EPSILON_S = 1e-6  # times are sums of tenths
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """What the link is doing.
+
+    Attributes:
+        kind: in one word.
+        since_s: since when, in the network's time.
+        words: what was seen, in words and numbers.
+    """
+
+    kind: LinkKind = "unknown"
+    since_s: float = 0.0
+    words: str = "nothing has been seen yet"
+
+    @property
+    def is_bottleneck(self) -> bool:
+        """Whether what is seen may be judged, and learned from."""
+        return self.kind == "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkWatch:
+    """Follows the state of a link; a value.
+
+    Attributes:
+        state: what is believed.
+        seen: what was seen last.
+        seen_since_s: since when without a break.
+    """
+
+    state: LinkState = LinkState()
+    seen: LinkKind = "unknown"
+    seen_since_s: float = 0.0
+
+    def updated(
+        self, samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
+    ) -> LinkWatch:
+        """After one more sample.
+
+        Args:
+            samples: the latest, oldest first, the new one last; :data:`SIGNALS_S` of them or more.
+            rate_bit_per_s: the link's service rate, where it is known.
+            flows: how many exist, where that is known.
+        """
+        now_s = samples[-1].time_s
+        found = look(samples, rate_bit_per_s, flows)
+        if found is None:
+            return LinkWatch(self.state, "unknown", now_s)
+        kind, words = found
+        since_s = self.seen_since_s
+        if kind != self.seen:
+            since_s = now_s - samples[-1].interval_s
+        if kind == self.state.kind:
+            return LinkWatch(LinkState(kind, self.state.since_s, words), kind, since_s)
+        if now_s - since_s >= HOLD_S[kind] - _EPSILON_S:
+            return LinkWatch(LinkState(kind, since_s, words), kind, since_s)
+        return LinkWatch(self.state, kind, since_s)
+
+
+def look(
+    samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
+) -> tuple[LinkKind, str] | None:
+    """What the latest samples look like; ``None`` where they do not look like anything.
+
+    The arguments are those of :meth:`LinkWatch.updated`.
+    """
+    stretch = _Stretch.of(_lately(samples, rate_bit_per_s), rate_bit_per_s)
+    if stretch.seconds < _LEAST_S:
+        return None
+    almost_nothing = stretch.load is not None and stretch.load < _ALMOST_NOTHING
+    if stretch.packets == 0 or almost_nothing:
+        found = _look_at_silence(stretch, samples[-1].backlog_packets, flows)
+        if found is not None or stretch.packets == 0:
+            return found
+    now_s = samples[-1].time_s
+    signals = sum(
+        sample.drops + sample.marks for sample in samples if sample.time_s > now_s - SIGNALS_S
+    )
+    return _look_at_traffic(stretch, signals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Samples added up.
+
+    Attributes:
+        seconds: over how long.
+        packets: packets forwarded.
+        bit_per_s: at which rate.
+        empty: share of the readings that found no packet waiting.
+        load: share of the link's rate that was used; ``None`` where that is not known.
+    """
+
+    seconds: float
+    packets: int
+    bit_per_s: float
+    empty: float
+    load: float | None
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], rate_bit_per_s: float | None) -> _Stretch:
+        seconds = sum(sample.interval_s for sample in samples)
+        bit_per_s = 8.0 * sum(sample.bytes for sample in samples) / seconds
+        return cls(
+            seconds=seconds,
+            packets=sum(sample.packets for sample in samples),
+            bit_per_s=bit_per_s,
+            empty=sum(sample.backlog_packets == 0 for sample in samples) / len(samples),
+            load=None if rate_bit_per_s is None else bit_per_s / rate_bit_per_s,
+        )
+
+    def in_words(self) -> str:
+        of_rate = "" if self.load is None else f", {self.load:.0%} of its rate"
+        return f"the link carried {self.bit_per_s / 1e6:.4g} Mbit/s{of_rate}"
+
+
+def _look_at_silence(
+    stretch: _Stretch, waiting: int, flows: int | None
+) -> tuple[LinkKind, str] | None:
+    """Why nothing, or next to nothing, is forwarded."""
+    seconds, packets = stretch.seconds, stretch.packets
+    if seconds < LOOKED_AT_S - _EPSILON_S:
+        return None
+    if waiting > 0 and stretch.empty == 0.0:
+        left = "none has left" if packets == 0 else f"{packets} have left"
+        return "outage", f"{waiting} packets wait and {left} for {seconds:.1f} s"
+    if flows is not None and packets < flows * seconds:
+        came = "no packet has come" if packets == 0 else f"{packets} packets have come"
+        return "outage", f"there are {flows} flows and {came} for {seconds:.1f} s"
+    return ("idle", f"no packet has come for {seconds:.1f} s") if packets == 0 else None
+
+
+def _look_at_traffic(stretch: _Stretch, signals: int) -> tuple[LinkKind, str] | None:
+    """Whether packets that pass are held up by this queue."""
+    if 1.0 - stretch.empty > _MOSTLY_WAITING or (stretch.load or 0.0) >= _FULL:
+        words = (
+            f"packets waited at {1.0 - stretch.empty:.0%} of the readings of "
+            f"{stretch.seconds:.1f} s and {stretch.in_words()}"
+        )
+        return "busy", words
+    if signals > 0:
+        words = f"{signals} packets were dropped or marked in {SIGNALS_S:.0f} s"
+        return "busy", f"{words} and {stretch.in_words()}"
+    if stretch.empty >= _MOSTLY_EMPTY:
+        words = (
+            f"{stretch.in_words()}, but no packet waited at {stretch.empty:.0%} of the readings "
+            f"of {stretch.seconds:.1f} s"
+        )
+        return "elsewhere", words
+    return None
+
+
+def _lately(samples: Sequence[Sample], rate_bit_per_s: float | None) -> list[Sample]:
+    """The samples by which the state is judged, the latest first."""
+    stretch_s = LOOKED_AT_S
+    if rate_bit_per_s is not None:
+        largest = max(
+            (sample.bytes / sample.packets for sample in samples[-20:] if sample.packets > 0),
+            default=0.0,
+        )
+        stretch_s = max(stretch_s, _FEWEST_PACKETS * 8.0 * largest / rate_bit_per_s)
+    lately: list[Sample] = []
+    seconds = 0.0
+    for sample in reversed(samples):
+        if seconds > stretch_s - _EPSILON_S:
+            break
+        lately.append(sample)
+        seconds += sample.interval_s
+    return lately

@@ -1,0 +1,342 @@
+"""Everything that was seen of a managed queue, and what it adds up to.
+
+:class:`Senses` is a value: an observation makes the next one of it, and the one before stays as it
+was. Nothing else tells the controller about the network.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity
+from vermilion.online.sense.link_state import SIGNALS_S, LinkState, LinkWatch
+from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.round_trips import BaseRoundTrips
+from vermilion.online.sense.sampler import Sample, began_anew, is_a_reading, is_frozen
+from vermilion.online.sense.service_rate import ServiceRate
+from vermilion.online.sense.square_root_law import (
+    LEAST_S,
+    USUAL_ROUND_TRIP,
+    Guess,
+    RoundTripPrior,
+    Signals,
+    from_counters,
+    from_flow_count,
+)
+
+if TYPE_CHECKING:
+    from vermilion.routers.base import FlowTraffic, Observation, Reading, RttSamples
+
+HISTORY_S = 120.0
+"""How long samples are kept."""
+
+_RECENT_S = 3.0  # over which packet size and marking are averaged
+_LONGEST_LEARNT_S = 1.0  # of a longer interval the ends say little about what was between them
+_DEAF_S = 5.0  # packets pass for so long and no round trip is heard: none will be
+_FLUSHED_S = 1.0  # after which a backlog that vanished while nothing moved will not come back
+_SAME_GUESS = 0.2  # a guess that moves by less stays what it was
+_MEASURED_DOUBT = 0.05  # of round trips that were sampled
+_UNHEARD_DOUBT = 0.5  # of those of flows that gave no sample
+_COUNTED_DOUBT = 0.02  # of flows whose packets are seen
+_PAUSING_DOUBT = 0.5  # of the open flows that count for nothing, so many may come back
+_OPEN_DOUBT = 0.15  # of open flows whose packets nobody sees: in a short queue some are locked out
+_MOST_DOUBT = 2.0  # of a logarithm: a factor of 7; more than that is "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Senses:
+    """What is known of one queue and its traffic.
+
+    Attributes:
+        history: the samples of the last :data:`HISTORY_S`, oldest first.
+        reading: the router's last that makes sense; the next sample begins there.
+        held: what the monitor told since then, where the counters said nothing.
+        rate: the link's service rate.
+        round_trips: base round trips of the flows.
+        activity: what each flow moves.
+        watch: what the link is doing.
+        prior: what is believed of round trips that nobody measures.
+        guess: what stands for what nobody measures; ``None`` where all is measured.
+        deaf_s: how long packets have passed since a round trip was last sampled.
+    """
+
+    history: tuple[Sample, ...]
+    reading: Reading | None
+    held: Observation | None
+    rate: ServiceRate
+    round_trips: BaseRoundTrips
+    activity: FlowActivity
+    watch: LinkWatch
+    prior: RoundTripPrior
+    guess: Guess | None
+    deaf_s: float
+    _picture: TrafficPicture | None
+
+    @classmethod
+    def begin(cls, prior: RoundTripPrior = USUAL_ROUND_TRIP) -> Senses:
+        """Nothing has been seen.
+
+        Args:
+            prior: what is believed of round trips that nobody measures.
+        """
+        return cls(
+            history=(),
+            reading=None,
+            held=None,
+            rate=ServiceRate(),
+            round_trips=BaseRoundTrips.begin(),
+            activity=FlowActivity.begin(),
+            watch=LinkWatch(),
+            prior=prior,
+            guess=None,
+            deaf_s=0.0,
+            _picture=None,
+        )
+
+    def taken(self, observation: Observation) -> tuple[Senses, Sample | None]:
+        """What is known after an observation, and the sample that ends with it.
+
+        There is no sample after the first observation, where no time has passed, and where the
+        counters make none: they went back, wrapped, jumped, or stand still though packets pass.
+        Where they stand still, the next sample begins where this one would have.
+        """
+        now, before = observation.reading, self.reading
+        if not is_a_reading(now):
+            return self, None
+        if before is None or now.time_s < before.time_s or began_anew(before, now):
+            return replace(self, reading=now, held=None), None
+        observation = _joined(self.held, observation)
+        if now.time_s == before.time_s or is_frozen(before, observation):
+            if now.time_s - before.time_s > _FLUSHED_S and not _passed(observation):
+                # Nothing moves and nothing waits any more: what waited was thrown away uncounted.
+                return replace(self, reading=now, held=None), None
+            return replace(self, held=observation), None
+        sample = Sample.between(before, observation)
+        oldest_s = sample.time_s - HISTORY_S
+        begin = bisect_right(self.history, oldest_s + 1e-6, key=lambda kept: kept.time_s)
+        history = (*self.history[begin:], sample)
+        short = sample.interval_s <= _LONGEST_LEARNT_S
+        rate = self.rate
+        if short:
+            rate = rate.updated(
+                sample.interval_s,
+                sample.bytes,
+                sample.packets,
+                sample.backlog_before_packets,
+                sample.backlog_packets,
+            )
+        trips = self.round_trips.with_backlog(sample.time_s, sample.backlog_bytes)
+        packet_bytes = _packet_bytes(_since(history, sample.time_s - _RECENT_S))
+        heard, rate_bit_per_s = observation.round_trips, rate.bit_per_s
+        if short and heard is not None and rate_bit_per_s is not None and packet_bytes is not None:
+            trips = trips.updated(
+                sample.time_s, sample.interval_s, heard, rate_bit_per_s, packet_bytes
+            )
+        activity = self.activity
+        if observation.traffic is not None:
+            activity = activity.updated(
+                sample.time_s,
+                sample.interval_s,
+                observation.traffic,
+                observation.active_flows,
+                self._usual_round_trip_s(),
+            )
+        watched = _since(history, sample.time_s - 2.0 * SIGNALS_S)
+        after = Senses(
+            history=history,
+            reading=now,
+            held=None,
+            rate=rate,
+            round_trips=trips,
+            activity=activity,
+            watch=self.watch.updated(watched, rate_bit_per_s, sample.active_flows),
+            prior=self.prior,
+            guess=self.guess,
+            deaf_s=self._deaf_s(sample),
+            _picture=None,
+        )
+        picture, guess = after._seen(rate_bit_per_s, packet_bytes, observation)
+        return replace(after, guess=guess, _picture=picture), sample
+
+    @property
+    def latest(self) -> Sample | None:
+        """The last sample taken."""
+        return self.history[-1] if self.history else None
+
+    @property
+    def link_state(self) -> LinkState:
+        """What the link is doing; only while it is busy may anything be judged or learned."""
+        return self.watch.state
+
+    def since(self, time_s: float) -> tuple[Sample, ...]:
+        """The samples whose interval ended after ``time_s``, oldest first."""
+        return _since(self.history, time_s)
+
+    def picture(self) -> TrafficPicture | None:
+        """The traffic as it looks now; ``None`` before the first sample."""
+        return self._picture
+
+    # --- what a sample adds up to ------------------------------------------------------------
+
+    def _usual_round_trip_s(self) -> float | None:
+        """A long one of the usual round trips, queueing included."""
+        picture, latest = self._picture, self.latest
+        if picture is None or latest is None or not picture.base_rtts_s:
+            return None
+        queued_s = 0.0
+        if picture.rate_bit_per_s is not None:
+            queued_s = 8.0 * latest.backlog_bytes / picture.rate_bit_per_s
+        return picture.base_rtts_s[3 * len(picture.base_rtts_s) // 4] + queued_s
+
+    def _deaf_s(self, sample: Sample) -> float:
+        """How long packets have passed without a round trip being sampled."""
+        if sample.rtt_samples is None or sample.rtt_samples > 0:
+            return 0.0
+        return self.deaf_s + (sample.interval_s if sample.packets > 0 else 0.0)
+
+    def _seen(
+        self, rate_bit_per_s: float | None, packet_bytes: float | None, observation: Observation
+    ) -> tuple[TrafficPicture, Guess | None]:
+        """The picture, and what in it is a guess."""
+        sample = self.history[-1]
+        recent = _since(self.history, sample.time_s - _RECENT_S)
+        drops = sum(one.drops for one in recent)
+        marks = sum(one.marks for one in recent)
+        picture = TrafficPicture(
+            time_s=sample.time_s,
+            flows=0,
+            base_rtts_s=(),
+            rate_bit_per_s=rate_bit_per_s,
+            packet_bytes=packet_bytes,
+            marked_share=marks / (marks + drops) if marks + drops > 0 else None,
+        )
+        among = None
+        counted: float | None = sample.active_flows
+        doubt = _OPEN_DOUBT
+        if observation.traffic is not None:
+            counted, among = self.activity.effective()
+            unresponsive = self.activity.unresponsive_bit_per_s()
+            doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * self.activity.pausing() / max(counted, 1.0)
+            picture = replace(picture, unresponsive_bit_per_s=unresponsive)
+            if packet_bytes is not None:
+                sizes = self.activity.packet_sizes(among, round(counted))
+                if len(sizes) > 1 or (sizes and not _is_about(sizes[0][0], packet_bytes)):
+                    picture = replace(picture, packet_sizes=sizes)
+        elif counted is None and observation.round_trips is not None:
+            counted = self.round_trips.heard_since(sample.time_s - _RECENT_S)
+        if counted is not None:
+            picture = replace(picture, flows=round(counted), flows_doubt=min(doubt, _MOST_DOUBT))
+            if observation.round_trips is not None and self.deaf_s <= _DEAF_S:
+                trips = tuple(self.round_trips.estimates(picture.flows, among))
+                unheard = 1.0 - len(trips) / max(1, picture.flows)
+                rtts_doubt = _MEASURED_DOUBT + _UNHEARD_DOUBT * unheard
+                return replace(picture, base_rtts_s=trips, rtts_doubt=rtts_doubt), None
+        return self._guessed(picture, counted)
+
+    def _guessed(
+        self, picture: TrafficPicture, counted: float | None
+    ) -> tuple[TrafficPicture, Guess | None]:
+        """The picture where round trips are not known, or not even the number of flows."""
+        signals = Signals.latest(self.history)
+        picture = replace(picture, knowledge="counters" if counted is None else "flow count")
+        moves = any(one.packets > 0 for one in _since(self.history, picture.time_s - LEAST_S))
+        if picture.packet_bytes is None or signals.bytes == 0 or not moves or counted == 0.0:
+            return replace(picture, rtts_doubt=self.prior.doubt), None
+        fresh = self._fresh_guess(picture, signals, counted)
+        guess = self.guess
+        if guess is None or not _agree(fresh, guess):
+            guess = fresh
+        flows = picture.flows if counted is not None else max(1, round(guess.flows))
+        flows_doubt = picture.flows_doubt if counted is not None else guess.flows_doubt
+        return (
+            replace(
+                picture,
+                flows=flows,
+                base_rtts_s=(guess.base_s,) * flows,
+                flows_doubt=min(flows_doubt, _MOST_DOUBT),
+                rtts_doubt=min(guess.base_doubt, _MOST_DOUBT),
+            ),
+            guess,
+        )
+
+    def _fresh_guess(
+        self, picture: TrafficPicture, signals: Signals, counted: float | None
+    ) -> Guess:
+        rate = picture.rate_bit_per_s or signals.bit_per_s
+        lately = _since(self.history, picture.time_s - LEAST_S)
+        backlog = sum(one.backlog_bytes for one in lately) / len(lately)
+        queueing_s = 8.0 * backlog / rate
+        packet_bytes = picture.packet_bytes or 1.0
+        if counted is None:
+            return from_counters(signals, queueing_s, packet_bytes, self.prior)
+        # What does not slow down takes its part of what goes through.
+        got = max(signals.bit_per_s - picture.unresponsive_bit_per_s, 0.01 * signals.bit_per_s)
+        return from_flow_count(
+            max(counted, 1.0), got, signals, queueing_s, packet_bytes, self.prior
+        )
+
+
+def _since(history: tuple[Sample, ...], time_s: float) -> tuple[Sample, ...]:
+    return history[bisect_right(history, time_s, key=lambda sample: sample.time_s) :]
+
+
+def _packet_bytes(samples: tuple[Sample, ...]) -> float | None:
+    packets = sum(sample.packets for sample in samples)
+    return sum(sample.bytes for sample in samples) / packets if packets > 0 else None
+
+
+def _is_about(size: float, usual: float) -> bool:
+    """Whether packets of this size are of the usual one."""
+    return 1.0 / ONE_SIZE <= size / usual <= ONE_SIZE
+
+
+def _agree(fresh: Guess, standing: Guess) -> bool:
+    """Whether a new guess is no news."""
+    return (
+        abs(fresh.flows - standing.flows) <= _SAME_GUESS * standing.flows
+        and abs(fresh.base_s - standing.base_s) <= _SAME_GUESS * standing.base_s
+    )
+
+
+def _passed(observation: Observation) -> bool:
+    """Whether the monitor has seen packets."""
+    return observation.traffic is not None and int(observation.traffic.packets.sum()) > 0
+
+
+def _joined(held: Observation | None, latest: Observation) -> Observation:
+    """What the monitor told of an interval in pieces."""
+    if held is None:
+        return latest
+    return replace(
+        latest,
+        round_trips=_joined_trips(held.round_trips, latest.round_trips),
+        traffic=_joined_traffic(held.traffic, latest.traffic),
+    )
+
+
+def _joined_trips(held: RttSamples | None, latest: RttSamples | None) -> RttSamples | None:
+    import numpy as np
+
+    if held is None or latest is None:
+        return latest
+    return replace(
+        latest,
+        flows=np.concatenate((held.flows, latest.flows)),
+        seconds=np.concatenate((held.seconds, latest.seconds)),
+    )
+
+
+def _joined_traffic(held: FlowTraffic | None, latest: FlowTraffic | None) -> FlowTraffic | None:
+    import numpy as np
+
+    if held is None or latest is None:
+        return latest
+    return replace(
+        latest,
+        flows=np.concatenate((held.flows, latest.flows)),
+        packets=np.concatenate((held.packets, latest.packets)),
+        bytes=np.concatenate((held.bytes, latest.bytes)),
+        responsive=np.concatenate((held.responsive, latest.responsive)),
+    )

@@ -1,0 +1,249 @@
+"""How many flows there really are."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from vermilion.online.sense import flow_activity
+from vermilion.online.sense.flow_activity import FlowActivity
+from vermilion.online.sense.senses import Senses
+from vermilion.routers.base import FlowTraffic
+from vermilion.routers.simulated import SimulatedRouter
+from vermilion.scenario import load_scenario, scenario_from_document
+
+
+def traffic(packets_of, sizes=None, unresponsive=()):
+    flows = np.array(list(packets_of), dtype=np.int64)
+    packets = np.array(list(packets_of.values()), dtype=np.int64)
+    bytes_each = np.array([(sizes or {}).get(flow, 1000) for flow in packets_of], dtype=np.int64)
+    answers = np.array([flow not in unresponsive for flow in packets_of], dtype=bool)
+    return FlowTraffic(flows, packets, packets * bytes_each, answers)
+
+
+class Watched:
+    """Intervals of 0.1 s, one after the other."""
+
+    def __init__(self):
+        self.activity = FlowActivity.begin()
+        self.step = 0
+
+    def go_on(self, intervals, packets_of, open_flows=None, trip_s=None, **others):
+        for _ in range(intervals):
+            self.step += 1
+            now = packets_of(self.step) if callable(packets_of) else packets_of
+            self.activity = self.activity.updated(
+                0.1 * self.step, 0.1, traffic(now, **others), open_flows, trip_s
+            )
+        return round(self.activity.effective()[0], 6)
+
+
+# --- by hand -------------------------------------------------------------------------------
+
+
+def test_flows_that_send_alike_are_all_flows():
+    assert Watched().go_on(40, dict.fromkeys(range(16), 8)) == 16
+
+
+def test_nothing_is_no_flow():
+    watched = Watched()
+    assert watched.activity.effective()[0] == 0.0
+    assert watched.go_on(10, {}) == 0.0
+    assert watched.activity.unresponsive_bit_per_s() == 0.0
+
+
+def test_flows_of_very_unequal_rates_are_all_flows():
+    """Ten times the round trip, a tenth of the rate: 4 near flows and 4 far ones."""
+    assert (
+        Watched().go_on(40, {**dict.fromkeys(range(4), 20), **dict.fromkeys(range(4, 8), 4)}) == 8
+    )
+
+
+def test_flows_that_are_locked_out_are_none():
+    """44 flows try one packet every four seconds beside 20 that have the link."""
+    watched = Watched()
+
+    def sent(step):
+        trying = [flow for flow in range(20, 64) if step % 40 == flow % 40]
+        return {**dict.fromkeys(range(20), 6), **dict.fromkeys(trying, 1)}
+
+    flows = watched.go_on(400, sent, open_flows=64)
+    # 44 flows of a packet in 4 s have 0.1 packets/s each, beside 60: less than a hundredth.
+    assert flows == pytest.approx(20 + 44 * (1 / 4) / (0.15 * 60), abs=0.8)
+    assert watched.activity.effective()[1].tolist() == list(range(20))
+
+
+def test_new_flows_count_within_half_a_second():
+    watched = Watched()
+    assert watched.go_on(200, dict.fromkeys(range(16), 8), open_flows=16) == 16
+    assert watched.go_on(5, dict.fromkeys(range(64), 2), open_flows=64) == 64
+
+
+def test_flows_that_have_ended_do_not_count_once_that_is_known():
+    watched = Watched()
+    watched.go_on(200, dict.fromkeys(range(64), 2), open_flows=64)
+    assert watched.go_on(1, dict.fromkeys(range(16), 8), open_flows=16) == 16
+
+
+def test_flows_that_have_ended_do_not_count_for_long_where_nobody_says_so():
+    watched = Watched()
+    watched.go_on(200, dict.fromkeys(range(64), 2))
+    assert watched.go_on(31, dict.fromkeys(range(16), 8)) == 16
+
+
+def test_a_flow_that_pauses_for_a_timeout_goes_on_counting():
+    watched = Watched()
+    watched.go_on(200, dict.fromkeys(range(16), 8), open_flows=16)
+    for _ in range(50):
+        assert watched.go_on(1, dict.fromkeys(range(14), 9), open_flows=16) == 16
+
+
+def test_a_pause_is_no_longer_forgiven_when_flows_have_ended():
+    """8 of 64 pause when 32 end: the pausing ones are taken for some of those."""
+    watched = Watched()
+    watched.go_on(200, dict.fromkeys(range(64), 2), open_flows=64)
+    watched.go_on(20, dict.fromkeys(range(56), 2), open_flows=64)
+    watched.go_on(31, dict.fromkeys(range(24), 5), open_flows=32)
+    assert watched.go_on(1, dict.fromkeys(range(24), 5), open_flows=32) == 24
+
+
+def test_flows_of_which_none_moves_are_none():
+    watched = Watched()
+    watched.go_on(200, dict.fromkeys(range(16), 8), open_flows=16)
+    assert watched.go_on(31, {}, open_flows=16) == 0
+
+
+def test_one_that_comes_back_after_long_is_not_a_new_flow():
+    """A packet of a new flow in its first tenth of a second is a rate; of an old one it is not."""
+    sent = dict.fromkeys(range(16), 8)
+    watched = Watched()
+    watched.go_on(10, {**sent, 99: 1}, open_flows=17)
+    watched.go_on(300, sent, open_flows=17)
+    assert watched.go_on(1, {**sent, 99: 1}, open_flows=17) < 16.1
+
+
+def test_long_round_trips_are_looked_at_for_longer():
+    """A flow that sends 20 packets once in 5 s, as one of a long round trip may."""
+
+    def sent(step):
+        return {1: 2, 2: 2, **({3: 20} if step % 50 == 0 else {})}
+
+    watched = Watched()
+    assert watched.go_on(249, sent, trip_s=0.05) == 2.0
+    assert watched.go_on(50, sent, trip_s=0.5) == 3.0
+
+
+def test_what_does_not_slow_down_is_no_flow_but_a_rate():
+    watched = Watched()
+    sent = {1: 8, 2: 8, 50: 25}
+    assert watched.go_on(60, sent, open_flows=3, unresponsive={50}) == 2
+    assert watched.activity.unresponsive_bit_per_s() == pytest.approx(2e6)
+    assert watched.activity.pausing() == 0.0
+
+
+def test_sizes_of_packets_are_classes_of_flows():
+    watched = Watched()
+    sizes = {1: 100, 2: 100, 3: 1500}
+    watched.go_on(60, {1: 8, 2: 8, 3: 8}, sizes=sizes)
+    of = watched.activity.effective()[1]
+    assert watched.activity.packet_sizes(of, 3) == ((100.0, 2), (1500.0, 1))
+    # Six flows of which three are known.
+    assert watched.activity.packet_sizes(of, 6) == ((100.0, 4), (1500.0, 2))
+    assert watched.activity.packet_sizes(of, 0) == ()
+
+
+def test_a_monitor_may_give_a_flow_in_pieces_and_in_any_order():
+    pieces = FlowTraffic(
+        np.array([7, 3, 7]), np.array([2, 5, 4]), np.array([200, 500, 400]), np.array([True] * 3)
+    )
+    whole = traffic({3: 5, 7: 6}, sizes={3: 100, 7: 100})
+    begin = FlowActivity.begin()
+    assert begin.updated(0.1, 0.1, pieces, 2, None) == begin.updated(0.1, 0.1, whole, 2, None)
+
+
+def test_memory_is_bounded_however_many_flows_come_and_go(monkeypatch):
+    monkeypatch.setattr(flow_activity, "_MOST_REMEMBERED", 200)
+    monkeypatch.setattr(flow_activity, "_MOST_ENTRIES", 300)
+    watched = Watched()
+    for step in range(300):
+        watched.go_on(1, dict.fromkeys(range(10 * step, 10 * step + 10), 1))
+        # Those of 3 s, of the intervals remembered, and of the one that came.
+        assert len(watched.activity.flows) <= 300 + 300 + 10
+    assert len(watched.activity.flows) > 300
+    watched.go_on(200, {1: 8})
+    assert len(watched.activity.flows) <= 201
+
+
+def test_what_was_known_before_stays_what_it_was():
+    watched = Watched()
+    watched.go_on(100, dict.fromkeys(range(16), 8), open_flows=16)
+    before, kept = watched.activity, copy.deepcopy(watched.activity)
+    watched.go_on(200, dict.fromkeys(range(8, 40), 8), open_flows=24)
+    assert before == kept
+    assert hash(before) == hash(kept)
+    assert watched.activity != before
+
+
+# --- in simulated networks -----------------------------------------------------------------
+
+
+def network(count, discipline, **queue):
+    return scenario_from_document(
+        {
+            "title": "Flows over one queue",
+            "duration": "60 s",
+            "warm_up": "5 s",
+            "links": {
+                "bottleneck": {
+                    "rate": "10 Mbit/s",
+                    "delay": "10 ms",
+                    "queue": {"discipline": discipline, **queue},
+                }
+            },
+            "flows": {
+                "bulk": {
+                    "count": count,
+                    "path": ["bottleneck"],
+                    "rtt": "28 ms",
+                    "sender": "newreno",
+                    "packet_size": "1000 bytes",
+                    "start": "0 s .. 1 s",
+                }
+            },
+        },
+        origin="test",
+    ).core_json()
+
+
+def watch(core, until_s, seed=1):
+    """(time, flows of the picture, packets by flow since 20 s)."""
+    router = SimulatedRouter(core, "bottleneck", seed)
+    senses, _ = Senses.begin().taken(router.observe())
+    seen, packets = [], np.zeros(200)
+    for step in range(1, round(10 * until_s) + 1):
+        router.wait(0.1 * step)
+        observation = router.observe()
+        senses, _ = senses.taken(observation)
+        seen.append((0.1 * step, senses.picture().flows))
+        if step > 200:
+            packets[observation.traffic.flows] += observation.traffic.packets
+    return np.array(seen), packets
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_lively_flows_under_red_are_as_many_as_there_are(seed):
+    """Of `varying-load`: 16 flows, and 64 once those whose first packet was lost have begun."""
+    seen, _ = watch(load_scenario("varying-load").core_json(), 60.0, seed)
+    times, flows = seen.T
+    for begin_s, end_s, there in ((10.0, 20.0, 16), (30.0, 60.0, 64)):
+        between = flows[(times > begin_s) & (times <= end_s)]
+        assert np.all(np.abs(between - there) <= 0.1 * there)
+
+
+def test_flows_that_a_short_queue_locks_out_are_not_counted():
+    """Drop-tail of 30 packets: some of 64 flows move next to nothing in 40 s."""
+    seen, packets = watch(network(64, "drop-tail", limit="30 packets"), 60.0)
+    lively = int((packets > 0.1 * packets.max()).sum())
+    assert lively < 58
+    late = seen[seen[:, 0] > 20.0, 1]
+    assert np.all(np.abs(late - lively) <= 0.1 * lively)
