@@ -4,10 +4,16 @@ A setting that is best for the likeliest model may be bad for the next likely. W
 the senders is split, or the number of flows or their round trips are doubtful, a few samples of
 what may be are modelled instead of one: at most three, because each costs as much again.
 
-Doubtful quantities take the values m and m +- sqrt(3/2) s. Three equally likely values at these
-places have the mean m and the variance s^2 of what is believed, (1.5 + 0 + 1.5) / 3 = 1. More flows
-go with shorter round trips and fewer with longer ones: that way round the load on the queue, which
-grows with flows and falls with round trips, spans what both doubts together leave open.
+Doubtful quantities take the values m and m exp(+-sqrt(3/2) s), with s the standard deviation of
+their logarithm, which for small doubts is the share that they may be wrong by. Three equally likely
+values at these places have the mean and the variance of the logarithm that is believed, for
+(3/2 + 0 + 3/2) / 3 = 1. No value is more than four times m, or less than a quarter: one setting
+would serve neither end.
+
+Where flows are counted, more of them go with shorter round trips and fewer with longer ones: the
+load on the queue, which grows with flows and falls with round trips, then spans what both doubts
+together leave open. Where both are guessed from counters, by the square root law
+(:mod:`vermilion.online.sense.square_root_law`), longer round trips mean more flows.
 """
 
 from __future__ import annotations
@@ -28,7 +34,7 @@ _SPLIT = 2.0  # log odds within which the second-best kind may as well be the on
 _DOUBTFUL_FLOWS = 0.15  # standard deviations from which on a quantity is worth more models
 _DOUBTFUL_ROUND_TRIPS = 0.25
 _APART = math.sqrt(1.5)
-_LARGEST_STEP = 0.8  # no quantity falls by more, or below zero
+_FURTHEST = math.log(4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,7 @@ def possibilities(
     kinds = [belief.best]
     if belief.evidence:
         kinds = sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
-    flows = picture.flows_doubt if picture.flows_doubt > _DOUBTFUL_FLOWS else 0.0
-    trips = picture.rtts_doubt if picture.rtts_doubt > _DOUBTFUL_ROUND_TRIPS else 0.0
+    flows, trips = steps(picture)
     if flows == 0.0 and trips == 0.0:
         odds = [math.exp(belief.log_odds(kind) - belief.log_odds(kinds[0])) for kind in kinds]
         return tuple(
@@ -71,17 +76,30 @@ def possibilities(
             for kind, each in zip(kinds, odds, strict=True)
         )
     return tuple(
-        Possibility(
-            _other(traffic, 1.0 + _step(sign * flows), 1.0 + _step(-sign * trips)),
-            kinds[place % len(kinds)],
-            1.0 / MOST,
-        )
-        for place, sign in enumerate((0.0, 1.0, -1.0))
+        Possibility(each, kinds[place % len(kinds)], 1.0 / MOST)
+        for place, each in enumerate((traffic, *other_traffic(traffic, picture)))
     )
 
 
-def _step(doubt: float) -> float:
-    return max(_APART * doubt, -_LARGEST_STEP)
+def other_traffic(traffic: Traffic, picture: TrafficPicture) -> tuple[Traffic, ...]:
+    """What the traffic may be besides; nothing where it is not doubted."""
+    flows, trips = steps(picture)
+    if flows == 0.0 and trips == 0.0:
+        return ()
+    together = 1.0 if picture.knowledge == "counters" else -1.0
+    return tuple(
+        _other(traffic, math.exp(sign * flows), math.exp(together * sign * trips))
+        for sign in (1.0, -1.0)
+    )
+
+
+def steps(picture: TrafficPicture) -> tuple[float, float]:
+    """How far the logarithms of flows and of round trips are varied; 0 for small doubts."""
+    flows, trips = picture.flows_doubt, picture.rtts_doubt
+    return (
+        min(_APART * flows, _FURTHEST) if flows > _DOUBTFUL_FLOWS else 0.0,
+        min(_APART * trips, _FURTHEST) if trips > _DOUBTFUL_ROUND_TRIPS else 0.0,
+    )
 
 
 def _other(traffic: Traffic, flows: float, round_trips: float) -> Traffic:

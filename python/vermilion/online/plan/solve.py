@@ -73,7 +73,7 @@ def solve(task: Task) -> Finding:
     if task.settled:
         examining_s = _EXAMINING_SHARE * task.deadline_s
         examination, belief = examine(task, traffic, examining_s)
-        if task.policy.target_packets is not None:
+        if examination.explained and task.policy.target_packets is not None:
             measured, seconds = mean_and_seconds(task.settled)
             correction = correction.learned(
                 measured, seconds, examination.noise, examination.predicted_mean
