@@ -6,6 +6,7 @@ import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, picture, traffic
 from test_online_plan import NEAR, settled, task
+from vermilion.objectives.knee import Knee
 from vermilion.online.model.calibration import watch
 from vermilion.online.model.examination import examine
 from vermilion.online.model.explanation import Explanation, Figure, compare
@@ -140,8 +141,9 @@ def test_without_an_explanation_there_is_no_answer():
     assert found.obstacle == found.explanation.in_words()
     signals = next(each for each in found.explanation.figures if each.name == "signals")
     assert f"signals {signals.seen:.0f}% of packets seen" in found.obstacle
-    # What was learned is not lost.
+    # What was learned of the senders is not lost; of a model's bias nothing was learned.
     assert found.belief != asked.belief
+    assert found.correction == asked.correction
 
 
 def test_too_few_samples_explain_nothing_and_forbid_nothing():
@@ -150,6 +152,32 @@ def test_too_few_samples_explain_nothing_and_forbid_nothing():
     assert explanation.figures == ()
     assert explanation.explained
     assert belief == asked.belief
+
+
+def test_what_is_doubted_explains_more():
+    """The same network, but the monitor says that it may be four times as many flows."""
+    asked, _ = seen_with(SenderModel("newreno"), flows=40, base_rtts_s=(0.028,) * 40)
+    sure = picture(base_rtts_s=NEAR)
+    unsure = replace(sure, flows_doubt=0.8)
+    asked = replace(asked, belief=NARROW)  # with more kinds there is always one that might do
+    figures = [
+        explained(replace(asked, picture=shown), traffic(base_rtts_s=NEAR))[0].figures
+        for shown in (sure, unsure)
+    ]
+    assert max(each.deviations for each in figures[0]) > 3.0
+    assert max(each.deviations for each in figures[1]) < 3.0
+
+
+def test_a_short_queue_is_explained_to_its_own_measure():
+    """A goal without a length at 1 Gbit/s has 833 packets for its scale; the queue is short."""
+    knee = replace(POLICY, objective=Knee("bottleneck"))
+    low = IN_FORCE | {"limit": 1000, "min_threshold": 20.0, "max_threshold": 60.0, "weight": 0.01}
+    shown = {"flows": 200, "base_rtts_s": (0.02,) * 200, "rate_bit_per_s": 4e8}
+    asked, seen = seen_with(CUBIC, low, seconds=2.0, **shown)
+    explanation, _ = explained(replace(asked, policy=knee), seen)
+    queue = explanation.figures[0]
+    assert explanation.explained
+    assert queue.noise < 0.5 * queue.seen
 
 
 NARROW = SenderBelief({**SENDER_MODELS, **dict.fromkeys(WIDER, -1000.0)})

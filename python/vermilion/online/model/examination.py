@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from vermilion.online.model.calibration import FEWEST_SAMPLES, log_likelihoods, watch
 from vermilion.online.model.explanation import DOUBTFUL, Explanation, compare
 from vermilion.online.model.horizon import GUESSED_PACKETS_PER_S, Horizon, horizon_for
 from vermilion.online.model.network import build_model
+from vermilion.online.model.possibilities import other_traffic
 from vermilion.online.model.prediction import queue_noise
+from vermilion.online.model.scaling import scaling_for
 from vermilion.online.model.senders import WIDER
 from vermilion.simulate import run_many
 
@@ -26,6 +29,7 @@ _CALIBRATION_S = 20.0  # of simulated observation per kind of sender
 _CALIBRATION_SHARE = 0.5  # of the deadline that the kinds of senders may take together
 _FEWEST_WINDOWS = 2.0  # as long as what was observed, in each model's observation
 _NOISE_RUNS = 3
+_FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
 
 
 def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanation, SenderBelief]:
@@ -44,7 +48,7 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
         }
         belief, figures = examination.explained_by(task.belief.widened(further))
     best = examination.model(belief.best, examination.horizon)
-    link = task.policy.link
+    link, share = task.policy.link, examination.scaling.share
     seeds = range(task.first_seed + 1, task.first_seed + 1 + task.comparisons)
     [results] = run_many([best], seeds)
     means = [result.link(link).total["queue_packets"]["mean"] for result in results if result]
@@ -52,8 +56,8 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
         senders=belief.best.in_words(),
         explained=all(figure.explained for figure in figures),
         figures=figures,
-        predicted_mean=sum(means) / len(means),
-        noise=queue_noise(best, link, seeds[:_NOISE_RUNS]),
+        predicted_mean=sum(means) / len(means) / share,
+        noise=queue_noise(best, link, seeds[:_NOISE_RUNS]) / share,
     ), belief
 
 
@@ -62,18 +66,28 @@ class _Examination:
 
     def __init__(self, task: Task, traffic: Traffic, deadline_s: float) -> None:
         self._task = task
-        self._traffic = traffic
-        self._scale = task.policy.scale_packets(traffic.packets_per_s)
+        wanted = task.policy.scale_packets(traffic.packets_per_s)
+        self._scale = wanted
+        if task.policy.target_packets is None:
+            # A goal without a length says nothing of what is long: what is seen does.
+            seen = fmean(sample.backlog_packets for sample in task.settled)
+            self._scale = min(wanted, max(seen, _FEWEST_PACKETS))
+        self.scaling = scaling_for(traffic, task.configuration.discipline, wanted)
+        self._traffic = self.scaling.traffic(traffic)
+        self._others = [self.scaling.traffic(each) for each in other_traffic(traffic, task.picture)]
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
-        self._affordable_s = _CALIBRATION_SHARE * deadline_s * speed / traffic.packets_per_s
-        self._watched: dict[SenderModel, Sequence[Sample]] = {}
-        self.horizon = horizon_for(traffic, deadline_s, task.packets_per_s)
+        self._affordable_s = _CALIBRATION_SHARE * deadline_s * speed / self._traffic.packets_per_s
+        self._watched: dict[tuple[SenderModel, Traffic | None], Sequence[Sample]] = {}
+        self.horizon = horizon_for(self._traffic, deadline_s, task.packets_per_s)
 
-    def model(self, kind: SenderModel, horizon: Horizon) -> Scenario:
+    def model(
+        self, kind: SenderModel, horizon: Horizon, traffic: Traffic | None = None
+    ) -> Scenario:
         """What the network would be with such senders, under the setting in force."""
         task = self._task
+        in_force = {name: self.scaling.into(name, value) for name, value in task.in_force.items()}
         return build_model(
-            task.configuration, task.in_force, self._traffic, kind, task.policy, horizon
+            task.configuration, in_force, traffic or self._traffic, kind, task.policy, horizon
         )
 
     def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
@@ -89,17 +103,23 @@ class _Examination:
         simulated = {kind: self._watch(kind, watched_s) for kind in kinds}
         if len(kinds) > 1:
             belief = belief.learned(log_likelihoods(observed, simulated, self._scale))
-        figures = compare(observed, simulated[belief.best], simulated.values(), self._scale)
+        others = [self._watch(belief.best, watched_s, each) for each in self._others]
+        figures = compare(observed, simulated[belief.best], simulated.values(), self._scale, others)
         return belief, figures
 
-    def _watch(self, kind: SenderModel, seconds: float) -> Sequence[Sample]:
-        if kind not in self._watched:
+    def _watch(
+        self, kind: SenderModel, seconds: float, traffic: Traffic | None = None
+    ) -> Sequence[Sample]:
+        asked = (kind, traffic)
+        if asked not in self._watched:
             begin_s = self.horizon.warm_up_s
-            self._watched[kind] = watch(
-                self.model(kind, Horizon(begin_s, seconds)).core_json(),
-                self._task.policy.link,
-                self._task.first_seed,
-                begin_s,
-                begin_s + seconds,
+            self._watched[asked] = self.scaling.samples(
+                watch(
+                    self.model(kind, Horizon(begin_s, seconds), traffic).core_json(),
+                    self._task.policy.link,
+                    self._task.first_seed,
+                    begin_s,
+                    begin_s + seconds,
+                )
             )
-        return self._watched[kind]
+        return self._watched[asked]

@@ -8,8 +8,9 @@ Each is compared between the stretch observed and windows of the same length of 
 differs by chance shows in the scatter between windows, pooled over the kinds of senders simulated,
 because windows are few. To it comes what the model may be wrong by itself, a floor for each figure:
 the number of flows and their round trips are estimates, and a bias of the mean is another room's
-work (:mod:`vermilion.online.plan.correction`). A figure further from the model than :data:`LIMIT`
-of the two together is not explained.
+work (:mod:`vermilion.online.plan.correction`). Where flows or round trips are doubted, so is what
+follows from them: the scatter between models of what they may be is added. A figure further from
+the model than :data:`LIMIT` of all this together is not explained.
 
 On 184 stretches of 2 to 8 s of networks with known senders (every kind of
 :data:`~vermilion.online.model.senders.SENDER_MODELS`, 8 to 64 flows, three settings of RED) the
@@ -115,6 +116,7 @@ def compare(
     model: Sequence[Sample],
     kinds: Iterable[Sequence[Sample]],
     scale: float,
+    others: Sequence[Sequence[Sample]] = (),
 ) -> tuple[Figure, ...]:
     """What was observed beside what a model shows.
 
@@ -123,6 +125,7 @@ def compare(
         model: settled samples of the model that is to explain them, several times as many.
         kinds: the same of every kind of senders simulated, this one among them.
         scale: what counts as a long queue, packets.
+        others: what the model shows with other traffic as likely as its own, where it is doubted.
     """
     import numpy as np
 
@@ -147,7 +150,14 @@ def compare(
         ]
     )
     # The model's mean is itself one of few windows.
-    noise = np.sqrt(scatter * (1.0 + 1.0 / len(windows)) + np.square(floors))
+    variance = scatter * (1.0 + 1.0 / len(windows)) + np.square(floors)
+    if others:
+        apart = [
+            np.mean([_measured(window) for window in windows_of(other, size)], axis=0) - mean
+            for other in others
+        ]
+        variance = variance + np.sum(np.square(apart), axis=0) / (1 + len(others))
+    noise = np.sqrt(variance)
     return tuple(
         Figure(name, unit, float(seen[place]), float(mean[place]), float(noise[place]))
         for place, (name, unit) in enumerate(_FIGURES)

@@ -32,6 +32,7 @@ UNRESPONSIVE = "unresponsive"
 
 _FLOWS_START_WITHIN_S = 1.0  # spread over a second, or their windows would move in step
 _BOXES_SUIT_PACKETS = 30.0  # the target for which the tables' search boxes are wide enough
+_MEMORY_S = 0.1  # that an average must be able to have
 _UNRESPONSIVE_FLOWS = 4  # that share what is unresponsive: neither one clock nor pure chance
 
 
@@ -166,16 +167,22 @@ def _search_space(discipline: str, policy: Policy, traffic: Traffic) -> dict[str
     """Between which ends to search: the operator's word, or the table's box made to fit.
 
     The tables' boxes suit queues of some tens of packets; where longer ones are wanted, or usual at
-    the link's rate, the thresholds have to be larger.
+    the link's rate, the thresholds have to be larger. Likewise an average's weight, which is per
+    packet: a tenth of a second must be within its memory on a fast link too.
     """
     table = disciplines()[discipline].parameters
     stretch = max(1.0, policy.scale_packets(traffic.packets_per_s) / _BOXES_SUIT_PACKETS)
     space = dict(policy.space)
     for name in policy.parameters:
         row = table[name]
-        if policy.path(name) not in space and row.unit == "packets" and row.search is not None:
-            lower, upper = row.search
+        if policy.path(name) in space or row.search is None:
+            continue
+        lower, upper = row.search
+        if row.unit == "packets":
             space[policy.path(name)] = [row.exact_text(lower), row.exact_text(stretch * upper)]
+        elif name == "weight" and lower * traffic.packets_per_s * _MEMORY_S > 1.0:
+            least = 1.0 / (traffic.packets_per_s * _MEMORY_S)
+            space[policy.path(name)] = [row.exact_text(least), row.exact_text(upper)]
     return space
 
 

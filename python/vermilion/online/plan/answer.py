@@ -35,6 +35,7 @@ class Answer:
         incumbent_noise: the same under the setting in force.
         evaluations: how many settings the search tried.
         models: in how many models each of them was tried.
+        scale: of the network's flows and rate the part that the models had.
         took_s: wall seconds of the search; not compared, for everything else repeats.
     """
 
@@ -52,4 +53,5 @@ class Answer:
     incumbent_noise: float
     evaluations: int
     models: int = 1
+    scale: float = 1.0
     took_s: float = field(default=0.0, compare=False)

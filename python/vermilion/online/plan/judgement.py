@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vermilion.online.plan.push_charge import PushCharge
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.decision import decide
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 _SHOWN: Final = {"bit/s": (1e-6, "Mbit/s")}
 """Units that a log shows in another one, and what to multiply by."""
 
+NO_CHARGE: Final = PushCharge()
+"""Of a router that takes a parameter without a loss."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -34,8 +38,9 @@ class Verdict:
     Attributes:
         apply: whether to apply the candidate.
         reason: why, in words and numbers.
-        advantage: by how much the candidate is better, over seeds, in the objective's unit;
-            negative where it is worse, whichever way the objective goes.
+        advantage: by how much the candidate is better, over seeds, in the objective's unit, less
+            what it costs to put it in force; negative where it is worse, whichever way the
+            objective goes.
         judgement: of the candidate: better, no difference, or worse.
     """
 
@@ -51,6 +56,7 @@ def judge(
     goal: Objective,
     candidate_verdicts: Sequence[ConstraintVerdict] = (),
     incumbent_verdicts: Sequence[ConstraintVerdict] = (),
+    charge: PushCharge = NO_CHARGE,
 ) -> Verdict:
     """Compare a candidate with the incumbent, both predicted on the same fresh seeds.
 
@@ -60,17 +66,19 @@ def judge(
         goal: what is minimised or maximised.
         candidate_verdicts: whether the candidate keeps the constraints and does no harm.
         incumbent_verdicts: the same of the setting in force.
+        charge: what it costs to put the candidate in force.
     """
     sign = -1.0 if goal.maximised else 1.0
     pairs = [
         (new.value, old.value)
         for new, old in zip(candidate.outcomes, incumbent.outcomes, strict=True)
     ]
-    advantage = mean_interval([sign * (old - new) for new, old in pairs])
+    differences = [sign * (new - old) + charge.value for new, old in pairs]
+    advantage = mean_interval([-each for each in differences])
     old_value = sum(old for _, old in pairs) / len(pairs)
     new_value = sum(new for new, _ in pairs) / len(pairs)
     decision = decide(
-        mean_interval([sign * (new - old) for new, old in pairs]),
+        mean_interval(differences),
         candidate_verdicts,
         incumbent_verdicts,
         least_gain=goal.least_gain(abs(old_value)),
@@ -78,14 +86,16 @@ def judge(
     )
     return Verdict(
         decision.accepted,
-        f"{decision.why}: {_in_words(advantage, old_value, new_value, goal)}, mean queue "
+        f"{decision.why}: {_in_words(advantage, old_value, new_value, goal, charge)}, mean queue "
         f"{candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
         advantage,
         decision.judgement,
     )
 
 
-def _in_words(advantage: Interval, old: float, new: float, goal: Objective) -> str:
+def _in_words(
+    advantage: Interval, old: float, new: float, goal: Objective, charge: PushCharge
+) -> str:
     """What the comparison came to, all numbers to the same digit."""
     factor, unit = _SHOWN.get(goal.unit, (1.0, goal.unit))
     largest = factor * max(abs(old), abs(new))
@@ -97,8 +107,9 @@ def _in_words(advantage: Interval, old: float, new: float, goal: Objective) -> s
 
     gained = "better" if advantage.mean >= 0.0 else "worse"
     half_width = "unknown" if advantage.half_width is None else text(advantage.half_width)
+    push = f", after {text(charge.value)} for a push that {charge.why}" if charge.why else ""
     return (
         f"in the model {goal.label} {text(new)} instead of {text(old)} {unit}".rstrip()
         + f" ({gained} by {text(abs(advantage.mean))} +- {half_width} on {advantage.count} fresh "
-        "seeds)"
+        f"seeds{push})"
     )

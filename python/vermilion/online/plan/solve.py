@@ -15,42 +15,41 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.examination import examine
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.network import build_model
-from vermilion.online.model.prediction import Prediction, outcome_of, queue_noise
+from vermilion.online.model.possibilities import possibilities
+from vermilion.online.model.prediction import queue_noise
+from vermilion.online.model.scaling import SmallRuns, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.first_guesses import first_guesses
 from vermilion.online.plan.goal import goal_of
 from vermilion.online.plan.judgement import judge
+from vermilion.online.plan.push_charge import push_charge
+from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.task import Finding
 from vermilion.search import Space
 from vermilion.simulate import run_many
 from vermilion.tuning.known_reference import on_known
-from vermilion.tuning.model_search import search_best
 from vermilion.tuning.seeds import Seeds
 from vermilion.tuning.simulations import needs_flow_delays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.objectives import Constraint, Objective
-    from vermilion.online.model.horizon import Horizon
+    from vermilion.objectives import Constraint
+    from vermilion.online.model.possibilities import Possibility
+    from vermilion.online.model.scaling import Scaling
     from vermilion.online.plan.task import Task
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
-    from vermilion.tuning.model_search import SearchOutcome
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100
 _SEARCH_SEEDS = {"quick": 1, "refined": 2}  # runs per setting; more are slower and surer
 _NOISE_RUNS = 3
 _HARM_RUNS = 6
-_MOST_EVALUATIONS = 2000
 _TIME_FOR_THE_SEARCH = 0.85  # of the deadline; the rest is for building models and noise
-# Good from the first few dozen settings on: docs/search-benchmark.md.
-_SEARCH = "recursive-random-search"
-_STOP_SIDE = 0.05  # where a local search ends: a twentieth of each parameter's range
 
 
 def solve(task: Task) -> Finding:
@@ -74,7 +73,7 @@ def solve(task: Task) -> Finding:
     if task.settled:
         examining_s = _EXAMINING_SHARE * task.deadline_s
         examination, belief = examine(task, traffic, examining_s)
-        if task.policy.target_packets is not None:
+        if examination.explained and task.policy.target_packets is not None:
             measured, seconds = mean_and_seconds(task.settled)
             correction = correction.learned(
                 measured, seconds, examination.noise, examination.predicted_mean
@@ -131,56 +130,43 @@ def _search(
         NotMeasuredError: the model lacks what the goal is about.
     """
     policy = task.policy
-    horizon = horizon_for(traffic, deadline_s, task.packets_per_s)
-    model = _model(task, task.in_force, traffic, horizon)
+    wanted = policy.scale_packets(traffic.packets_per_s)
+    models = _Models(
+        task,
+        scaling_for(traffic, task.configuration.discipline, wanted),
+        Seeds.counted(
+            first_seed,
+            search=_SEARCH_SEEDS[task.kind],
+            re_evaluation=task.re_evaluations,
+            comparison=task.comparisons,
+        ),
+        possibilities(traffic, task.picture, task.belief),
+        deadline_s,
+    )
     internal = None if policy.target_packets is None else task.correction.internal_target
-    target = policy.scale_packets(traffic.packets_per_s) if internal is None else internal
-    goal = goal_of(policy, model, target)
-    seeds = Seeds.counted(
-        first_seed,
-        search=_SEARCH_SEEDS[task.kind],
-        re_evaluation=task.re_evaluations,
-        comparison=task.comparisons,
-    )
-    if goal.needs_incumbent:
-        [row] = run_many([model], seeds.search, flow_delays=needs_flow_delays(goal))
-        goal = goal.relative_to([result for result in row if result is not None])
-    constraints = (
-        *constraints_of(model, goal, policy.constraints, links=[policy.link]),
-        *_harm_bounds(task, model, traffic, horizon, seeds.comparison),
-    )
+    target = wanted if internal is None else internal
+    cases = [models.case(possibility, target) for possibility in models.possible]
     starts = (*task.starts, *first_guesses(policy.parameters, traffic, target))
-    outcome = search_best(
-        model,
-        Space.from_scenario(model),
-        goal,
-        constraints,
-        incumbent={policy.path(name): model.get(policy.path(name)) for name in policy.parameters},
-        seeds=seeds,
-        budget=task.evaluations or _MOST_EVALUATIONS,
-        deadline_s=None if task.evaluations is not None else _TIME_FOR_THE_SEARCH * deadline_s,
-        warm_starts=[
-            {policy.path(name): value for name, value in start.items()} for start in starts
-        ],
-        search=_SEARCH,
-        search_seed=first_seed,
-        search_settings={"stop_side": _STOP_SIDE},
+    found = best_of(
+        cases,
+        Looking(
+            link=policy.link,
+            space=models.space(traffic, cases[0].model),
+            incumbent={
+                policy.path(name): cases[0].model.get(policy.path(name))
+                for name in policy.parameters
+            },
+            starts=[models.small(start) for start in starts],
+            seeds=models.seeds,
+            search_seed=first_seed,
+            evaluations=task.evaluations,
+            deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
+            workers=models.workers,
+        ),
     )
-    if outcome.end == "interrupted":
-        raise KeyboardInterrupt
-    if outcome.best is None or len(outcome.best_results) < 2:  # noqa: PLR2004 - an interval
-        message = f"the search did not get far enough: {outcome.reason}"
-        raise TooLittleIsKnown(message)
-    best, before = (
-        _prediction(setting, results, policy.link, goal, constraints)
-        for setting, results in (
-            (outcome.best, outcome.best_results),
-            (outcome.incumbent, outcome.incumbent_results),
-        )
-    )
-    compared = outcome.comparison
-    verdicts = () if compared is None else (compared.best_verdicts, compared.incumbent_verdicts)
-    noise_seeds = seeds.comparison[:_NOISE_RUNS]
+    candidate = replace(found.candidate, setting=models.large(found.setting))
+    incumbent = replace(found.incumbent, setting=_numbers(task))
+    goal = cases[0].goal
     answer = Answer(
         kind=task.kind,
         picture=task.picture,
@@ -188,61 +174,158 @@ def _search(
         internal_target=internal,
         goal=goal.label,
         unit=goal.unit,
-        setting=best.setting,
-        candidate=best,
-        incumbent=before,
-        verdict=judge(best, before, goal, *verdicts),
-        candidate_noise=queue_noise(model.with_values(outcome.best), policy.link, noise_seeds),
-        incumbent_noise=queue_noise(model, policy.link, noise_seeds),
-        evaluations=outcome.evaluations,
-        took_s=outcome.seconds,
+        setting=candidate.setting,
+        candidate=candidate,
+        incumbent=incumbent,
+        verdict=judge(
+            candidate,
+            incumbent,
+            goal,
+            found.candidate_verdicts,
+            found.incumbent_verdicts,
+            push_charge(
+                task.push_price,
+                traffic,
+                {**task.in_force, **candidate.setting},
+                goal,
+                incumbent.value.mean,
+                policy.changes_per_minute,
+            ),
+        ),
+        candidate_noise=models.noise(cases, found.setting),
+        incumbent_noise=models.noise(cases, {}),
+        evaluations=found.evaluations,
+        models=len(cases),
+        scale=models.scaling.share,
+        took_s=found.seconds,
     )
     # What answers must repeat on depends on nothing of the machine.
-    return answer, None if task.evaluations is not None else _speed(outcome)
+    return answer, None if task.evaluations is not None else found.packets_per_s
 
 
-def _harm_bounds(
-    task: Task, model: Scenario, traffic: Traffic, horizon: Horizon, seeds: Sequence[int]
-) -> list[Constraint]:
-    """What a setting may cost, against the one that the controller met when it began.
+class _Models:
+    """The models of a task, all as small as they may be."""
 
-    Against the setting in force each of many small steps could cost as much again.
-    """
-    bounds = harm_bounds(model, [task.policy.link], task.policy.harm)
-    if all(task.original[name] == value for name, value in task.in_force.items()):
-        return list(bounds)
-    untouched = _model(task, task.original, traffic, horizon)
-    [row] = run_many([untouched], seeds[:_HARM_RUNS])
-    results = [result for result in row if result is not None]
-    return [on_known(bound, results) for bound in bounds]
+    def __init__(
+        self,
+        task: Task,
+        scaling: Scaling,
+        seeds: Seeds,
+        possible: Sequence[Possibility],
+        deadline_s: float,
+    ) -> None:
+        self._task = task
+        self.scaling = scaling
+        self.seeds = seeds
+        self.possible = possible
+        self.workers = SmallRuns(scaling) if scaling.halvings else None
+        # The slowest flows of any decide, so that all are simulated for as long.
+        slowest = max(
+            (scaling.traffic(each.traffic) for each in possible),
+            key=lambda traffic: traffic.longest_round_trip_s,
+        )
+        self._horizon = horizon_for(slowest, deadline_s / len(possible), task.packets_per_s)
+
+    def case(self, possibility: Possibility, target: float) -> Case:
+        """What the network may be, and what is wanted in it."""
+        task, policy = self._task, self._task.policy
+        model = self._model(possibility, task.in_force)
+        goal = goal_of(policy, model, target)
+        if goal.needs_incumbent:
+            goal = goal.relative_to(
+                self._runs(model, self.seeds.search, flow_delays=needs_flow_delays(goal))
+            )
+        constraints = (
+            *constraints_of(model, goal, policy.constraints, links=[policy.link]),
+            *self._harm_bounds(possibility, model),
+        )
+        return Case(model, goal, constraints, possibility.share)
+
+    def space(self, traffic: Traffic, model: Scenario) -> Space:
+        """The box to search, in the model's own numbers."""
+        task = self._task
+        whole = build_model(
+            task.configuration,
+            task.in_force,
+            traffic,
+            self.possible[0].kind,
+            task.policy,
+            self._horizon,
+        )
+        space = Space.from_scenario(whole)
+        if not self.scaling.halvings:
+            return space
+        ends = {
+            each.name: (
+                self._small_path(each.name, each.lower),
+                self._small_path(each.name, each.upper),
+            )
+            for each in space.dimensions
+        }
+        return Space.from_scenario(model, boxes=ends)
+
+    def small(self, setting: Mapping[str, float]) -> dict[str, float]:
+        """A setting of the network in the smaller model, by path."""
+        path = self._task.policy.path
+        return {path(name): self._small_path(name, value) for name, value in setting.items()}
+
+    def large(self, setting: Mapping[str, float | None]) -> dict[str, float]:
+        """A setting found in the smaller model for the network, by name."""
+        return {
+            name: self.scaling.out_of(name, value)
+            for path, value in setting.items()
+            if value is not None and (name := path.rpartition(".")[2])
+        }
+
+    def noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
+        """How far a second's mean queue strays in the model where it strays furthest, packets."""
+        link, seeds = self._task.policy.link, self.seeds.comparison[:_NOISE_RUNS]
+        most = max(queue_noise(case.model.with_values(setting), link, seeds) for case in cases)
+        return most / self.scaling.share
+
+    def _small_path(self, path: str, value: float) -> float:
+        """A parameter's value in the smaller model, by its name or path."""
+        found = self.scaling.into(path.rpartition(".")[2], value)
+        return value if found is None or isinstance(found, str) else float(found)
+
+    def _harm_bounds(self, possibility: Possibility, model: Scenario) -> list[Constraint]:
+        """What a setting may cost, against the one that the controller met when it began.
+
+        Against the setting in force each of many small steps could cost as much again.
+        """
+        task = self._task
+        bounds = harm_bounds(model, [task.policy.link], task.policy.harm)
+        if all(task.original[name] == value for name, value in task.in_force.items()):
+            return list(bounds)
+        untouched = self._model(possibility, task.original)
+        delays = any(needs_flow_delays(bound) for bound in bounds)
+        results = self._runs(untouched, self.seeds.comparison[:_HARM_RUNS], flow_delays=delays)
+        return [on_known(bound, results) for bound in bounds]
+
+    def _model(
+        self, possibility: Possibility, parameters: Mapping[str, ParameterValue]
+    ) -> Scenario:
+        task, scaling = self._task, self.scaling
+        return build_model(
+            task.configuration,
+            {name: scaling.into(name, value) for name, value in parameters.items()},
+            scaling.traffic(possibility.traffic),
+            possibility.kind,
+            task.policy,
+            self._horizon,
+        )
+
+    def _runs(self, model: Scenario, seeds: Sequence[int], *, flow_delays: bool) -> list[Result]:
+        """Simulations of a model, in the network's numbers."""
+        [row] = run_many([model], seeds, flow_delays=flow_delays)
+        return [self.scaling.result(result) for result in row if result is not None]
 
 
-def _model(
-    task: Task, in_force: Mapping[str, ParameterValue], traffic: Traffic, horizon: Horizon
-) -> Scenario:
-    return build_model(
-        task.configuration, in_force, traffic, task.belief.best, task.policy, horizon
-    )
-
-
-def _prediction(
-    setting: Mapping[str, float | None],
-    results: Sequence[Result],
-    link: str,
-    goal: Objective,
-    constraints: Sequence[Constraint],
-) -> Prediction:
-    return Prediction(
-        setting={
-            path.rpartition(".")[2]: value for path, value in setting.items() if value is not None
-        },
-        outcomes=tuple(outcome_of(result, link, goal, constraints) for result in results),
-    )
-
-
-def _speed(outcome: SearchOutcome) -> float | None:
-    """How many packets this machine simulates per second, for the next horizon."""
-    packets = [result.data["packets_forwarded"] for result in outcome.incumbent_results]
-    if not packets or outcome.seconds <= 0:
-        return None
-    return fmean(packets) * outcome.simulations / outcome.seconds
+def _numbers(task: Task) -> dict[str, float]:
+    """The parameters in force that may be changed, as far as they are numbers."""
+    values = {name: task.in_force[name] for name in task.policy.parameters}
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }

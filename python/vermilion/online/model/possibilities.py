@@ -1,0 +1,110 @@
+"""What the network may be, where what is known leaves a choice.
+
+A setting that is best for the likeliest model may be bad for the next likely. Where the belief in
+the senders is split, or the number of flows or their round trips are doubtful, a few samples of
+what may be are modelled instead of one: at most three, because each costs as much again.
+
+Doubtful quantities take the values m and m exp(+-sqrt(3/2) s), with s the standard deviation of
+their logarithm, which for small doubts is the share that they may be wrong by. Three equally likely
+values at these places have the mean and the variance of the logarithm that is believed, for
+(3/2 + 0 + 3/2) / 3 = 1. No value is more than four times m, or less than a quarter: one setting
+would serve neither end.
+
+Where flows are counted, more of them go with shorter round trips and fewer with longer ones: the
+load on the queue, which grows with flows and falls with round trips, then spans what both doubts
+together leave open. Where both are guessed from counters, by the square root law
+(:mod:`vermilion.online.sense.square_root_law`), longer round trips mean more flows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vermilion.online.model.senders import SenderBelief, SenderModel
+    from vermilion.online.model.traffic import Traffic
+    from vermilion.online.sense.picture import TrafficPicture
+
+MOST = 3
+"""Models of one network at most."""
+
+_SPLIT = 2.0  # log odds within which the second-best kind may as well be the one
+_DOUBTFUL_FLOWS = 0.15  # standard deviations from which on a quantity is worth more models
+_DOUBTFUL_ROUND_TRIPS = 0.25
+_APART = math.sqrt(1.5)
+_FURTHEST = math.log(4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Possibility:
+    """One thing that the network may be.
+
+    Attributes:
+        traffic: the flows, round trips and rate.
+        kind: how the senders behave.
+        share: how much it counts; those of all add up to 1.
+    """
+
+    traffic: Traffic
+    kind: SenderModel
+    share: float
+
+
+def possibilities(
+    traffic: Traffic, picture: TrafficPicture, belief: SenderBelief
+) -> tuple[Possibility, ...]:
+    """What the network may be, the likeliest first.
+
+    Of senders of whom nothing has been seen yet the likeliest kind is taken: a first answer is
+    wanted soon, and what is seen under it tells more than a wider search.
+
+    Args:
+        traffic: as observed.
+        picture: what it was made of, with its doubts.
+        belief: in the senders.
+    """
+    kinds = [belief.best]
+    if belief.evidence:
+        kinds = sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
+    flows, trips = steps(picture)
+    if flows == 0.0 and trips == 0.0:
+        odds = [math.exp(belief.log_odds(kind) - belief.log_odds(kinds[0])) for kind in kinds]
+        return tuple(
+            Possibility(traffic, kind, each / math.fsum(odds))
+            for kind, each in zip(kinds, odds, strict=True)
+        )
+    return tuple(
+        Possibility(each, kinds[place % len(kinds)], 1.0 / MOST)
+        for place, each in enumerate((traffic, *other_traffic(traffic, picture)))
+    )
+
+
+def other_traffic(traffic: Traffic, picture: TrafficPicture) -> tuple[Traffic, ...]:
+    """What the traffic may be besides; nothing where it is not doubted."""
+    flows, trips = steps(picture)
+    if flows == 0.0 and trips == 0.0:
+        return ()
+    together = 1.0 if picture.knowledge == "counters" else -1.0
+    return tuple(
+        _other(traffic, math.exp(sign * flows), math.exp(together * sign * trips))
+        for sign in (1.0, -1.0)
+    )
+
+
+def steps(picture: TrafficPicture) -> tuple[float, float]:
+    """How far the logarithms of flows and of round trips are varied; 0 for small doubts."""
+    flows, trips = picture.flows_doubt, picture.rtts_doubt
+    return (
+        min(_APART * flows, _FURTHEST) if flows > _DOUBTFUL_FLOWS else 0.0,
+        min(_APART * trips, _FURTHEST) if trips > _DOUBTFUL_ROUND_TRIPS else 0.0,
+    )
+
+
+def _other(traffic: Traffic, flows: float, round_trips: float) -> Traffic:
+    """The traffic with so many times the flows, and so many times as long round trips."""
+    classes = tuple(
+        (max(1, round(flows * count)), round_trips * base_s) for count, base_s in traffic.classes
+    )
+    return replace(traffic, flows=sum(count for count, _ in classes), classes=classes)

@@ -1,0 +1,306 @@
+"""The best setting of one model, or of several of which each may be the network.
+
+One model is searched as a tuning searches one scenario. Several are searched together, as one
+setting for several scenarios (:mod:`vermilion.tuning.robust`), with this difference: they are not
+different places but different guesses at one place, in which the objective has one size. So its
+mean is taken as it is, weighted by how likely each guess is, and not relative to what each one's
+setting in force reaches. Constraints and bounds of harm have to hold in each.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
+from vermilion.online.model.traffic import TooLittleIsKnown
+from vermilion.search import search_named
+from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.engine import Tuning, complete, race_budget_of
+from vermilion.tuning.horizon import Horizon, Shorter
+from vermilion.tuning.joint import Joining, JointEvaluation
+from vermilion.tuning.model_search import search_best
+from vermilion.tuning.simulations import Measured, Simulations
+from vermilion.tuning.verdict import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.objectives import Constraint, Objective
+    from vermilion.scenario import Scenario
+    from vermilion.search import Space
+    from vermilion.simulate import Result
+    from vermilion.simulate.batches import BatchRunner
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.evaluation import Evaluation
+    from vermilion.tuning.seeds import Seeds
+    from vermilion.tuning.verdict import ConstraintVerdict
+
+_MOST_EVALUATIONS = 2000
+_SHORTLIST = 5
+# Good from the first few dozen settings on: docs/search-benchmark.md.
+_SEARCH = "recursive-random-search"
+# A local search ends at a twentieth of each parameter's range.
+_SETTINGS: Final[Mapping[str, Any]] = {"stop_side": 0.05}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A model, and what is wanted in it.
+
+    Attributes:
+        model: with the setting in force.
+        goal: what is minimised or maximised.
+        constraints: what has to hold, bounds of harm among them.
+        share: how much the model counts; those of all add up to 1.
+    """
+
+    model: Scenario
+    goal: Objective
+    constraints: tuple[Constraint, ...]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best setting and the one in force, on the same fresh seeds.
+
+    Attributes:
+        setting: the best, by path.
+        candidate: what the models say of it, on average.
+        incumbent: the same of the setting in force.
+        candidate_verdicts: on each constraint in each model.
+        incumbent_verdicts: the same of the setting in force.
+        evaluations: settings tried.
+        packets_per_s: simulated per second of wall time, all cores.
+        seconds: of wall time.
+    """
+
+    setting: Setting
+    candidate: Prediction
+    incumbent: Prediction
+    candidate_verdicts: tuple[ConstraintVerdict, ...]
+    incumbent_verdicts: tuple[ConstraintVerdict, ...]
+    evaluations: int
+    packets_per_s: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """How a search is done.
+
+    Attributes:
+        link: the link under control.
+        space: the parameters and the box in which they are searched.
+        incumbent: the setting in force, by path.
+        starts: settings to try first, by path.
+        seeds: of the simulations.
+        search_seed: of the search's own random points.
+        evaluations: settings to try; ``None`` for as many as the deadline allows.
+        deadline_s: wall seconds, where the number of settings is not given.
+        workers: simulate; ``None`` for this machine as it is.
+    """
+
+    link: str
+    space: Space
+    incumbent: Setting
+    starts: Sequence[Mapping[str, float]]
+    seeds: Seeds
+    search_seed: int
+    evaluations: int | None
+    deadline_s: float
+    workers: BatchRunner | None
+
+    @property
+    def budget(self) -> int:
+        """Settings at most."""
+        return self.evaluations or _MOST_EVALUATIONS
+
+    @property
+    def in_time(self) -> float | None:
+        """Wall seconds, if they count."""
+        return None if self.evaluations is not None else self.deadline_s
+
+
+def best_of(cases: Sequence[Case], looking: Looking) -> Found:
+    """Searches the best setting for a model, or for several together.
+
+    Raises:
+        TooLittleIsKnown: the search did not get far enough.
+        NotMeasuredError: a model lacks what the goal is about.
+        KeyboardInterrupt: at Ctrl-C.
+    """
+    return _of_one(cases[0], looking) if len(cases) == 1 else _of_several(cases, looking)
+
+
+def _of_one(case: Case, looking: Looking) -> Found:
+    outcome = search_best(
+        case.model,
+        looking.space,
+        case.goal,
+        case.constraints,
+        incumbent=looking.incumbent,
+        seeds=looking.seeds,
+        budget=looking.budget,
+        deadline_s=looking.in_time,
+        warm_starts=looking.starts,
+        search=_SEARCH,
+        search_seed=looking.search_seed,
+        search_settings=_SETTINGS,
+        workers=looking.workers,
+    )
+    _check(outcome.end, len(outcome.best_results), outcome.reason)
+    compared = outcome.comparison
+    best = outcome.best or {}
+    return Found(
+        setting=best,
+        candidate=_prediction(best, [case], [outcome.best_results], looking.link),
+        incumbent=_prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking.link),
+        candidate_verdicts=() if compared is None else compared.best_verdicts,
+        incumbent_verdicts=() if compared is None else compared.incumbent_verdicts,
+        evaluations=outcome.evaluations,
+        packets_per_s=_speed([outcome.incumbent_results], outcome.simulations, outcome.seconds),
+        seconds=outcome.seconds,
+    )
+
+
+class _Averaging(Joining):
+    """The mean of the models' objectives, weighted, in the objective's own unit."""
+
+    __slots__ = ()
+
+    def joined(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """One number for each seed."""
+        return [
+            math.fsum(share * value for share, value in zip(self.shares, values, strict=True))
+            for values in zip(*rows, strict=True)
+        ]
+
+
+def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
+    start = time.monotonic()
+    space, seeds = looking.space, looking.seeds
+    first, *others = [
+        Measured(Candidates(case.model, space.names), case.goal, case.constraints) for case in cases
+    ]
+    simulations = Simulations(
+        first.candidates,
+        first.objective,
+        first.constraints,
+        workers=looking.workers,
+        further=others,
+    )
+    joining = _Averaging("mean", [case.share for case in cases], [1.0] * len(cases))
+    constraints = [constraint for case in cases for constraint in case.constraints]
+    incumbents = JointEvaluation.of_incumbents([looking.incumbent] * len(cases), joining)
+    texts = [case.model.core_json() for case in cases]
+    full = Horizon(texts, 1.0, simulations, constraints, incumbents)
+    starts = [space.point(each) for each in (*complete(looking.incumbent), *looking.starts)]
+    tuning = Tuning(
+        full=full,
+        space=space,
+        maximised=False,
+        seeds=seeds,
+        search=search_named(_SEARCH)(
+            len(space),
+            seed=looking.search_seed,
+            start_points=list(dict.fromkeys(starts)),
+            **_SETTINGS,
+        ),
+        shortlist=_SHORTLIST,
+        race_budget=race_budget_of(_SHORTLIST, seeds),
+        progress=None,
+        start=start,
+        until=None if looking.in_time is None else start + looking.in_time,
+        shorter=Shorter(full, space, None, looking.workers),
+        memory=None,
+    )
+    tuning.run(looking.budget)
+    met = 0 if tuning.compared is None else len(tuning.compared[0].seeds)
+    _check(tuning.end, met, tuning.why_not_compared)
+    best, now = tuning.compared or (incumbents, incumbents)
+    for evaluation in (best, now):
+        if evaluation.not_measured is not None:
+            raise evaluation.not_measured
+    results = [[piece.results for piece in each.pieces] for each in (best, now)]
+    seconds = time.monotonic() - start
+    return Found(
+        setting=best.setting,
+        candidate=_prediction(best.setting, cases, results[0], looking.link),
+        incumbent=_prediction(looking.incumbent, cases, results[1], looking.link),
+        candidate_verdicts=_verdicts(cases, best.pieces, now.pieces),
+        incumbent_verdicts=_verdicts(cases, now.pieces, now.pieces),
+        evaluations=tuning.evaluations,
+        packets_per_s=_speed(results[1], tuning.simulations, seconds),
+        seconds=seconds,
+    )
+
+
+def _verdicts(
+    cases: Sequence[Case], mine: Sequence[Evaluation], reference: Sequence[Evaluation]
+) -> tuple[ConstraintVerdict, ...]:
+    """On each constraint in each model."""
+    return tuple(
+        verdict
+        for case, piece, other in zip(cases, mine, reference, strict=True)
+        for verdict in judge(case.constraints, piece, other)
+    )
+
+
+def _check(end: str, fresh_seeds: int, why: str) -> None:
+    """Whether there is something to compare."""
+    if end == "interrupted":
+        raise KeyboardInterrupt
+    if fresh_seeds < 2:  # noqa: PLR2004 - an interval
+        message = f"the search did not get far enough: {why}"
+        raise TooLittleIsKnown(message)
+
+
+def _prediction(
+    setting: Setting, cases: Sequence[Case], results: Sequence[Sequence[Result]], link: str
+) -> Prediction:
+    """What the models say of a setting, seed by seed."""
+    rows = [
+        [outcome_of(result, link, case.goal, case.constraints) for result in row]
+        for case, row in zip(cases, results, strict=True)
+    ]
+    shares = [case.share for case in cases]
+    return Prediction(
+        setting={
+            path.rpartition(".")[2]: value for path, value in setting.items() if value is not None
+        },
+        outcomes=tuple(_mean(outcomes, shares) for outcomes in zip(*rows, strict=True)),
+    )
+
+
+def _mean(outcomes: Sequence[Outcome], shares: Sequence[float]) -> Outcome:
+    """The mean of what several models say with one seed."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+
+    def mean(values: Sequence[float]) -> float:
+        return math.fsum(share * value for share, value in zip(shares, values, strict=True))
+
+    metrics: dict[str, float | None] = {}
+    for path in outcomes[0].metrics:
+        known = [value for each in outcomes if (value := each.metrics.get(path)) is not None]
+        metrics[path] = mean(known) if len(known) == len(outcomes) else None
+    return Outcome(
+        mean=mean([each.mean for each in outcomes]),
+        sd=mean([each.sd for each in outcomes]),
+        utilization=mean([each.utilization for each in outcomes]),
+        signal_rate=mean([each.signal_rate for each in outcomes]),
+        value=mean([each.value for each in outcomes]),
+        metrics=metrics,
+    )
+
+
+def _speed(results: Sequence[Sequence[Result]], simulations: int, seconds: float) -> float | None:
+    """How many packets this machine simulates per second, for the next horizon."""
+    packets = [result.data["packets_forwarded"] for row in results for result in row]
+    if not packets or seconds <= 0:
+        return None
+    return math.fsum(packets) / len(packets) * simulations / seconds

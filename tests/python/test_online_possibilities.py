@@ -1,0 +1,115 @@
+"""What the network may be, where what is known leaves a choice."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from test_online_model import IN_FORCE, picture, traffic
+from test_online_plan import NEAR, task
+from vermilion.online.model.possibilities import MOST, possibilities
+from vermilion.online.model.senders import SenderBelief, SenderModel
+from vermilion.online.plan.solve import solve
+
+NEWRENO = SenderModel("newreno")
+RENO = SenderModel("reno")
+SHOWN = picture(base_rtts_s=NEAR)
+TRAFFIC = traffic(base_rtts_s=NEAR)
+
+
+def split(apart):
+    """A belief in which Reno is so many log odds behind NewReno, after evidence."""
+    return SenderBelief({NEWRENO: 0.0, RENO: -apart}, {NEWRENO: 0.0, RENO: 0.0})
+
+
+def test_without_doubt_there_is_one_model():
+    [only] = possibilities(TRAFFIC, SHOWN, split(5.0))
+    assert (only.traffic, only.kind, only.share) == (TRAFFIC, NEWRENO, 1.0)
+
+
+def test_before_anything_was_seen_the_likeliest_kind_is_taken():
+    [only] = possibilities(TRAFFIC, SHOWN, SenderBelief())
+    assert only.kind == SenderBelief().best
+
+
+def test_a_split_belief_is_weighed_by_its_odds():
+    first, second = possibilities(TRAFFIC, SHOWN, split(1.0))
+    assert (first.kind, second.kind) == (NEWRENO, RENO)
+    assert second.share / first.share == pytest.approx(math.exp(-1.0))
+    assert first.share + second.share == pytest.approx(1.0)
+
+
+def spread(values):
+    """Mean and standard deviation of the logarithms of three equally likely values."""
+    logarithms = [math.log(value) for value in values]
+    mean = math.fsum(logarithms) / MOST
+    return math.exp(mean), math.sqrt(math.fsum((each - mean) ** 2 for each in logarithms) / MOST)
+
+
+@pytest.mark.parametrize(("knowledge", "together"), [("full", False), ("counters", True)])
+def test_doubtful_flows_and_round_trips_have_the_spread_that_is_believed(knowledge, together):
+    known = {"flows": 400, "base_rtts_s": (0.1,) * 400}
+    doubtful = picture(**known, flows_doubt=0.3, rtts_doubt=0.4, knowledge=knowledge)
+    found = possibilities(traffic(**known), doubtful, split(5.0))
+    flows = [each.traffic.flows for each in found]
+    trips = [each.traffic.classes[0][1] for each in found]
+    assert spread(flows) == (pytest.approx(400, rel=0.01), pytest.approx(0.3, rel=0.01))
+    assert spread(trips) == (pytest.approx(0.1), pytest.approx(0.4))
+    # Counted flows: the two doubts do not cancel. By the square root law they go together.
+    assert (flows.index(max(flows)) == trips.index(max(trips))) is together
+    assert math.fsum(each.share for each in found) == pytest.approx(1.0)
+
+
+def test_a_hopeless_doubt_goes_no_further_than_a_factor_of_four():
+    doubtful = picture(base_rtts_s=NEAR, flows_doubt=3.0, rtts_doubt=3.0)
+    found = possibilities(TRAFFIC, doubtful, split(5.0))
+    assert sorted(each.traffic.flows for each in found) == [4, 16, 64]
+    trips = sorted(each.traffic.classes[0][1] for each in found)
+    assert trips == pytest.approx([0.007, 0.028, 0.112])
+
+
+def test_small_doubts_are_no_reason_for_three_models():
+    calm = picture(base_rtts_s=NEAR, flows_doubt=0.05, rtts_doubt=0.1)
+    assert len(possibilities(TRAFFIC, calm, split(5.0))) == 1
+
+
+def test_an_uncertain_network_is_tuned_for_what_it_may_be():
+    doubtful = replace(SHOWN, flows_doubt=0.5)
+    sure, unsure = solve(task(evaluations=40)), solve(task(picture=doubtful, evaluations=40))
+    assert (sure.answer.models, unsure.answer.models) == (1, 3)
+    # 16 flows, or 30 or 9: exp(sqrt(1.5) / 2) is 1.84. What is said is the mean of all three.
+    of_one = [
+        solve(task(picture=picture(flows=each, base_rtts_s=(0.028,) * each), evaluations=2))
+        for each in (16, 30, 9)
+    ]
+    means = [found.answer.incumbent.mean.mean for found in of_one]
+    assert unsure.answer.incumbent.mean.mean == pytest.approx(sum(means) / 3, rel=0.02)
+
+
+def test_what_must_hold_must_hold_in_each():
+    """16 flows lose 4 % at 50 packets, 30 flows 10 %: on average the bound of 5 % is kept."""
+    doubtful = replace(SHOWN, flows_doubt=0.5)
+    policy = replace(
+        task().policy,
+        constraints=("links.bottleneck.drop_rate <= 5 %",),
+        space={
+            "links.bottleneck.queue.min_threshold": ["20 packets", "21 packets"],
+            "links.bottleneck.queue.max_threshold": ["60 packets", "62 packets"],
+        },
+        harm=("none",),
+    )
+    asked = task(policy=policy, evaluations=20)
+    sure = solve(asked).answer
+    unsure = solve(replace(asked, picture=doubtful)).answer
+    path = "links.bottleneck.drop_rate"
+    assert sure.candidate.metric(path).mean < 0.05
+    assert unsure.candidate.metric(path).mean < 0.05
+    assert not sure.verdict.reason.startswith("links.bottleneck.drop_rate")
+    assert not unsure.verdict.apply
+    assert unsure.verdict.reason.startswith("links.bottleneck.drop_rate <= 5 %: reaches")
+
+
+def test_the_setting_in_force_is_that_of_all_models():
+    doubtful = replace(SHOWN, flows_doubt=0.5)
+    answer = solve(task(picture=doubtful)).answer
+    assert answer.incumbent.setting == {name: IN_FORCE[name] for name in task().policy.parameters}
