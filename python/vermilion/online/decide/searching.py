@@ -160,6 +160,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         before=before,
         schedule=entering.schedule_for(turn, answer.picture),
         learned_s=turn.now_s,
+        mends=answer.verdict.advantage.mean <= 0.0,
     )
     advantage = answer.verdict.advantage
     change = Change(

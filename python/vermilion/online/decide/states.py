@@ -119,6 +119,8 @@ class Verifying:
         before: what was measured under those, in the same conditions, if there was time.
         schedule: when what is due.
         learned_s: up to when the model's bias has been learned.
+        mends: whether it was put in force although the objective is worse under it, because the
+            one before broke a bound in the model.
     """
 
     setting: Mapping[str, float]
@@ -129,6 +131,7 @@ class Verifying:
     before: Stretch | None
     schedule: Schedule
     learned_s: float
+    mends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

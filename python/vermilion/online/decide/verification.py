@@ -61,7 +61,12 @@ class Verification:
 
 
 def verify(
-    after: Stretch, before: Stretch | None, expected: Expectation, policy: Policy
+    after: Stretch,
+    before: Stretch | None,
+    expected: Expectation,
+    policy: Policy,
+    *,
+    mends: bool = False,
 ) -> Verification:
     """Judge a setting by what was measured under it.
 
@@ -70,9 +75,11 @@ def verify(
         before: under the old setting in the same conditions; ``None`` where there was no time.
         expected: what the model said.
         policy: what the operator wants.
+        mends: whether the setting was put in force because the one before broke a bound; then a
+            worse objective is its price and no reason to take it back.
     """
     figures = _figures(after, before, expected, policy.objective)
-    why_worse = _why_worse(after, before, expected, policy)
+    why_worse = _why_worse(after, before, expected, policy, mends=mends)
     verdict: Literal["better", "unproven", "worse"] = "worse"
     why = why_worse
     if not why_worse:
@@ -87,13 +94,18 @@ def verify(
 
 
 def _why_worse(
-    after: Stretch, before: Stretch | None, expected: Expectation, policy: Policy
+    after: Stretch,
+    before: Stretch | None,
+    expected: Expectation,
+    policy: Policy,
+    *,
+    mends: bool,
 ) -> str:
     """Why a setting has to be taken back; "" where it need not."""
     objective = policy.objective
     now = after.objective(objective)
     if before is None:
-        if now is not None and _is_worse_than_predicted(now, expected, objective):
+        if now is not None and not mends and _is_worse_than_predicted(now, expected, objective):
             return "worse than the old setting would be"
         return ""
     broken = broken_bound(after, before, policy.bounds)
@@ -102,7 +114,7 @@ def _why_worse(
     if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
         return "the link is used less"
     then = before.objective(objective)
-    if now is None or then is None:
+    if now is None or then is None or mends:
         return ""
     up = not objective.maximised
     least_loss = objective.least_gain(then.mean)

@@ -49,7 +49,8 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
         after: what was measured under it.
         looks: how often it has been looked at, this time included.
     """
-    result = verify(after, verifying.before, verifying.expected, turn.controller.policy)
+    policy = turn.controller.policy
+    result = verify(after, verifying.before, verifying.expected, policy, mends=verifying.mends)
     if result.verdict == "worse":
         _take_back(turn, verifying, result)
         return

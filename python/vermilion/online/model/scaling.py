@@ -28,7 +28,7 @@ import math
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from os import sched_getaffinity
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from vermilion.online.model.network import UNRESPONSIVE
 from vermilion.scenario import disciplines
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
+    from vermilion.simulate.result_data import ResultData
 
 _ENOUGH_PACKETS_PER_S = 20_000.0  # five seconds of it in 20 ms of a core: 100 settings a second
 _FAST_PACKETS_PER_S = 70_000.0  # about 0.8 Gbit/s of full packets; below, all is simulated
@@ -154,7 +155,7 @@ class Scaling:
         """What a run of the smaller model says of the network."""
         if self.halvings == 0:
             return result
-        data = dict(result.data)
+        data: dict[str, Any] = dict(result.data)
         for room in ("links", "flows"):
             data[room] = {
                 name: {
@@ -164,7 +165,7 @@ class Scaling:
                 }
                 for name, entry in data[room].items()
             }
-        return Result(data)
+        return Result(cast("ResultData", data))
 
     def samples(self, samples: Sequence[Sample]) -> list[Sample]:
         """What a monitor of the network would have seen where it saw these in the model."""
