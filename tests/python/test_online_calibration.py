@@ -1,5 +1,7 @@
 """Telling kinds of senders apart by what they do to a queue."""
 
+from dataclasses import replace
+
 import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
@@ -56,3 +58,28 @@ def test_a_kind_ruled_out_is_no_longer_simulated_and_can_come_back():
     for _ in range(20):  # nothing speaks against it any more
         belief = belief.learned({NEWRENO: 0.0, RENO: 0.0})
     assert RENO in belief.plausible
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (SenderModel("newreno", (("window_cap", 20),)), "newreno (window_cap 20) senders"),
+        (DELAYED, "newreno (delayed_acknowledgements) senders"),
+        (replace(TODAY, beside=RENO), "cubic (as in linux) and reno senders, half of each"),
+        (replace(RENO, two_sizes=True), "reno senders, with packets of two sizes"),
+        (
+            replace(RENO, unresponsive_share=0.3),
+            "reno senders, beside 30 % that no loss slows down",
+        ),
+    ],
+)
+def test_kinds_are_said_in_words(kind, words):
+    assert kind.in_words() == words
+
+
+def test_a_wider_belief_keeps_what_was_learned():
+    belief = SenderBelief({NEWRENO: 0.0, RENO: -1.5}).learned({NEWRENO: -30.0, RENO: 0.0})
+    wider = belief.widened({DELAYED: -3.0, RENO: -9.0})
+    assert wider.best == RENO
+    assert wider.log_odds(RENO) == belief.log_odds(RENO)
+    assert wider.log_odds(DELAYED) == -3.0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from vermilion.objectives.goodput import Goodput
 from vermilion.online.model.prediction import Outcome, Prediction
 from vermilion.online.plan.goal import HeldQueue
 from vermilion.online.plan.judgement import judge
@@ -94,3 +95,30 @@ def test_a_mean_far_from_the_target_costs_more_than_its_square():
 def test_one_seed_decides_nothing():
     verdict = judge(prediction([30]), prediction([60]), GOAL)
     assert not verdict.apply
+
+
+def test_the_reason_has_the_numbers_of_the_comparison():
+    """Costs of 25 and 100 packets^2, the same with each seed."""
+    verdict = judge(prediction([30.0] * 4, sd=5.0), prediction([30.0] * 4, sd=10.0), GOAL)
+    assert verdict.reason == (
+        "significantly better: in the model cost 25.0 instead of 100.0 packets^2 (better by 75.0 "
+        "+- 0.0 on 4 fresh seeds), mean queue 30.0 instead of 30.0 packets"
+    )
+
+
+def test_the_reason_says_of_how_many_models_it_is_the_mean():
+    new, old = prediction([30.0] * 4, sd=5.0), prediction([30.0] * 4, sd=10.0)
+    assert ": in the mean of 3 models cost 25.0" in judge(new, old, GOAL, models=3).reason
+
+
+@pytest.mark.parametrize(("sign", "judged"), [(1.0, "better"), (-1.0, "worse")])
+def test_more_goodput_is_better_and_said_in_megabits(sign, judged):
+    def carrying(bit_per_s):
+        known = prediction([30.0] * 4)
+        outcomes = tuple(replace(each, value=bit_per_s) for each in known.outcomes)
+        return replace(known, outcomes=outcomes)
+
+    verdict = judge(carrying(9e6 + sign * 5e5), carrying(9e6), Goodput())
+    assert verdict.judgement == judged
+    assert verdict.advantage.mean == sign * 5e5
+    assert f"instead of 9.000 Mbit/s ({judged} by 0.500 +- 0.000 on 4" in verdict.reason

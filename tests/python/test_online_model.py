@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from vermilion.objectives.knee import Knee
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.model.horizon import Horizon, horizon_for
 from vermilion.online.model.network import build_model
@@ -152,3 +153,53 @@ def test_flows_that_starve_are_seen_in_the_model():
     override = 'tuning.constraints=["flows.*.slowest_share >= 0.1"]'
     policy = Policy.of_scenario(load_scenario("varying-load", [override]))
     assert policy.constraints == ("flows.*.slowest_share >= 0.1",)
+
+
+def flow_groups(seen, kind=None):
+    return {
+        group["name"]: group for group in json.loads(model(seen, kind=kind).core_json())["flows"]
+    }
+
+
+def test_what_is_unresponsive_has_a_group_that_never_listens():
+    group = flow_groups(traffic(unresponsive_bit_per_s=3e6))["unresponsive"]
+    assert group["sender"] is None
+    assert group["count"] * group["traffic"]["rate_bit_per_s"] == 3_000_000
+    assert "unresponsive" not in flow_groups(traffic())
+
+
+def test_flows_have_the_sizes_of_packets_that_were_seen():
+    near = {"base_rtts_s": (0.028,) * 16}
+    groups = flow_groups(traffic(**near, packet_sizes=((100.0, 4), (1500.0, 12))))
+    assert {(each["packet_size_bytes"], each["count"]) for each in groups.values()} == {
+        (100, 4),
+        (1500, 12),
+    }
+
+
+def test_senders_of_two_kinds_have_half_of_the_flows_each():
+    mixed = SenderModel("newreno", beside=SenderModel("dctcp"))
+    near = {"base_rtts_s": (0.028,) * 16}
+    groups = flow_groups(traffic(**near, marked_share=0.5), mixed).values()
+    found = {
+        (each["sender"]["congestion_control"], each["sender"]["parameters"]["ecn"], each["count"])
+        for each in groups
+    }
+    # Half of the flows understand marks, and DCTCP's are those.
+    assert found == {("newreno", False, 8), ("dctcp", True, 8)}
+
+
+def test_packets_of_two_sizes_keep_the_mean_that_was_seen():
+    near = {"base_rtts_s": (0.028,) * 16}
+    groups = flow_groups(traffic(**near), SenderModel("newreno", two_sizes=True)).values()
+    sizes = [each["packet_size_bytes"] for each in groups]
+    assert sum(sizes) / 2 == 1000
+    assert max(sizes) == 3 * min(sizes)
+
+
+def test_an_average_may_have_a_memory_of_a_tenth_of_a_second_on_a_fast_link():
+    knee = Policy("bottleneck", Knee("bottleneck"), POLICY.parameters)
+    path = "links.bottleneck.queue.weight"
+    fast = model(traffic(rate_bit_per_s=1e10), knee).tuning.space[path]
+    assert float(fast[0]) == pytest.approx(1 / (1.25e6 * 0.1))
+    assert path not in model(traffic(), knee).tuning.space

@@ -57,6 +57,7 @@ def judge(
     candidate_verdicts: Sequence[ConstraintVerdict] = (),
     incumbent_verdicts: Sequence[ConstraintVerdict] = (),
     charge: PushCharge = NO_CHARGE,
+    models: int = 1,
 ) -> Verdict:
     """Compare a candidate with the incumbent, both predicted on the same fresh seeds.
 
@@ -67,6 +68,7 @@ def judge(
         candidate_verdicts: whether the candidate keeps the constraints and does no harm.
         incumbent_verdicts: the same of the setting in force.
         charge: what it costs to put the candidate in force.
+        models: of how many models the predictions are the mean.
     """
     sign = -1.0 if goal.maximised else 1.0
     pairs = [
@@ -84,10 +86,11 @@ def judge(
         least_gain=goal.least_gain(abs(old_value)),
         unit=goal.unit,
     )
+    where = "in the model" if models == 1 else f"in the mean of {models} models"
     return Verdict(
         decision.accepted,
-        f"{decision.why}: {_in_words(advantage, old_value, new_value, goal, charge)}, mean queue "
-        f"{candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
+        f"{decision.why}: {where} {_in_words(advantage, old_value, new_value, goal, charge)}, "
+        f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
         advantage,
         decision.judgement,
     )
@@ -109,7 +112,7 @@ def _in_words(
     half_width = "unknown" if advantage.half_width is None else text(advantage.half_width)
     push = f", after {text(charge.value)} for a push that {charge.why}" if charge.why else ""
     return (
-        f"in the model {goal.label} {text(new)} instead of {text(old)} {unit}".rstrip()
+        f"{goal.label} {text(new)} instead of {text(old)} {unit}".rstrip()
         + f" ({gained} by {text(abs(advantage.mean))} +- {half_width} on {advantage.count} fresh "
         f"seeds{push})"
     )

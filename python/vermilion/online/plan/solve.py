@@ -191,6 +191,7 @@ def _search(
                 incumbent.value.mean,
                 policy.changes_per_minute,
             ),
+            len(cases),
         ),
         candidate_noise=models.noise(cases, found.setting),
         incumbent_noise=models.noise(cases, {}),
