@@ -336,8 +336,8 @@ def ablation(seed: int) -> str:
 
 def _guesses() -> list[str]:
     """The loop on both example scenarios, with its first guesses and with none."""
-    from vermilion.online import deliberation
     from vermilion.online.drive.run import run_online
+    from vermilion.online.plan import solve
 
     heading = (
         "| scenario | first guesses | squared deviation | times less than alone | Jain's index | "
@@ -347,12 +347,12 @@ def _guesses() -> list[str]:
         heading,
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    usual = deliberation.first_guesses
+    usual = solve.first_guesses
     for name in ("varying-load", "varying-round-trip-time"):
         scenario = vermilion.load_scenario(name)
         objective = objective_of(scenario)
         for label, guesses in (("on", usual), ("off", lambda *_: [])):
-            deliberation.first_guesses = guesses
+            solve.first_guesses = guesses
             runs = [run_online(scenario, seed=each, clock="fixed") for each in ONLINE_SEEDS]
             prices = [price_of(run.tuned, "bottleneck") for run in runs]
             tuned = statistics.fmean(objective.measure(run.tuned) for run in runs)
@@ -366,7 +366,7 @@ def _guesses() -> list[str]:
                 f"{means['jain_index']:.3f} | {means['starved']:.1f} | {applied:.1f} |"
             )
             say(lines[-1:])
-    deliberation.first_guesses = usual
+    solve.first_guesses = usual
     said = (
         f"The on-line loop, {len(ONLINE_SEEDS)} seeds each, searches of 250 settings "
         "(`--clock fixed`), means over the phases:"

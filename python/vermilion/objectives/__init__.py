@@ -26,6 +26,7 @@ from vermilion.objectives.registry import (
     objective_from_table,
     objective_from_text,
     objective_of,
+    stated_constraints,
 )
 from vermilion.objectives.windows import flow_windows, link_windows, weighted_mean
 from vermilion.simulate.result import metric_of
@@ -53,5 +54,6 @@ __all__ = [
     "objective_from_table",
     "objective_from_text",
     "objective_of",
+    "stated_constraints",
     "weighted_mean",
 ]

@@ -174,7 +174,7 @@ def constraints_of(
         ScenarioError: a text that is not accepted.
     """
     if texts is None:
-        texts = _own_constraints(scenario)
+        texts = stated_constraints(scenario)
     own = list(objective.own_constraints)
     nothing_said = texts is None
     if texts is None:
@@ -190,8 +190,11 @@ def constraints_of(
     )
 
 
-def _own_constraints(scenario: Scenario) -> tuple[str, ...] | None:
-    """What the scenario says of constraints, in its list and in its objective's statement."""
+def stated_constraints(scenario: Scenario) -> tuple[str, ...] | None:
+    """What the scenario says of constraints, in its list and in its objective's statement.
+
+    ``None`` where it says nothing of them; an empty list asks for none.
+    """
     tuning = scenario.tuning
     if tuning is None:
         return None

@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from vermilion.objectives import Constraint, constraints_of, default_link, objective_of
+from vermilion.objectives import (
+    Constraint,
+    FlowsObjective,
+    constraints_of,
+    default_link,
+    objective_of,
+    stated_constraints,
+)
 from vermilion.objectives.delay_bound import DelayBound
 from vermilion.objectives.harm import harm_bounds
 from vermilion.objectives.noticeable import KnowsRoundTrip
@@ -105,12 +112,16 @@ class Policy:
                 'a number of packets above 0, like "30 packets"',
                 scenario.origin,
             )
+        if isinstance(objective, FlowsObjective) and objective.flows != ALL_FLOWS:
+            accepted = 'all flows, "*", because a controller sees no groups of them'
+            where = "tuning.objective.flows"
+            raise ScenarioError(where, objective.flows, accepted, scenario.origin)
         link = next(iter(objective.links), default_link(scenario))
         policy = cls(
             link=link,
             objective=objective,
             parameters=_parameters(scenario, link),
-            constraints=None if tuning is None else tuning.constraints,
+            constraints=stated_constraints(scenario),
             space={} if tuning is None else tuning.space,
             deadline_s=deadline_s,
             harm=None if tuning is None else tuning.harm,
