@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import leaving_alone, pausing
 from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
-from vermilion.online.decide.transitions import TRANSITIONS
+from vermilion.online.decide.transitions import BESIDES, TRANSITIONS
 from vermilion.online.decide.turn import Turn
 from vermilion.online.decide.waiting import PICTURES_KEPT, STEADY_FLOWS
 from vermilion.online.events import Command, Observed, Silent
@@ -19,6 +19,7 @@ from vermilion.online.record.kinds import DecisionKind
 if TYPE_CHECKING:
     from vermilion.online.decide.controller import Controller
     from vermilion.online.decide.detection import Alarm
+    from vermilion.online.decide.states import State
     from vermilion.online.effects import Effect
     from vermilion.online.events import Event
 
@@ -50,9 +51,13 @@ def _dispatch(turn: Turn, event: Event | Alarm) -> None:
     state = turn.controller.state
     transition = TRANSITIONS[type(state)][type(event)]
     transition.handle(turn, state, event)
-    entered = type(turn.controller.state)
-    if entered is not type(state) and entered not in transition.leads_to:
-        message = f"{type(state).__name__} on {type(event).__name__} leads to {entered.__name__}"
+    _check(state, turn.controller.state, transition.leads_to)
+
+
+def _check(left: State, entered: State, leads_to: frozenset[type[State]]) -> None:
+    """Hold the code against the table."""
+    if type(entered) is not type(left) and type(entered) not in leads_to:
+        message = f"{type(left).__name__} leads to {type(entered).__name__}, against the table"
         raise AssertionError(message)
 
 
@@ -63,6 +68,7 @@ def _take_in(turn: Turn, event: Observed) -> bool:
         return False
     if event.in_force is not None and not isinstance(state, Applying | HandsOff):
         leaving_alone.check_in_force(turn, event.in_force)
+        _check(state, turn.controller.state, BESIDES[type(state)])
     senses, sample = turn.controller.senses.taken(event.observation)
     turn.change(senses=senses)
     picture = senses.picture()
@@ -82,7 +88,9 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     turn.change(samples=samples, pictures=(*pictures, picture)[-PICTURES_KEPT:])
     if samples % _SETTING_CHECK_SAMPLES == 0:
         turn.read_back()
+    state = turn.controller.state
     pausing.pause_if_silent(turn)
+    _check(state, turn.controller.state, BESIDES[type(state)])
     conditions = turn.controller.conditions
     if conditions is not None:
         watch, alarm = conditions.after(picture)

@@ -182,3 +182,15 @@ TRANSITIONS: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
     state: {event: _LISTED[state].get(event, IGNORED) for event in EVENTS} for state in STATES
 }
 """What becomes of every state by every event."""
+
+BESIDES: Mapping[type[State], frozenset[type[State]]] = {
+    state: frozenset(
+        (
+            *((HandsOff, Waiting) if state not in {Applying, HandsOff, Ended} else ()),
+            *((Paused,) if state in {Waiting, Searching, Observing, Verifying, Watching} else ()),
+        )
+    )
+    for state in STATES
+}
+"""Where an observation may lead before the state makes anything of it: somebody else has changed the
+queue, the router has restarted, or the queue tells nothing now."""
