@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES
+from vermilion.advise.margins import margins_for
 from vermilion.simulate import mean_interval
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ Where the queue in force breaks the bound, its goodput and its few drops are had
 is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
 queue are small, and small windows are made by drops (a window of W packets takes about 1.5 / W^2 of
 them; M. Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
-In the two conditions for robustness twice as much is allowed."""
+In the two conditions for robustness twice as much is allowed. What a user says instead is in
+:mod:`vermilion.advise.margins`."""
 
 NOTICEABLE: Final[Mapping[str, float]] = {
     "excess_ratio": 0.05,
@@ -207,6 +209,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
         part: of the margins that is allowed.
     """
     bound = question.bound_ms
+    margins = margins_for(question)
     found = []
     for at in after.runs:
         slack = part * (_SLACK if at.robustness else 1.0)
@@ -223,6 +226,11 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
         most = max(p95, bound)
         room = max((MARGINS["delay_ratio"] - 1.0) * most, MARGINS["delay_ms"])
         losses.append(("delay_p95_ms", (p95_after - most) / room))
+        losses = [(name, size) for name, size in losses if name in margins.usual]
+        for own in margins.own:
+            old, new = before.mean(at, own.metric), after.mean(at, own.metric)
+            if old is not None and new is not None:
+                losses.append((own.metric, own.used(old, new)))
         found += [
             Harm(
                 at,

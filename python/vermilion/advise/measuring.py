@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.advise.conditions import LINK, network
+from vermilion.advise.margins import margins_for
 from vermilion.simulate import metric_of
 from vermilion.simulate.runs import run_jobs
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from vermilion.advise.conditions import Condition
+    from vermilion.advise.margins import OwnMargin
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
     from vermilion.simulate import Result
@@ -118,11 +120,17 @@ class Laboratory:
             if self.progress is not None:
                 self.progress(min((self.spent + done * each) / self.budget, 1.0))
 
-        results = iter(run_jobs(texts, jobs, threads=self.threads, progress=report))
+        besides = margins_for(self.question).measured_besides
+        delays = any(each.bound.path.needs_flow_delays for each in besides)
+        results = iter(
+            run_jobs(texts, jobs, threads=self.threads, progress=report, flow_delays=delays)
+        )
         self.runs += len(jobs)
         self.spent += whole
         return [
-            Measured(queue, {at: [_metrics(next(results)) for _ in seeds] for at in conditions})
+            Measured(
+                queue, {at: [_metrics(next(results), besides) for _ in seeds] for at in conditions}
+            )
             for queue in queues
         ]
 
@@ -149,7 +157,7 @@ class Laboratory:
         return low
 
 
-def _metrics(result: Result | None) -> Metrics:
+def _metrics(result: Result | None, besides: Sequence[OwnMargin] = ()) -> Metrics:
     if result is None:
         return {}
     link = result.link(LINK).total
@@ -169,6 +177,9 @@ def _metrics(result: Result | None) -> Metrics:
     found["jain_index"] = _jain_index(long)
     if long and all("starved" in group for group in long):
         found["starved_flows"] = math.fsum(group["starved"] for group in long)
+    for each in besides:
+        [window] = each.bound.path.windows(result, "total")
+        found[each.metric] = each.bound.path.value(window)
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -47,6 +47,7 @@ class Question:
         interface_rate_bit_per_s: of the interface itself; ``None`` where it is not known.
         seed: from which all random numbers derive.
         quick: less simulated time.
+        harm: changes of what a recommendation may cost, "PATH=MARGIN" or "none" each.
     """
 
     rate_bit_per_s: float
@@ -61,6 +62,7 @@ class Question:
     interface_rate_bit_per_s: float | None = None
     seed: int = 1
     quick: bool = False
+    harm: tuple[str, ...] = ()
 
     @property
     def bound_ms(self) -> float:
@@ -82,14 +84,17 @@ def read_question(
     interface_rate: str | None = None,
     seed: int = 1,
     quick: bool = False,
+    harm: Sequence[str] = (),
 ) -> Question:
     """A question from texts with units, as the options of the command have them.
 
     Raises:
         ScenarioError: naming the option that is not accepted.
     """
+    from vermilion.advise.margins import margins_for
+
     low, high = read_range("--flows", flows)
-    return Question(
+    question = Question(
         rate_bit_per_s=_one("--rate", rate, _RATE),
         round_trip_s=read_range("--rtt", rtt),
         flows=(int(low), int(high)),
@@ -104,7 +109,10 @@ def read_question(
         ),
         seed=seed,
         quick=quick,
+        harm=tuple(harm),
     )
+    margins_for(question)
+    return question
 
 
 def read_range(option: str, text: str) -> tuple[float, float]:

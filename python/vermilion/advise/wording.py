@@ -161,7 +161,7 @@ def warnings(advice: Advice) -> list[str]:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
     if not advice.keep:
         said += [
-            f"With {each.condition.name}, {_METRIC_WORDS[each.what]} goes from "
+            f"With {each.condition.name}, {_METRIC_WORDS.get(each.what, each.what)} goes from "
             f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
             for each in advice.judgement.harms
         ]
@@ -217,7 +217,7 @@ def _refusal(refused: Compared) -> str:
 
 
 def _harm_words(harm: Harm) -> str:
-    name = _METRIC_WORDS[harm.what]
+    name = _METRIC_WORDS.get(harm.what, harm.what)
     amounts = f"{_amount(harm.what, harm.before)} -> {_amount(harm.what, harm.after)}"
     return f"{name} {amounts} with {harm.condition.name}"
 
@@ -225,7 +225,7 @@ def _harm_words(harm: Harm) -> str:
 def _amount(what: str, value: float) -> str:
     if what == "goodput_bit_per_s":
         return megabits(value)
-    return milliseconds(value) if what == "delay_p95_ms" else f"{value:.2f}"
+    return milliseconds(value) if what == "delay_p95_ms" else f"{value:.3g}"
 
 
 def _lowest(measured: Measured, name: str) -> float | None:
