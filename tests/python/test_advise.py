@@ -36,7 +36,7 @@ def deep(asked):
 @pytest.fixture
 def little(monkeypatch):
     """Less simulated than anybody would want for an answer, and enough to go through everything."""
-    monkeypatch.setattr(engine, "QUICK_PACKETS", 4e5)
+    monkeypatch.setattr(engine, "QUICK_PACKETS", 2e6)
 
 
 @pytest.fixture(scope="module")

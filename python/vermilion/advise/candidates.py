@@ -127,14 +127,17 @@ class Selector:
         share = SCREENING * self.laboratory.budget / 2.0
         few, everywhere = subset(self.conditions), self.conditions
         kinds = len({each.kind for each in plain})
-        some = plain[: max(kinds, self._affordable(few, share))]
+        affordable = self._affordable(few, share)
+        if affordable < kinds:
+            plain = sorted(plain, key=lambda each: not _is_fair(each.kind))
+        some = plain[: max(min(kinds, LEAST_SCREENED), affordable)]
         length = min(_SHORT, self._length(few, some, 1, share))
         first = self._scores(some, few, [seed], length)
         ranked = [queue for _, queue in sorted(first, key=lambda entry: entry[0])]
         best_of_kind = {each.kind: each for each in reversed(ranked)}.values()
         by_kind = sorted(best_of_kind, key=ranked.index)
         others = [each for each in ranked if each not in by_kind]
-        most = max(_LEAST_SECOND, self._affordable(everywhere, share))
+        most = max(LEAST_SECOND, self._affordable(everywhere, share))
         left = [*by_kind, *others][: min(most, max(len(by_kind), (len(some) + 1) // 2))]
         length = min(_SHORT, self._length(everywhere, left, 1, share))
         second = self._scores(left, everywhere, [seed + 1], length)
@@ -192,11 +195,13 @@ class Selector:
         tried = 0
         while tried < count:
             asked = search.ask(min(_AT_ONCE, count - tried))
-            queues = [family.setting(question, space.values(point)) for point in asked]
-            new = list({q.same_as: q for q in queues if q.same_as not in known}.values())
+            queues = [family.setting_or_none(question, space.values(point)) for point in asked]
+            settable = [each for each in queues if each is not None]
+            new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
             for row in laboratory.measure(new, self.conditions, [seed], length):
                 known[row.queue.same_as] = score(question, row, now), row.queue
-            search.tell(asked, [known[queue.same_as][0] for queue in queues])
+            found = [_NOT_SETTABLE if q is None else known[q.same_as][0] for q in queues]
+            search.tell(asked, found)
             tried += len(asked)
         best = sorted(known.values(), key=lambda entry: entry[0])[:_KEPT]
         return [queue for _, queue in best], tried
@@ -255,10 +260,16 @@ def _is_fair(kind: str) -> bool:
     return kind.startswith("fq")
 
 
+_NOT_SETTABLE: Final = 1e9
+"""In place of a score, where the device has nothing near."""
+
 _AT_ONCE: Final = 4
 """Settings between two looks of the search; the same on any number of cores."""
 
-_LEAST_SECOND: Final = 3
+LEAST_SCREENED: Final = 4
+"""Queues that are tried at all, however much that costs."""
+
+LEAST_SECOND: Final = 3
 """Queues that meet all conditions, however much that costs."""
 
 _KEPT: Final = 2

@@ -37,6 +37,23 @@ METRICS: Final[Mapping[str, str]] = {
 """What is told of a condition, and the units."""
 
 
+WORK: Final[Mapping[str, float]] = {
+    "drop-tail": 1.0,
+    "linux-red": 0.9,
+    "wred": 1.3,
+    "codel": 1.5,
+    "pie": 1.5,
+    "fq-codel": 1.8,
+    "fq-pie": 1.8,
+}
+"""What a packet costs in each queue, by the simplest: measured once, and part of the answer."""
+
+_MOST_WORK: Final = 1.8
+
+USUAL_WORK: Final[Mapping[str, float]] = {"linux": 1.6, "sonic": 1.3, "cisco": 1.3}
+"""What it costs on average over what a device has, as plans are made."""
+
+
 @dataclass(slots=True)
 class Measured:
     """A queue on seeds, in each of some conditions.
@@ -81,9 +98,11 @@ class Laboratory:
         question: of which the networks are made.
         threads: runs at a time; ``None`` for one on each core.
         progress: told what part of the packets that are meant to be simulated is done.
-        budget: these packets.
+        budget: these packets; of a queue that does more work than the simplest each counts more.
         spent: those so far.
         runs: how many there were.
+        whole: what the progress is a part of; 0 for the budget.
+        done: what others have simulated before.
     """
 
     question: Question
@@ -92,6 +111,8 @@ class Laboratory:
     budget: float
     spent: float = 0.0
     runs: int = 0
+    whole: float = 0.0
+    done: float = 0.0
 
     def measure(
         self,
@@ -111,14 +132,16 @@ class Laboratory:
         for queue in queues:
             for at in conditions:
                 jobs += [(len(texts), seed) for seed in seeds]
-                costs += [at.cost(self.question, length)] * len(seeds)
+                cost = WORK.get(queue.discipline, _MOST_WORK) * at.cost(self.question, length)
+                costs += [cost] * len(seeds)
                 texts.append(network(self.question, at, queue, length).core_json())
         whole = math.fsum(costs)
         each = whole / max(len(jobs), 1)
 
         def report(done: int) -> None:
             if self.progress is not None:
-                self.progress(min((self.spent + done * each) / self.budget, 1.0))
+                all_done = self.done + self.spent + done * each
+                self.progress(min(all_done / (self.whole or self.budget), 1.0))
 
         besides = margins_for(self.question).measured_besides
         delays = any(each.bound.path.needs_flow_delays for each in besides)
@@ -137,8 +160,10 @@ class Laboratory:
     def cost(
         self, conditions: Iterable[Condition], length: float, queues: int, seeds: int
     ) -> float:
-        """What :meth:`measure` would cost."""
-        return queues * seeds * math.fsum(at.cost(self.question, length) for at in conditions)
+        """What :meth:`measure` would cost with queues as most of the device's are."""
+        each = USUAL_WORK[self.question.device]
+        once = math.fsum(at.cost(self.question, length) for at in conditions)
+        return each * queues * seeds * once
 
     def length_for(
         self, conditions: Sequence[Condition], queues: int, seeds: int, packets: float

@@ -101,9 +101,7 @@ def harm_bounds(
     return tuple(
         replace(Constraint.parse(text, field=_FIELD, scenario=scenario), of_harm=True)
         for margin in margins.values()
-        for text in dict.fromkeys(
-            f"{_of_link(margin.path, link)} {margin.bound}" for link in links
-        )
+        for text in dict.fromkeys(f"{_of_link(margin.path, link)} {margin.bound}" for link in links)
     )
 
 
