@@ -331,7 +331,12 @@ class TestCommands:
         asked = question(device="sonic", interface="Ethernet4")
         [family] = families(asked)
         wanted = family.setting(
-            asked, {"min_threshold": 10.0, "max_threshold": 30.0, "max_probability": 0.1}
+            asked,
+            {
+                "green_min_threshold": 10.0,
+                "green_max_threshold": 30.0,
+                "green_max_probability": 0.1,
+            },
         )
         own = commands(asked, assumed(asked), wanted, keep=False)
         patch = json.loads(own.apply.partition("\n")[2].partition("\nEND")[0])
@@ -346,7 +351,8 @@ class TestCommands:
         asked = question(device="cisco", interface="Gi0/1", interface_rate="10 Mbit/s")
         [family] = families(asked)
         values = {
-            "min_threshold": 10.0, "max_threshold": 30.0, "max_probability": 0.1, "weight": 0.5**9
+            "green_min_threshold": 10.0, "green_max_threshold": 30.0,
+            "green_max_probability": 0.1, "weight": 0.5**9,
         }  # fmt: skip
         own = commands(asked, assumed(asked), family.setting(asked, values), keep=False)
         assert "random-detect precedence 0 10 30 10" in own.apply

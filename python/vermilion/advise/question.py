@@ -25,8 +25,9 @@ _RATE: Final = Quantity(RATE, 10e3, 1e12)
 _ROUND_TRIP: Final = Quantity(TIME, 10e-6, 10.0)
 _BOUND: Final = Quantity(TIME, 1e-6, 10.0)
 _FLOWS: Final = Quantity(RATIO, 1, 10_000, integer=True)
-_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/|-]{0,63}")
-"""Names of interfaces and classes: they are printed in commands that somebody pastes."""
+_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,63}")
+"""Names of interfaces and classes: they are printed in commands that somebody pastes, so there is
+nothing in them that a shell would take for more than a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,8 @@ def read_question(
         flows=(int(low), int(high)),
         bound_s=_one("--delay-at-most", delay_at_most, _BOUND),
         device=_device(device),
-        interface=_word("--interface", interface),
-        parent=_word("--parent", parent),
+        interface=check_word("--interface", interface),
+        parent=check_word("--parent", parent),
         discipline=discipline.strip() or ANY,
         ecn=_choice("--ecn", ecn, ("off", "on")) == "on",
         interface_rate_bit_per_s=(
@@ -164,10 +165,15 @@ def _plain_number(text: str) -> object:
     return int(stripped) if re.fullmatch(r"[0-9]{1,9}", stripped) else stripped
 
 
-def _word(option: str, text: str | None) -> str | None:
+def check_word(option: str, text: str | None) -> str | None:
+    """The text, if it may stand in a command.
+
+    Raises:
+        ScenarioError: a shell could take it for more than a name.
+    """
     if text is None or _WORD.fullmatch(text):
         return text
-    raise ScenarioError(option, text, "a name of letters, digits and . : / _ - @ |, like eth0")
+    raise ScenarioError(option, text, "a name of letters, digits and . : / _ - @, like eth0")
 
 
 def _device(text: str) -> DeviceName:
