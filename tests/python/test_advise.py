@@ -255,7 +255,8 @@ class TestAnswer:
     def test_switches_and_routers_have_wred(self, device):
         asked = question(device=device)
         found = advise(asked, assumed(asked))
-        assert set(found.tried) == {"wred"}
+        assert "wred" in found.tried
+        assert set(found.tried) <= {"wred", "tail-drop"}
         assert all(math.isfinite(found.after.p95_ms(at)) for at in found.conditions)
 
 
@@ -349,7 +350,7 @@ class TestCommands:
 
     def test_a_cisco_policy_is_attached_and_taken_off(self):
         asked = question(device="cisco", interface="Gi0/1", interface_rate="10 Mbit/s")
-        [family] = families(asked)
+        family = next(each for each in families(asked) if each.kind == "wred")
         values = {
             "green_min_threshold": 10.0, "green_max_threshold": 30.0,
             "green_max_probability": 0.1, "weight": 0.5**9,

@@ -38,8 +38,8 @@ _SET: Final[Mapping[By, Verdict]] = {
     "delay": "set: delay",
 }
 
-QUICK_PACKETS: Final = 50e6
-FULL_PACKETS: Final = 330e6
+QUICK_PACKETS: Final = 55e6
+FULL_PACKETS: Final = 310e6
 """What is simulated where nothing has to be aimed at twice, in packets of the simplest queue's work
 (:data:`vermilion.advise.measuring.WORK`): the core does about eight million in a CPU second."""
 
@@ -50,6 +50,10 @@ _PART: Final = 0.9
 """Of the margins that a recommendation may use up, so that other seeds find them kept."""
 
 _COMPARISON: Final = 0.3
+_UP_TO_COMPARISON: Final = 1.25
+"""The comparison decides, so it gets what a search has left, and some of what is kept for aiming
+further: on a fast line, where runs are short, length is worth more than that."""
+
 _PROBES: Final = 0.05
 _QUICK_SEEDS: Final = 5
 _FULL_SEEDS: Final = 8
@@ -261,11 +265,11 @@ class _Case:
             self.first
         )
         self.tried = dict(found.tried)
-        left = max(_COMPARISON * budget, (1.0 - _PROBES) * budget - laboratory.spent)
+        left = max(_COMPARISON * budget, _UP_TO_COMPARISON * budget - laboratory.spent)
         most = _QUICK_SEEDS if self.question.quick else _FULL_SEEDS
         count = seeds_for(conditions, laboratory, most, left)
         self.seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
-        settings = int(_COMPARISON * budget / laboratory.cost(conditions, 0.0, 1, count)) - 1
+        settings = int(left / laboratory.cost(conditions, 0.0, 1, count)) - 1
         queues = [self.now, *found.chosen[: max(settings, 1)]]
         self.length = laboratory.length_for(conditions, len(queues), count, left)
         before, *rows = laboratory.measure(queues, conditions, self.seeds, self.length)

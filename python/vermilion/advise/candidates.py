@@ -220,7 +220,7 @@ class Selector:
         queues = list(unique.values())
         packets = SELECTION * laboratory.budget
         if laboratory.cost(self.conditions, 0.0, len(queues) + 1, _SELECTION_SEEDS) > 2.0 * packets:
-            return queues[:_FINALISTS]  # the comparison has to be enough
+            return queues[:_UNSELECTED]  # the comparison has to be enough
         seeds = range(seed, seed + _SELECTION_SEEDS)
         length = self._length(self.conditions, queues, _SELECTION_SEEDS, packets)
         now, *rows = laboratory.measure([self.now, *queues], self.conditions, seeds, length)
@@ -269,7 +269,7 @@ _AT_ONCE: Final = 4
 LEAST_SCREENED: Final = 4
 """Queues that are tried at all, however much that costs."""
 
-LEAST_SECOND: Final = 3
+LEAST_SECOND: Final = 4
 """Queues that meet all conditions, however much that costs."""
 
 _KEPT: Final = 2
@@ -277,6 +277,9 @@ _KEPT: Final = 2
 
 _PLAIN: Final = 4
 """Of defaults and rules of thumb likewise."""
+
+_UNSELECTED: Final = 5
+"""Where there was no selection, for the comparison as far as there is room for them."""
 
 _FINALISTS: Final = 3
 """For the comparison on fresh seeds: the choice and two that stand in for it."""

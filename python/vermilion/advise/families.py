@@ -409,6 +409,15 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             rules=_cisco_rules,
             box=_cisco_box,
         ),
+        Family(
+            kind="tail-drop",
+            discipline="drop-tail",
+            profile="linux-fifo",  # whole packets, as "queue-limit" has them
+            fixed={"limit": CISCO_QUEUE_PACKETS},
+            has_defaults=True,
+            rules=_fifo_rules,
+            box=_fifo_box,
+        ),
     ),
 }
-"""What each device has. tail drop, where a queue is left as it is, is not among the choices."""
+"""What each device has. The buffer of a SONiC switch is shared, and no setting of a queue."""
