@@ -158,7 +158,9 @@ class TestHarm:
         assert own.used(0.1, 0.100001) > 1e6
 
     def test_any_metric_is_measured(self):
-        asked = question(harm=("links.bottleneck.sojourn_ms.p99=10 %", "flows.cubic.delay_ms.p95=5 ms"))
+        asked = question(
+            harm=("links.bottleneck.sojourn_ms.p99=10 %", "flows.cubic.delay_ms.p95=5 ms")
+        )
         laboratory = Laboratory(asked, None, None, 1e9)
         at = grid(asked, 0.0)[-1]
         [row] = laboratory.measure([DROP_TAIL], [at], [1], 0.0)
