@@ -29,6 +29,7 @@ def advice_page(advice: Advice) -> str:
     """One self-contained HTML page. The same answer gives the same bytes."""
     from vermilion import _core
 
+    template = templates_of("vermilion.advise").get_template("advice.html.j2")
     question = advice.question
     own = commands(question, advice.present, advice.chosen, keep=advice.keep)
     figure = drawing.svg(
@@ -37,27 +38,23 @@ def advice_page(advice: Advice) -> str:
         description="Waiting times in each condition, now and with what is recommended",
     )
     measured = [advice.before] if advice.keep else [advice.before, advice.after]
-    return (
-        templates_of("vermilion.advise")
-        .get_template("advice.html.j2")
-        .render(
-            keep=advice.keep,
-            headline=headline(advice),
-            reason=reason(advice),
-            asked=_asked(question),
-            worst=[milliseconds(worst_p95_ms(each)) for each in measured],
-            goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured],
-            price="" if advice.keep else price_words(advice),
-            limits=limits(advice),
-            warnings=warnings(advice),
-            commands=own,
-            figure=figure,
-            tried=sum(advice.tried.values()),
-            kinds=", ".join(advice.tried),
-            seeds=len(advice.seeds),
-            seed=question.seed,
-            version=_core.VERSION,
-        )
+    return template.render(
+        keep=advice.keep,
+        headline=headline(advice),
+        reason=reason(advice),
+        asked=_asked(question),
+        worst=[milliseconds(worst_p95_ms(each)) for each in measured],
+        goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured],
+        price="" if advice.keep else price_words(advice),
+        limits=limits(advice),
+        warnings=warnings(advice),
+        commands=own,
+        figure=figure,
+        tried=sum(advice.tried.values()),
+        kinds=", ".join(advice.tried),
+        seeds=len(advice.seeds),
+        seed=question.seed,
+        version=_core.VERSION,
     )
 
 

@@ -171,10 +171,9 @@ def warnings(advice: Advice) -> list[str]:
     said += _of_the_simulation(advice)
     if not advice.keep and keeps_apart(advice.before.queue) and not keeps_apart(advice.chosen):
         said.append(
-            f"{_capital(present.words)} keeps the flows apart, and {advice.chosen.kind} does not: "
-            "a call or a "
-            "game then waits behind the others' packets as long as everybody, within the figures "
-            "above."
+            f"Your {advice.before.queue.kind} keeps the flows apart, and {advice.chosen.kind} does "
+            "not: a call or a game then waits behind the others' packets as long as everybody, "
+            "within the figures above."
         )
     if not advice.keep:
         said += [_widened_words(each) for each in widened(question, advice.before, advice.after)]

@@ -35,16 +35,13 @@ def papers_page(outcomes: Sequence[PaperOutcome]) -> str:
         raise ValueError(message)
     from vermilion import _core
 
-    return (
-        templates_of("vermilion.papers")
-        .get_template("papers.html.j2")
-        .render(
-            papers=[_paper(outcome) for outcome in outcomes],
-            seeds=outcomes[0].seeds,
-            version=_core.VERSION,
-            random_streams=_core.RANDOM_STREAMS,
-            counts=verdict_counts(outcomes),
-        )
+    template = templates_of("vermilion.papers").get_template("papers.html.j2")
+    return template.render(
+        papers=[_paper(outcome) for outcome in outcomes],
+        seeds=outcomes[0].seeds,
+        version=_core.VERSION,
+        random_streams=_core.RANDOM_STREAMS,
+        counts=verdict_counts(outcomes),
     )
 
 
