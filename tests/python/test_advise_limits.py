@@ -8,6 +8,7 @@ import pytest
 
 from vermilion.advise import Advice, advise, assumed, read_question
 from vermilion.advise import advice as engine
+from vermilion.advise.candidates import finalists
 from vermilion.advise.commands import commands
 from vermilion.advise.conditions import PACKET_BYTES, grid, network, subset
 from vermilion.advise.document import document
@@ -101,6 +102,22 @@ class TestTime:
         short, full = (warnings(answer(asked, rows, rows, length=end)) for end in (0.0, 1.0))
         assert any("how transfers begin" in each for each in short)
         assert not any("how transfers begin" in each for each in full)
+
+
+class TestFinalists:
+    def test_what_keeps_the_bound_is_compared_even_if_few_seeds_find_harm(self):
+        asked = question()
+        over, much = (measured(asked, delay_p95_ms=ms) for ms in (26.0, 40.0))
+        queues = [replace(DROP_TAIL, parameters={"limit": float(n)}) for n in range(6)]
+        rows = [measured(asked, each, delay_p95_ms=26.0) for each in queues[:4]]
+        within = measured(asked, queues[4], delay_p95_ms=20.0, jain_index=0.5)
+        found = finalists(asked, over, [*rows, within])
+        assert found[:2] == [over.queue, within.queue]
+        assert len(found) == 3
+        # Nothing to mend where the choice keeps it, or nothing does
+        assert finalists(asked, within, rows)[1:] == queues[:2]
+        assert finalists(asked, much, rows)[1:] == queues[:2]
+        assert finalists(asked, None, rows) == []
 
 
 class TestHarm:

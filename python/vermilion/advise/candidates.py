@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import subset
-from vermilion.advise.judgement import judge, score, tier
+from vermilion.advise.judgement import judge, keeps, score, tier
 from vermilion.search import AUTOMATIC, chosen_search, search_named
 
 if TYPE_CHECKING:
@@ -233,8 +233,7 @@ class Selector:
         for row in sorted(rows, key=lambda each: self._plainness(each.queue)):
             if choice is None or self._preferred(now, choice, row):
                 choice = row
-        others = [row.queue for row in rows if row is not choice]
-        return [*([choice.queue] if choice else []), *others][:_FINALISTS]
+        return finalists(question, choice, [row for row in rows if row is not choice])
 
     def _plainness(self, queue: QueueSetting) -> tuple[bool, bool, int]:
         """What is looked at first, and so wins a tie.
@@ -253,6 +252,27 @@ class Selector:
         if steps[0] != steps[1]:
             return steps[0] < steps[1]
         return judge(question, plainer, other).by is not None
+
+
+def finalists(
+    question: Question, choice: Measured | None, others: Sequence[Measured]
+) -> list[QueueSetting]:
+    """The choice, and those that stand in for it.
+
+    Where the choice does not keep the bound, the best that does is among them, even if it seems to
+    do harm: that is what few seeds are mistaken about.
+
+    Args:
+        question: with the bound.
+        choice: that is to be taken first; ``None`` where there is nothing.
+        others: in the order in which they are to be taken.
+    """
+    if choice is None:
+        return []
+    if not keeps(choice, question.bound_ms):
+        keeping = [row for row in others if keeps(row, question.bound_ms)][:1]
+        others = [*keeping, *(row for row in others if row not in keeping)]
+    return [row.queue for row in (choice, *others)][:_FINALISTS]
 
 
 def _is_fair(kind: str) -> bool:
