@@ -16,7 +16,7 @@ from vermilion.advise.families import families
 from vermilion.advise.judgement import Judgement, harms, judge, nominal, widened
 from vermilion.advise.margins import OwnMargin, margins_for
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.plan import conditions_for
+from vermilion.advise.plan import conditions_for, seeds_for
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.wording import headline, warnings
 from vermilion.cli import main
@@ -82,6 +82,15 @@ class TestTime:
         assert any("only some conditions could be simulated" in each for each in said)
         whole = warnings(answer(asked, before, before))
         assert not any("only some conditions" in each for each in whole)
+
+    def test_a_slow_line_is_compared_on_more_seeds_and_a_fast_one_on_fewer(self):
+        asked = question()
+        places = grid(asked, 0.0)
+        laboratory = Laboratory(asked, None, None, 1e9)
+        once = laboratory.cost(places, 0.0, 2, 1), laboratory.cost(places, 1.0, 4, 1)
+        found = [seeds_for(places, laboratory, 5, packets)
+                 for packets in (0.0, 4.5 * once[0], 7.5 * once[1], 1e3 * once[1])]  # fmt: skip
+        assert found == [3, 4, 7, 15]
 
     def test_a_line_too_fast_is_refused_with_a_rate_that_is_not(self):
         asked = question(rate="1 Tbit/s")

@@ -27,6 +27,10 @@ LEAST_SEEDS: Final = 3
 _STRETCH: Final = 1.4
 """Of the budget that the least plan may take: conditions are worth more than settings."""
 
+COMPARED: Final = 4
+"""Queues in a comparison, that in force among them."""
+
+_MORE: Final = 3
 _STEPS: Final = 40
 
 
@@ -73,9 +77,20 @@ def least_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float
 def seeds_for(
     conditions: Sequence[Condition], laboratory: Laboratory, most: int, packets: float
 ) -> int:
-    """With how many seeds two queues can be compared."""
-    each = laboratory.cost(conditions, 0.0, 2, 1)
-    return min(max(int(packets / each), LEAST_SEEDS), most)
+    """With how many seeds queues can be compared.
+
+    As many as are usual if runs of the least length allow it; on a slow line, where a full run
+    is cheap, up to three times as many, because few seeds are mistaken about harm.
+
+    Args:
+        conditions: of the comparison.
+        laboratory: of which the costs are.
+        most: how many are usual.
+        packets: what the comparison may cost.
+    """
+    least = int(packets / laboratory.cost(conditions, 0.0, 2, 1))
+    full = int(packets / laboratory.cost(conditions, 1.0, COMPARED, 1))
+    return max(min(max(least, LEAST_SEEDS), most), min(full, _MORE * most))
 
 
 def _affordable(

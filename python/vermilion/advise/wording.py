@@ -294,7 +294,10 @@ def _refusal(refused: Compared) -> str:
     harms = sorted(refused.judgement.harms, key=lambda each: -each.beyond)[:_MOST_HARMS]
     words = "; ".join(_harm_words(each) for each in harms)
     better = milliseconds(worst_p95_ms(refused.measured))
-    return f"{_capital(queue.label)} would come to {better}, but it costs too much: {words}."
+    return (
+        f"{_capital(queue.label)} would come to {better}, but it costs too much: {words}. What may "
+        "be paid can be changed with --harm."
+    )
 
 
 def _harm_words(harm: Harm) -> str:
