@@ -1,6 +1,10 @@
 """Advice on networks drawn at random, judged on seeds that it has not seen.
 
     python benches/advise.py [--networks 60] [--seed 1] [--quick] [--threads N] [--json FILE]
+                             [--table FILE]
+
+`--table` writes what docs/advise.md includes (docs/figures/advise_networks.txt); with `--rows` it
+is made of what an earlier `--json` has written.
 
 Drawn, each on its own: the rate from 1 Mbit/s to 1 Gbit/s and the bound from 5 to 100 ms (both
 evenly on a logarithmic scale); two round trips from 2 to 200 ms and two numbers of flows from 1 to
@@ -24,6 +28,7 @@ import random
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vermilion.advise import advise, assumed, read_question
@@ -52,8 +57,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--json", type=str, default=None)
+    parser.add_argument("--table", type=str, default=None)
+    parser.add_argument("--rows", type=str, default=None)
     given = parser.parse_args()
-    rows = []
+    rows = [] if given.rows is None else json.loads(Path(given.rows).read_text(encoding="utf-8"))
+    if given.rows is not None:
+        given.networks = 0
     for number in range(given.first, given.first + given.networks):
         question, present = draw(given.seed, number, quick=given.quick)
         row = judged(question, present, given.threads)
@@ -63,6 +72,8 @@ def main() -> None:
             with open(given.json, "w", encoding="utf-8") as file:  # noqa: PTH123
                 json.dump(rows, file, indent=1)
     print(summary(rows))  # noqa: T201
+    if given.table:
+        Path(given.table).write_text(table(rows), encoding="utf-8")
 
 
 def draw(seed: int, number: int, *, quick: bool) -> tuple[Question, Present]:
@@ -169,6 +180,67 @@ def line(number: int, row: dict[str, Any]) -> str:
         f"<= {row['bound_ms']:.1f} ms | {row['now']} | {row['advice']}: {row['chosen']} | "
         f"{row['verdict']} ({row['by']}) p95 {worst}{another}{harms} | {row['cpu_s']:.1f} CPU s"
     )
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """All networks as tables for the documentation."""
+    total = len(rows)
+
+    def count(what: str, found: list[dict[str, Any]]) -> str:
+        return f"| {what} | {len(found)} |"
+
+    missed = [row for row in rows if not row["kept"]]
+    times = sorted(row["cpu_s"] for row in rows)
+    lines = [
+        f"Of {total} networks, on the user's own goal:",
+        "",
+        "| | networks |",
+        "| --- | ---: |",
+        *(
+            count(words, [row for row in rows if row["verdict"] == verdict])
+            for words, verdict in (
+                ("better than what stood there", "better"),
+                ("no different", "no different"),
+                ("worse", "worse"),
+            )
+        ),
+        count("a margin broken on the other seeds", [row for row in rows if row["harms"]]),
+        count("bound kept", [row for row in rows if row["kept"]]),
+        count(
+            "bound not kept, and nothing that the device has keeps it, of what was tried",
+            [row for row in missed if row["another_keeps"] is None],
+        ),
+        count(
+            "bound not kept, and what keeps it does harm",
+            [row for row in missed if "with harm" in (row["another_keeps"] or "")],
+        ),
+        count(
+            "bound not kept, though something keeps it without harm",
+            [
+                row
+                for row in missed
+                if row["another_keeps"] and "with harm" not in row["another_keeps"]
+            ],
+        ),
+        "",
+        f"CPU seconds of an answer: median {times[total // 2]:.1f}, most {times[-1]:.1f}.",
+        "",
+        "| | rate | trips | flows | bound | device: now | then | on seeds | now | then | CPU |",
+        "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: |",
+    ]
+    for number, row in enumerate(rows):
+        trips = " to ".join(f"{end:.3g}" for end in row["rtt_ms"])
+        flows = " to ".join(str(end) for end in row["flows"])
+        kept = row["advice"].startswith("keep")
+        verdict = row["verdict"] + (f" ({row['by']})" if row["by"] else "")
+        verdict += ", beyond a margin" if row["harms"] else ""
+        lines.append(
+            f"| {number} | {row['rate_mbit_per_s']:.3g} Mbit/s | {trips} ms | {flows} | "
+            f"{row['bound_ms']:.3g} ms | {row['device']}: {row['now']} | "
+            f"{'keep' if kept else row['chosen']} | {verdict} | {row['p95_ms'][0]:.3g} ms | "
+            f"{row['p95_ms'][1]:.3g} ms | {row['cpu_s']:.1f} s |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def summary(rows: list[dict[str, Any]]) -> str:

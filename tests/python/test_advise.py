@@ -36,7 +36,7 @@ def deep(asked):
 @pytest.fixture
 def little(monkeypatch):
     """Less simulated than anybody would want for an answer, and enough to go through everything."""
-    monkeypatch.setattr(engine, "QUICK_PACKETS", 4e5)
+    monkeypatch.setattr(engine, "QUICK_PACKETS", 2e6)
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,8 @@ class TestAnswer:
     def test_switches_and_routers_have_wred(self, device):
         asked = question(device=device)
         found = advise(asked, assumed(asked))
-        assert set(found.tried) == {"wred"}
+        assert "wred" in found.tried
+        assert set(found.tried) <= {"wred", "tail-drop"}
         assert all(math.isfinite(found.after.p95_ms(at)) for at in found.conditions)
 
 
@@ -331,7 +332,12 @@ class TestCommands:
         asked = question(device="sonic", interface="Ethernet4")
         [family] = families(asked)
         wanted = family.setting(
-            asked, {"min_threshold": 10.0, "max_threshold": 30.0, "max_probability": 0.1}
+            asked,
+            {
+                "green_min_threshold": 10.0,
+                "green_max_threshold": 30.0,
+                "green_max_probability": 0.1,
+            },
         )
         own = commands(asked, assumed(asked), wanted, keep=False)
         patch = json.loads(own.apply.partition("\n")[2].partition("\nEND")[0])
@@ -344,9 +350,10 @@ class TestCommands:
 
     def test_a_cisco_policy_is_attached_and_taken_off(self):
         asked = question(device="cisco", interface="Gi0/1", interface_rate="10 Mbit/s")
-        [family] = families(asked)
+        family = next(each for each in families(asked) if each.kind == "wred")
         values = {
-            "min_threshold": 10.0, "max_threshold": 30.0, "max_probability": 0.1, "weight": 0.5**9
+            "green_min_threshold": 10.0, "green_max_threshold": 30.0,
+            "green_max_probability": 0.1, "weight": 0.5**9,
         }  # fmt: skip
         own = commands(asked, assumed(asked), family.setting(asked, values), keep=False)
         assert "random-detect precedence 0 10 30 10" in own.apply

@@ -213,3 +213,23 @@ def read_or_refused(read):
         message = ""
         network(QUESTION, grid(QUESTION, 0.0)[0], present.queue).core_json()
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["eth0;reboot", "eth0|reboot", "$(reboot)", "`reboot`", "-eth0"])
+def test_a_name_that_a_shell_would_run_comes_into_no_command(name):
+    text = SHOWN["fq_codel"]["text"].replace(" root", f" dev {name} root")
+    with pytest.raises(ScenarioError, match="a name of letters"):
+        present_of(QUESTION, read_tc_text(text), "--now")
+    entry = {"kind": "fq_codel", "handle": "1:", "dev": name, "root": True, "options": {}}
+    with pytest.raises(ScenarioError, match="a name of letters"):
+        present_of(QUESTION, read_tc_json(json.dumps([entry])), "--now-json")
+    below = {**entry, "dev": "eth0", "parent": name}
+    with pytest.raises(ScenarioError, match="a name of letters"):
+        present_of(QUESTION, read_tc_json(json.dumps([below])), "--now-json")
+
+
+def test_words_of_cake_that_it_does_not_have_are_not_repeated():
+    options = {"bandwidth": 2_500_000, "diffserv": "diffserv4; reboot", "flowmode": "flowblind"}
+    entry = {"kind": "cake", "handle": "1:", "dev": "eth0", "root": True, "options": options}
+    present = present_of(QUESTION, read_tc_json(json.dumps([entry])), "--now-json")
+    assert present.restore == "cake bandwidth 20000000bit flowblind"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.candidates import Selector
-from vermilion.advise.conditions import grid, probes
+from vermilion.advise.conditions import probes
 from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.judgement import (
     By,
@@ -18,12 +18,14 @@ from vermilion.advise.judgement import (
     worst_p95_ms,
 )
 from vermilion.advise.measuring import Laboratory, Measured
+from vermilion.advise.plan import conditions_for, least_cost, seeds_for
 from vermilion.simulate.runs import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.advise.conditions import Condition
+    from vermilion.advise.families import Family
     from vermilion.advise.present import Present
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
@@ -36,14 +38,22 @@ _SET: Final[Mapping[By, Verdict]] = {
     "delay": "set: delay",
 }
 
-QUICK_PACKETS: Final = 45e6
-FULL_PACKETS: Final = 280e6
-"""What is simulated at most, about: the core does two to ten million packets in a CPU second."""
+QUICK_PACKETS: Final = 55e6
+FULL_PACKETS: Final = 310e6
+"""What is simulated where nothing has to be aimed at twice, in packets of the simplest queue's work
+(:data:`vermilion.advise.measuring.WORK`): the core does about eight million in a CPU second."""
+
+_MOST: Final = 1.5
+"""Of these at the most."""
 
 _PART: Final = 0.9
 """Of the margins that a recommendation may use up, so that other seeds find them kept."""
 
 _COMPARISON: Final = 0.3
+_UP_TO_COMPARISON: Final = 1.25
+"""The comparison decides, so it gets what a search has left, and some of what is kept for aiming
+further: on a fast line, where runs are short, length is worth more than that."""
+
 _PROBES: Final = 0.05
 _QUICK_SEEDS: Final = 5
 _FULL_SEEDS: Final = 8
@@ -54,7 +64,8 @@ _RELAXED: Final = (1.5, 3.0, 10.0, 30.0)
 _RELAXED_MOST: Final = 0.8
 """Of what packets wait now: to aim at more would be no help."""
 
-_RELAXED_BUDGET: Final = 0.25
+_RELAXED_BUDGET: Final = 0.12
+_RELAXED_COMPARED: Final = 2
 _RELAXED_SEEDS: Final = 100
 _FRESH: Final = 5000
 _SEEDS_APART: Final = 10_000
@@ -110,6 +121,7 @@ class Advice:
         seeds: of the comparison.
         simulations: how many there were in all.
         packets: that they came to, about.
+        length: of the runs of the comparison, from 0, the least, to 1.
     """
 
     question: Question
@@ -125,6 +137,7 @@ class Advice:
     seeds: Sequence[int] = ()
     simulations: int = 0
     packets: float = 0.0
+    length: float = 1.0
 
     @property
     def keep(self) -> bool:
@@ -175,51 +188,28 @@ def advise(
         KeyboardInterrupt: at Ctrl-C.
     """
     check_seed(question.seed)
-    first = _SEEDS_APART * question.seed % _SEEDS
     budget = QUICK_PACKETS if question.quick else FULL_PACKETS
-    laboratory = Laboratory(question, threads, progress, budget)
-    kinds = families(question)
+    laboratory = Laboratory(question, threads, progress, budget, whole=_MOST * budget)
     buffer = buffer_bytes(present.queue)
-    conditions = grid(question, buffer)
-    shortlist = Selector(question, laboratory, conditions, present.queue, kinds).run(first)
-    count = _QUICK_SEEDS if question.quick else _FULL_SEEDS
-    seeds = [(first + _FRESH + number) % _SEEDS for number in range(count)]
-    most = _COMPARISON * budget / laboratory.cost(conditions, 0.0, 1, count)
-    queues = [present.queue, *shortlist.chosen[: max(int(most) - 1, 1)]]
-    left = max(_COMPARISON * budget, (1.0 - _PROBES) * budget - laboratory.spent)
-    length = laboratory.length_for(conditions, len(queues), count, left)
-    before, *rows = laboratory.measure(queues, conditions, seeds, length)
-    compared = [
-        Compared(row, judge(question, before, row, _PART), keeps(row, question.bound_ms))
-        for row in rows
-    ]
-    tried = dict(shortlist.tried)
-    taken = _taken(compared)
+    case = _Case(
+        question,
+        laboratory,
+        families(question),
+        conditions_for(question, buffer, laboratory),
+        present.queue,
+    )
+    before = case.compare()
+    taken = _taken(case.compared)
     for number, factor in enumerate(_RELAXED):
-        wider = replace(question, bound_s=factor * question.bound_s)
-        if taken is not None or wider.bound_ms > _RELAXED_MOST * worst_p95_ms(before):
+        bound_ms = factor * question.bound_ms
+        if taken is not None or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
             break
         # What keeps the bound does harm. Something in between may help without.
-        smaller = replace(laboratory, budget=_RELAXED_BUDGET * budget, spent=0.0, runs=0)
-        more = Selector(wider, smaller, conditions, present.queue, kinds).run(
-            first + _RELAXED_SEEDS * (number + 1)
-        )
-        tried = {kind: tried.get(kind, 0) + count for kind, count in more.tried.items()}
-        rows = laboratory.measure(more.chosen, conditions, seeds, length)
-        compared += [
-            Compared(row, judge(question, before, row, _PART), keeps(row, question.bound_ms))
-            for row in rows
-        ]
-        laboratory.runs += smaller.runs
-        laboratory.spent += smaller.spent
-        taken = _taken(compared)
+        if not case.aim_further(number, factor, before):
+            break
+        taken = _taken(case.compared)
     after = before if taken is None else taken.measured
-    around = probes(question, buffer)
-    affordable = _PROBES * budget / laboratory.cost(around, 0.0, 2, 1)
-    around_seeds = seeds[: min(max(int(affordable), 1), _PROBE_SEEDS)]
-    places = list({each.same_as: each for each in (before.queue, after.queue)}.values())
-    length = laboratory.length_for(around, len(places), len(around_seeds), _PROBES * budget)
-    around_rows = laboratory.measure(places, around, around_seeds, length)
+    around = case.around(probes(question, buffer), after.queue)
     if progress is not None:
         progress(1.0)
     verdict: Verdict
@@ -227,7 +217,7 @@ def advise(
         judgement = taken.judgement
         verdict = _SET[taken.judgement.by]
     else:
-        refused = [each for each in compared if each.judgement.by is not None]
+        refused = [each for each in case.compared if each.judgement.by is not None]
         verdict = "keep: harm" if refused else "keep: nothing better"
         judgement = refused[0].judgement if refused else Judgement(None)
     return Advice(
@@ -237,14 +227,97 @@ def advise(
         before,
         after,
         judgement,
-        compared,
-        around_rows[0],
-        around_rows[-1],
-        tried,
-        seeds,
+        case.compared,
+        around[0],
+        around[-1],
+        case.tried,
+        case.seeds,
         laboratory.runs,
         laboratory.spent,
+        case.length,
     )
+
+
+@dataclass(slots=True)
+class _Case:
+    """A question while it is worked on: what was compared, on which seeds, for how long."""
+
+    question: Question
+    laboratory: Laboratory
+    families: Sequence[Family]
+    conditions: Sequence[Condition]
+    now: QueueSetting
+    compared: list[Compared] = field(default_factory=list)
+    tried: dict[str, int] = field(default_factory=dict)
+    seeds: list[int] = field(default_factory=list)
+    length: float = 1.0
+
+    @property
+    def first(self) -> int:
+        """The first seed of all."""
+        return _SEEDS_APART * self.question.seed % _SEEDS
+
+    def compare(self) -> Measured:
+        """Searches, and compares the best with what is there: which this returns."""
+        laboratory, conditions = self.laboratory, self.conditions
+        budget = laboratory.budget
+        found = Selector(self.question, laboratory, conditions, self.now, self.families).run(
+            self.first
+        )
+        self.tried = dict(found.tried)
+        left = max(_COMPARISON * budget, _UP_TO_COMPARISON * budget - laboratory.spent)
+        most = _QUICK_SEEDS if self.question.quick else _FULL_SEEDS
+        count = seeds_for(conditions, laboratory, most, left)
+        self.seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
+        settings = int(left / laboratory.cost(conditions, 0.0, 1, count)) - 1
+        queues = [self.now, *found.chosen[: max(settings, 1)]]
+        self.length = laboratory.length_for(conditions, len(queues), count, left)
+        before, *rows = laboratory.measure(queues, conditions, self.seeds, self.length)
+        self._judge(before, rows)
+        return before
+
+    def aim_further(self, number: int, factor: float, before: Measured) -> bool:
+        """Searches for a multiple of the bound; tells whether there was room for that."""
+        laboratory, conditions = self.laboratory, self.conditions
+        budget = laboratory.budget
+        share = _RELAXED_BUDGET * budget
+        smaller = replace(laboratory, budget=share, spent=0.0, runs=0, done=laboratory.spent)
+        search = max(share, least_cost(conditions, smaller))
+        each = laboratory.cost(conditions, self.length, 1, len(self.seeds))
+        affordable = int(((_MOST - _PROBES) * budget - laboratory.spent - search) / each)
+        if affordable < 1:
+            return False
+        wider = replace(self.question, bound_s=factor * self.question.bound_s)
+        found = Selector(wider, smaller, conditions, self.now, self.families).run(
+            self.first + _RELAXED_SEEDS * (number + 1)
+        )
+        for kind, count in found.tried.items():
+            self.tried[kind] = self.tried.get(kind, 0) + count
+        laboratory.runs += smaller.runs
+        laboratory.spent += smaller.spent
+        few = found.chosen[: min(affordable, _RELAXED_COMPARED)]
+        self._judge(before, laboratory.measure(few, conditions, self.seeds, self.length))
+        return True
+
+    def around(self, places: Sequence[Condition], chosen: QueueSetting) -> list[Measured]:
+        """What is there and what is chosen, or either if they are the same, around the range."""
+        laboratory = self.laboratory
+        packets = _PROBES * laboratory.budget
+        places = list(places)
+        while len(places) > 1 and laboratory.cost(places, 0.0, 2, 1) > packets:
+            places.pop()
+        affordable = int(packets / laboratory.cost(places, 0.0, 2, 1))
+        seeds = self.seeds[: min(max(affordable, 1), _PROBE_SEEDS)]
+        queues = list({each.same_as: each for each in (self.now, chosen)}.values())
+        length = laboratory.length_for(places, len(queues), len(seeds), packets)
+        return laboratory.measure(queues, places, seeds, length)
+
+    def _judge(self, before: Measured, rows: Sequence[Measured]) -> None:
+        question = self.question
+        self.compared += [
+            Compared(row, judge(question, before, row, _PART), keeps(row, question.bound_ms))
+            for row in rows
+        ]
 
 
 def _taken(compared: Sequence[Compared]) -> Compared | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import subset
-from vermilion.advise.judgement import judge, score, tier
+from vermilion.advise.judgement import judge, keeps, score, tier
 from vermilion.search import AUTOMATIC, chosen_search, search_named
 
 if TYPE_CHECKING:
@@ -127,14 +127,17 @@ class Selector:
         share = SCREENING * self.laboratory.budget / 2.0
         few, everywhere = subset(self.conditions), self.conditions
         kinds = len({each.kind for each in plain})
-        some = plain[: max(kinds, self._affordable(few, share))]
+        affordable = self._affordable(few, share)
+        if affordable < kinds:
+            plain = sorted(plain, key=lambda each: not _is_fair(each.kind))
+        some = plain[: max(min(kinds, LEAST_SCREENED), affordable)]
         length = min(_SHORT, self._length(few, some, 1, share))
         first = self._scores(some, few, [seed], length)
         ranked = [queue for _, queue in sorted(first, key=lambda entry: entry[0])]
         best_of_kind = {each.kind: each for each in reversed(ranked)}.values()
         by_kind = sorted(best_of_kind, key=ranked.index)
         others = [each for each in ranked if each not in by_kind]
-        most = max(_LEAST_SECOND, self._affordable(everywhere, share))
+        most = max(LEAST_SECOND, self._affordable(everywhere, share))
         left = [*by_kind, *others][: min(most, max(len(by_kind), (len(some) + 1) // 2))]
         length = min(_SHORT, self._length(everywhere, left, 1, share))
         second = self._scores(left, everywhere, [seed + 1], length)
@@ -192,11 +195,13 @@ class Selector:
         tried = 0
         while tried < count:
             asked = search.ask(min(_AT_ONCE, count - tried))
-            queues = [family.setting(question, space.values(point)) for point in asked]
-            new = list({q.same_as: q for q in queues if q.same_as not in known}.values())
+            queues = [family.setting_or_none(question, space.values(point)) for point in asked]
+            settable = [each for each in queues if each is not None]
+            new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
             for row in laboratory.measure(new, self.conditions, [seed], length):
                 known[row.queue.same_as] = score(question, row, now), row.queue
-            search.tell(asked, [known[queue.same_as][0] for queue in queues])
+            found = [_NOT_SETTABLE if q is None else known[q.same_as][0] for q in queues]
+            search.tell(asked, found)
             tried += len(asked)
         best = sorted(known.values(), key=lambda entry: entry[0])[:_KEPT]
         return [queue for _, queue in best], tried
@@ -215,7 +220,7 @@ class Selector:
         queues = list(unique.values())
         packets = SELECTION * laboratory.budget
         if laboratory.cost(self.conditions, 0.0, len(queues) + 1, _SELECTION_SEEDS) > 2.0 * packets:
-            return queues[:_FINALISTS]  # the comparison has to be enough
+            return queues[:_UNSELECTED]  # the comparison has to be enough
         seeds = range(seed, seed + _SELECTION_SEEDS)
         length = self._length(self.conditions, queues, _SELECTION_SEEDS, packets)
         now, *rows = laboratory.measure([self.now, *queues], self.conditions, seeds, length)
@@ -228,8 +233,7 @@ class Selector:
         for row in sorted(rows, key=lambda each: self._plainness(each.queue)):
             if choice is None or self._preferred(now, choice, row):
                 choice = row
-        others = [row.queue for row in rows if row is not choice]
-        return [*([choice.queue] if choice else []), *others][:_FINALISTS]
+        return finalists(question, choice, [row for row in rows if row is not choice])
 
     def _plainness(self, queue: QueueSetting) -> tuple[bool, bool, int]:
         """What is looked at first, and so wins a tie.
@@ -250,15 +254,42 @@ class Selector:
         return judge(question, plainer, other).by is not None
 
 
+def finalists(
+    question: Question, choice: Measured | None, others: Sequence[Measured]
+) -> list[QueueSetting]:
+    """The choice, and those that stand in for it.
+
+    Where the choice does not keep the bound, the best that does is among them, even if it seems to
+    do harm: that is what few seeds are mistaken about.
+
+    Args:
+        question: with the bound.
+        choice: that is to be taken first; ``None`` where there is nothing.
+        others: in the order in which they are to be taken.
+    """
+    if choice is None:
+        return []
+    if not keeps(choice, question.bound_ms):
+        keeping = [row for row in others if keeps(row, question.bound_ms)][:1]
+        others = [*keeping, *(row for row in others if row not in keeping)]
+    return [row.queue for row in (choice, *others)][:_FINALISTS]
+
+
 def _is_fair(kind: str) -> bool:
     """Whether it keeps flows apart."""
     return kind.startswith("fq")
 
 
+_NOT_SETTABLE: Final = 1e9
+"""In place of a score, where the device has nothing near."""
+
 _AT_ONCE: Final = 4
 """Settings between two looks of the search; the same on any number of cores."""
 
-_LEAST_SECOND: Final = 3
+LEAST_SCREENED: Final = 4
+"""Queues that are tried at all, however much that costs."""
+
+LEAST_SECOND: Final = 4
 """Queues that meet all conditions, however much that costs."""
 
 _KEPT: Final = 2
@@ -266,6 +297,9 @@ _KEPT: Final = 2
 
 _PLAIN: Final = 4
 """Of defaults and rules of thumb likewise."""
+
+_UNSELECTED: Final = 5
+"""Where there was no selection, for the comparison as far as there is room for them."""
 
 _FINALISTS: Final = 3
 """For the comparison on fresh seeds: the choice and two that stand in for it."""

@@ -47,8 +47,13 @@ _LEAST_MEASURED_S: Final = 1.5
 _LEAST_ROUND_TRIPS: Final = 12.0
 _LONGEST_S: Final = 90.0
 _PACKETS_WANTED: Final = 4000.0
-_EACH_RUN: Final = 1500.0
-"""What starting a run and reading its outcome costs, in packets."""
+_EACH_RUN: Final = 5400.0
+_EACH_FLOW: Final = 75.0
+"""What a run and each of its flows cost before a packet is sent, and what it costs to read the
+outcome: in packets."""
+
+_OTHER_TRAFFIC: Final = 0.6
+"""What a packet costs more where transfers come and go, or senders differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ class Condition:
         measured_s: measured, in full length.
         least_warm_up_s: the shortest in which slow start is over.
         least_measured_s: the shortest that still tells something.
+        between_losses_s: from one loss of a flow with a fair share to its next, about.
     """
 
     flows: int
@@ -73,6 +79,7 @@ class Condition:
     measured_s: float
     least_warm_up_s: float
     least_measured_s: float
+    between_losses_s: float
 
     @property
     def robustness(self) -> bool:
@@ -96,9 +103,11 @@ class Condition:
         return self.least_warm_up_s + length * (self.warm_up_s - self.least_warm_up_s)
 
     def cost(self, question: Question, length: float) -> float:
-        """About how many packets' work a run is."""
+        """About how many packets' work a run with the simplest queue is."""
         a_second = question.rate_bit_per_s / (8.0 * PACKET_BYTES)
-        return _EACH_RUN + a_second * (self.warm_up(length) + self.seconds(length))
+        each = 1.0 + _OTHER_TRAFFIC * self.robustness
+        packets = a_second * (self.warm_up(length) + self.seconds(length))
+        return _EACH_RUN + _EACH_FLOW * self.flows + each * packets
 
 
 def grid(question: Question, buffer_bytes: float) -> list[Condition]:
@@ -145,8 +154,17 @@ def condition(
     least = max(_LEAST_MEASURED_S, _LEAST_ROUND_TRIPS * round_trip_s)
     measured = max(min(wanted, _LONGEST_S), least)
     return Condition(
-        flows, round_trip_s, traffic, max(warm_up, slow_start), measured, slow_start, least
+        flows, round_trip_s, traffic, max(warm_up, slow_start), measured, slow_start, least, between
     )
+
+
+def packet_time_s(question: Question) -> float:
+    """Seconds that a full packet takes on the line.
+
+    Queues that hold a delay are never told less: none that holds a packet could be that short
+    (RFC 8290, section 5.2.1).
+    """
+    return 8.0 * PACKET_BYTES / question.rate_bit_per_s
 
 
 def subset(conditions: Sequence[Condition]) -> list[Condition]:

@@ -15,6 +15,7 @@ from vermilion.advise.judgement import (
     nominal,
     worst_p95_ms,
 )
+from vermilion.advise.margins import margins_for
 from vermilion.advise.measuring import METRICS
 from vermilion.advise.wording import headline, limits, reason, warnings, worst_condition
 
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
     from vermilion.advise.queue_setting import QueueSetting
 
 _MS: Final = 1e3
+
+_METRIC_OF_MARGIN: Final = {
+    "goodput_ratio": "goodput_bit_per_s",
+    "goodput_ratio_where_the_bound_was_broken": "goodput_bit_per_s",
+    "jain_index": "jain_index",
+    "starved_flows": "starved_flows",
+    "drop_rate": "drop_rate",
+    "delay_ratio": "delay_p95_ms",
+    "delay_ms": "delay_p95_ms",
+}
 
 
 def document(advice: Advice) -> dict[str, Any]:
@@ -44,6 +55,7 @@ def document(advice: Advice) -> dict[str, Any]:
             "ecn": question.ecn,
             "discipline": question.discipline,
             "quick": question.quick,
+            "harm": list(question.harm),
         },
         "keep": advice.keep,
         "verdict": advice.verdict,
@@ -81,7 +93,12 @@ def document(advice: Advice) -> dict[str, Any]:
             _refused(each) for each in advice.compared if each.measured is not advice.after
         ],
         "tried": dict(advice.tried),
-        "margins": dict(MARGINS),
+        "margins": {
+            name: value
+            for name, value in MARGINS.items()
+            if _METRIC_OF_MARGIN[name] in margins_for(question).usual
+        },
+        "own_margins": [str(each.bound.text) for each in margins_for(question).own],
         "noticeable": dict(NOTICEABLE),
         "seed": question.seed,
         "seeds": list(advice.seeds),

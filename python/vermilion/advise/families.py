@@ -7,7 +7,8 @@ has, so what is simulated is what the device will do.
   anywhere; tc-red(8) and the switches' manuals leave the thresholds to whoever knows rate and
   delay.
 - Rules of thumb make a setting of the bound: a target of a half or a quarter of it for the
-  disciplines that hold a delay, since the 95th percentile lies at about twice the target; a buffer
+  disciplines that hold a delay, since the 95th percentile lies at about twice the target, but a
+  packet's time on the line at the least (RFC 8290, section 5.2.1); a buffer
   that drains within it for drop-tail; RED's thresholds at a fifth and three fifths of what drains
   within it.
 - Nothing is searched that could not serve the question: no target beyond the bound, no buffer that
@@ -20,7 +21,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
+from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network, packet_time_s
 from vermilion.advise.question import ANY
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.profiles import PROFILES
@@ -46,9 +47,10 @@ SONIC_QUEUE_BYTES: Final = 1_000_000
 """What a queue of a switch with shared memory gets, about: SONiC's dynamic threshold leaves it to
 what other queues need."""
 
-WRED_DISCIPLINE: Final = "red"
-"""What stands for WRED of one colour in a simulation."""
+_MAX_THRESHOLD: Final = {"linux-red": "max_threshold", "wred": "green_max_threshold"}
+"""The threshold that the buffer has to be larger than."""
 
+_KERNEL_BITS: Final = 31
 _RED_FIXED: Final = {"ecn": False}
 _WRED_WEIGHT_LOG: Final = 9
 
@@ -87,16 +89,29 @@ class Family:
         """The defaults and what the rules of thumb say."""
         defaults = self.defaults(question)
         found = [] if defaults is None else [defaults]
+        settings = [self.setting_or_none(question, values) for values in self.rules(question)]
         found += [
-            replace(self.setting(question, values), label=f"{self.kind}, by rule of thumb")
-            for values in self.rules(question)
+            replace(each, label=f"{self.kind}, by rule of thumb")
+            for each in settings
+            if each is not None
         ]
         return list({each.same_as: each for each in reversed(found)}.values())[::-1]
+
+    def setting_or_none(self, question: Question, values: Values) -> QueueSetting | None:
+        """The same as :meth:`setting`; ``None`` where the device has nothing near."""
+        try:
+            return self.setting(question, values)
+        except ScenarioError:
+            return None
 
     def setting(self, question: Question, values: Values) -> QueueSetting:
         """The nearest setting that the device has, of values with three digits.
 
         Nobody wants to read more, and no queue knows the difference.
+
+        Raises:
+            ScenarioError: the device has nothing near: a Linux kernel's red, for one, counts in 32
+                bits, which are too few for the buffers of very fast lines.
         """
         table = disciplines()[self.discipline].parameters
         values = {
@@ -104,17 +119,21 @@ class Family:
             for name, value in values.items()
         }
         own = {**self._own(question), **values}
-        if self.discipline in {"linux-red", WRED_DISCIPLINE}:
-            size = PACKET_BYTES if self.discipline == WRED_DISCIPLINE else 1
+        if (highest := _MAX_THRESHOLD.get(self.discipline)) is not None:
+            size = PACKET_BYTES if self.discipline == "wred" else 1
             drains = drained_bytes(question)
-            most = max(4.0 * float(values["max_threshold"]), 2.0 * drains / size, 20.0)
+            most = max(4.0 * float(values[highest]), 2.0 * drains / size, 20.0)
             own["limit"] = float(math.ceil(most))
+        if self.discipline == "linux-red":
+            own["weight_log"] = values["weight_log"] = _kernel_weight_log(values)
         wanted = QueueSetting(f"{self.kind}, tuned", self.kind, self.discipline, own)
         low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
         profile = PROFILES[self.profile](network(question, low, wanted), LINK)
         names = [name for name in profile.settable[self.discipline] if name in values]
         moved = profile.nearest({name: values[name] for name in names})
-        return replace(wanted, parameters={**own, **moved}, tuned=tuple(values))
+        setting = replace(wanted, parameters={**own, **moved}, tuned=tuple(values))
+        network(question, low, setting)
+        return setting
 
     def space(self, question: Question) -> Space:
         """What is searched."""
@@ -185,27 +204,33 @@ def _targets(*parts: float, interval: bool = False) -> Callable[[Question], list
     """Targets that are parts of the bound, with an interval of the longest round trip if asked."""
 
     def rules(question: Question) -> list[Values]:
-        longest = min(max(question.round_trip_s[1], 0.02), 0.3)
+        least = packet_time_s(question)
+        longest = max(min(max(question.round_trip_s[1], 0.02), 0.3), 2.0 * least)
         return [
-            {"target": part * question.bound_s, **({"interval": longest} if interval else {})}
+            {
+                "target": max(part * question.bound_s, least),
+                **({"interval": longest} if interval else {}),
+            }
             for part in parts
         ]
 
     return rules
 
 
+def _target_box(question: Question) -> Dimension:
+    least = packet_time_s(question)
+    low = max(question.bound_s / 30.0, least)
+    return Dimension("target", low, max(question.bound_s, 2.0 * low), log=True)
+
+
 def _codel_box(question: Question) -> list[Dimension]:
-    bound = question.bound_s
-    return [
-        Dimension("target", bound / 30.0, bound, log=True),
-        Dimension("interval", 0.01, 0.4, log=True),
-    ]
+    low = max(0.01, 2.0 * packet_time_s(question))
+    return [_target_box(question), Dimension("interval", low, max(0.4, 2.0 * low), log=True)]
 
 
 def _pie_box(question: Question) -> list[Dimension]:
-    bound = question.bound_s
     return [
-        Dimension("target", bound / 30.0, bound, log=True),
+        _target_box(question),
         Dimension("interval", 0.003, 0.03, log=True),
         Dimension("alpha", 1.0 / 16.0, 1.0, log=True),
         Dimension("beta", 2.0 / 16.0, 2.0, log=True),
@@ -214,8 +239,8 @@ def _pie_box(question: Question) -> list[Dimension]:
 
 def _pie_rules(question: Question) -> list[Values]:
     return [
-        {"target": part * question.bound_s, "interval": 0.015, "alpha": 0.125, "beta": 1.25}
-        for part in (0.5, 0.25)
+        {**values, "interval": 0.015, "alpha": 0.125, "beta": 1.25}
+        for values in _targets(0.5, 0.25)(question)
     ]
 
 
@@ -236,6 +261,12 @@ def _red(question: Question, low: float, high: float, share: float) -> Values:
 _RED_RULES: Final = ((0.2, 0.6, 0.1), (0.1, 0.8, 0.1))
 
 
+def _kernel_weight_log(values: Mapping[str, float]) -> float:
+    """The weight nearest to the one meant for which the kernel's average has the bits."""
+    bits = int(values["max_threshold"]).bit_length()
+    return float(max(min(int(values["weight_log"]), _KERNEL_BITS - bits), 1))
+
+
 def _red_box(question: Question) -> list[Dimension]:
     drains = drained_bytes(question)
     low = max(0.02 * drains, PACKET_BYTES)
@@ -254,20 +285,22 @@ def _wred_rules(question: Question) -> list[Values]:
 
 
 def _in_packets(values: Values) -> Values:
-    """Thresholds in packets, and no weight: only some routers let it be set."""
+    """Thresholds in packets, of green ones as all are here, and no weight, which routers have."""
     return {
-        "min_threshold": max(values["min_threshold"] / PACKET_BYTES, 1.0),
-        "max_threshold": max(values["max_threshold"] / PACKET_BYTES, 2.0),
-        "max_probability": values["max_probability"],
+        "green_min_threshold": max(values["min_threshold"] / PACKET_BYTES, 1.0),
+        "green_max_threshold": max(values["max_threshold"] / PACKET_BYTES, 2.0),
+        "green_max_probability": values["max_probability"],
     }
 
 
 def _wred_box(question: Question) -> list[Dimension]:
     drains = drained_bytes(question) / PACKET_BYTES
     return [
-        Dimension("min_threshold", 1.0, 1.5 * drains, log=True),
-        Dimension("max_threshold", 1.0, 2.0 * drains, log=True, above="min_threshold", gap=1.0),
-        Dimension("max_probability", 0.01, 0.9, log=True),
+        Dimension("green_min_threshold", 1.0, 1.5 * drains, log=True),
+        Dimension(
+            "green_max_threshold", 1.0, 2.0 * drains, log=True, above="green_min_threshold", gap=1.0
+        ),
+        Dimension("green_max_probability", 0.01, 0.9, log=True),
     ]
 
 
@@ -358,7 +391,7 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
     "sonic": (
         Family(
             kind="wred",
-            discipline=WRED_DISCIPLINE,
+            discipline="wred",
             profile="sonic",
             fixed=_SWITCH_RED,
             has_defaults=False,
@@ -369,13 +402,22 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
     "cisco": (
         Family(
             kind="wred",
-            discipline=WRED_DISCIPLINE,
+            discipline="wred",
             profile="cisco",
             fixed=_SWITCH_RED,
             has_defaults=False,
             rules=_cisco_rules,
             box=_cisco_box,
         ),
+        Family(
+            kind="tail-drop",
+            discipline="drop-tail",
+            profile="linux-fifo",  # whole packets, as "queue-limit" has them
+            fixed={"limit": CISCO_QUEUE_PACKETS},
+            has_defaults=True,
+            rules=_fifo_rules,
+            box=_fifo_box,
+        ),
     ),
 }
-"""What each device has. tail drop, where a queue is left as it is, is not among the choices."""
+"""What each device has. The buffer of a SONiC switch is shared, and no setting of a queue."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES
+from vermilion.advise.margins import margins_for
 from vermilion.simulate import mean_interval
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ Where the queue in force breaks the bound, its goodput and its few drops are had
 is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
 queue are small, and small windows are made by drops (a window of W packets takes about 1.5 / W^2 of
 them; M. Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
-In the two conditions for robustness twice as much is allowed."""
+In the two conditions for robustness twice as much is allowed. What a user says instead is in
+:mod:`vermilion.advise.margins`."""
 
 NOTICEABLE: Final[Mapping[str, float]] = {
     "excess_ratio": 0.05,
@@ -60,6 +62,7 @@ percent of the rate. ("At most" is kept either way.)"""
 AIM: Final = 0.95
 """Of the bound: what a search aims at, so that the fresh seeds find the bound kept."""
 
+_USUAL_LOSS: Final = 1.0 - MARGINS["goodput_ratio"]
 _ROBUSTNESS_WEIGHT: Final = 0.05
 _SLACK: Final = 2.0
 _DELAY_WEIGHT: Final = 0.02
@@ -207,6 +210,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
         part: of the margins that is allowed.
     """
     bound = question.bound_ms
+    margins = margins_for(question)
     found = []
     for at in after.runs:
         slack = part * (_SLACK if at.robustness else 1.0)
@@ -223,6 +227,11 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
         most = max(p95, bound)
         room = max((MARGINS["delay_ratio"] - 1.0) * most, MARGINS["delay_ms"])
         losses.append(("delay_p95_ms", (p95_after - most) / room))
+        losses = [(name, size) for name, size in losses if name in margins.usual]
+        for own in margins.own:
+            old, new = before.mean(at, own.metric), after.mean(at, own.metric)
+            if old is not None and new is not None:
+                losses.append((own.metric, own.used(old, new)))
         found += [
             Harm(
                 at,
@@ -235,6 +244,44 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
             if size > slack
         ]
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """What is given up beyond the margin that holds where the bound is kept.
+
+    Attributes:
+        condition: where: the queue in force breaks the bound there.
+        what: the metric.
+        before: of the queue in force.
+        after: of the other.
+    """
+
+    condition: Condition
+    what: str
+    before: float
+    after: float
+
+
+def widened(question: Question, before: Measured, after: Measured) -> list[Widened]:
+    """Where the wider margins were needed: of each metric the worst nominal condition.
+
+    None where a user's own margin stands in place of them.
+    """
+    usual = margins_for(question).usual
+    found: dict[str, tuple[float, Widened]] = {}
+    for at in nominal(after.runs):
+        if before.p95_ms(at) <= question.bound_ms:
+            continue
+        had, has = before.goodput(at), after.goodput(at)
+        drops = before.mean(at, "drop_rate") or 0.0, after.mean(at, "drop_rate") or 0.0
+        for what, old, new, size in (
+            ("goodput_bit_per_s", had, has, (1.0 - has / (had or 1.0)) / _USUAL_LOSS),
+            ("drop_rate", *drops, (drops[1] - drops[0]) / MARGINS["drop_rate"]),
+        ):
+            if what in usual and size > max(1.0, found[what][0] if what in found else 0.0):
+                found[what] = size, Widened(at, what, old, new)
+    return [each for _, each in found.values()]
 
 
 def _most_goodput(question: Question) -> float:

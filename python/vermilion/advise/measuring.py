@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.advise.conditions import LINK, network
+from vermilion.advise.margins import margins_for
 from vermilion.simulate import metric_of
 from vermilion.simulate.runs import run_jobs
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from vermilion.advise.conditions import Condition
+    from vermilion.advise.margins import OwnMargin
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
     from vermilion.simulate import Result
@@ -33,6 +35,23 @@ METRICS: Final[Mapping[str, str]] = {
     "utilization": "",
 }
 """What is told of a condition, and the units."""
+
+
+WORK: Final[Mapping[str, float]] = {
+    "drop-tail": 1.0,
+    "linux-red": 0.9,
+    "wred": 1.3,
+    "codel": 1.5,
+    "pie": 1.5,
+    "fq-codel": 1.8,
+    "fq-pie": 1.8,
+}
+"""What a packet costs in each queue, by the simplest: measured once, and part of the answer."""
+
+_MOST_WORK: Final = 1.8
+
+USUAL_WORK: Final[Mapping[str, float]] = {"linux": 1.6, "sonic": 1.3, "cisco": 1.3}
+"""What it costs on average over what a device has, as plans are made."""
 
 
 @dataclass(slots=True)
@@ -79,9 +98,11 @@ class Laboratory:
         question: of which the networks are made.
         threads: runs at a time; ``None`` for one on each core.
         progress: told what part of the packets that are meant to be simulated is done.
-        budget: these packets.
+        budget: these packets; of a queue that does more work than the simplest each counts more.
         spent: those so far.
         runs: how many there were.
+        whole: what the progress is a part of; 0 for the budget.
+        done: what others have simulated before.
     """
 
     question: Question
@@ -90,6 +111,8 @@ class Laboratory:
     budget: float
     spent: float = 0.0
     runs: int = 0
+    whole: float = 0.0
+    done: float = 0.0
 
     def measure(
         self,
@@ -109,28 +132,38 @@ class Laboratory:
         for queue in queues:
             for at in conditions:
                 jobs += [(len(texts), seed) for seed in seeds]
-                costs += [at.cost(self.question, length)] * len(seeds)
+                cost = WORK.get(queue.discipline, _MOST_WORK) * at.cost(self.question, length)
+                costs += [cost] * len(seeds)
                 texts.append(network(self.question, at, queue, length).core_json())
         whole = math.fsum(costs)
         each = whole / max(len(jobs), 1)
 
         def report(done: int) -> None:
             if self.progress is not None:
-                self.progress(min((self.spent + done * each) / self.budget, 1.0))
+                all_done = self.done + self.spent + done * each
+                self.progress(min(all_done / (self.whole or self.budget), 1.0))
 
-        results = iter(run_jobs(texts, jobs, threads=self.threads, progress=report))
+        besides = margins_for(self.question).measured_besides
+        delays = any(each.bound.path.needs_flow_delays for each in besides)
+        results = iter(
+            run_jobs(texts, jobs, threads=self.threads, progress=report, flow_delays=delays)
+        )
         self.runs += len(jobs)
         self.spent += whole
         return [
-            Measured(queue, {at: [_metrics(next(results)) for _ in seeds] for at in conditions})
+            Measured(
+                queue, {at: [_metrics(next(results), besides) for _ in seeds] for at in conditions}
+            )
             for queue in queues
         ]
 
     def cost(
         self, conditions: Iterable[Condition], length: float, queues: int, seeds: int
     ) -> float:
-        """What :meth:`measure` would cost."""
-        return queues * seeds * math.fsum(at.cost(self.question, length) for at in conditions)
+        """What :meth:`measure` would cost with queues as most of the device's are."""
+        each = USUAL_WORK[self.question.device]
+        once = math.fsum(at.cost(self.question, length) for at in conditions)
+        return each * queues * seeds * once
 
     def length_for(
         self, conditions: Sequence[Condition], queues: int, seeds: int, packets: float
@@ -149,7 +182,7 @@ class Laboratory:
         return low
 
 
-def _metrics(result: Result | None) -> Metrics:
+def _metrics(result: Result | None, besides: Sequence[OwnMargin] = ()) -> Metrics:
     if result is None:
         return {}
     link = result.link(LINK).total
@@ -169,6 +202,9 @@ def _metrics(result: Result | None) -> Metrics:
     found["jain_index"] = _jain_index(long)
     if long and all("starved" in group for group in long):
         found["starved_flows"] = math.fsum(group["starved"] for group in long)
+    for each in besides:
+        [window] = each.bound.path.windows(result, "total")
+        found[each.metric] = each.bound.path.value(window)
     return {name: value for name, value in found.items() if value is not None}
 
 

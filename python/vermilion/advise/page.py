@@ -17,6 +17,7 @@ from vermilion.advise.wording import (
     warnings,
 )
 from vermilion.report import drawing
+from vermilion.report.templates_of import templates_of
 from vermilion.scenario import RATE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -26,23 +27,9 @@ if TYPE_CHECKING:
 
 def advice_page(advice: Advice) -> str:
     """One self-contained HTML page. The same answer gives the same bytes."""
-    from jinja2 import (
-        ChoiceLoader,
-        Environment,
-        PackageLoader,
-        StrictUndefined,
-        select_autoescape,
-    )
-
     from vermilion import _core
 
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("vermilion.advise"), PackageLoader("vermilion.report")]),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    template = templates_of("vermilion.advise").get_template("advice.html.j2")
     question = advice.question
     own = commands(question, advice.present, advice.chosen, keep=advice.keep)
     figure = drawing.svg(
@@ -51,7 +38,7 @@ def advice_page(advice: Advice) -> str:
         description="Waiting times in each condition, now and with what is recommended",
     )
     measured = [advice.before] if advice.keep else [advice.before, advice.after]
-    return environment.get_template("advice.html.j2").render(
+    return template.render(
         keep=advice.keep,
         headline=headline(advice),
         reason=reason(advice),

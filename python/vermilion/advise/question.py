@@ -25,8 +25,9 @@ _RATE: Final = Quantity(RATE, 10e3, 1e12)
 _ROUND_TRIP: Final = Quantity(TIME, 10e-6, 10.0)
 _BOUND: Final = Quantity(TIME, 1e-6, 10.0)
 _FLOWS: Final = Quantity(RATIO, 1, 10_000, integer=True)
-_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/|-]{0,63}")
-"""Names of interfaces and classes: they are printed in commands that somebody pastes."""
+_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,63}")
+"""Names of interfaces and classes: they are printed in commands that somebody pastes, so there is
+nothing in them that a shell would take for more than a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Question:
         interface_rate_bit_per_s: of the interface itself; ``None`` where it is not known.
         seed: from which all random numbers derive.
         quick: less simulated time.
+        harm: changes of what a recommendation may cost, "PATH=MARGIN" or "none" each.
     """
 
     rate_bit_per_s: float
@@ -61,6 +63,7 @@ class Question:
     interface_rate_bit_per_s: float | None = None
     seed: int = 1
     quick: bool = False
+    harm: tuple[str, ...] = ()
 
     @property
     def bound_ms(self) -> float:
@@ -82,21 +85,24 @@ def read_question(
     interface_rate: str | None = None,
     seed: int = 1,
     quick: bool = False,
+    harm: Sequence[str] = (),
 ) -> Question:
     """A question from texts with units, as the options of the command have them.
 
     Raises:
         ScenarioError: naming the option that is not accepted.
     """
+    from vermilion.advise.margins import margins_for
+
     low, high = read_range("--flows", flows)
-    return Question(
+    question = Question(
         rate_bit_per_s=_one("--rate", rate, _RATE),
         round_trip_s=read_range("--rtt", rtt),
         flows=(int(low), int(high)),
         bound_s=_one("--delay-at-most", delay_at_most, _BOUND),
         device=_device(device),
-        interface=_word("--interface", interface),
-        parent=_word("--parent", parent),
+        interface=check_word("--interface", interface),
+        parent=check_word("--parent", parent),
         discipline=discipline.strip() or ANY,
         ecn=_choice("--ecn", ecn, ("off", "on")) == "on",
         interface_rate_bit_per_s=(
@@ -104,7 +110,10 @@ def read_question(
         ),
         seed=seed,
         quick=quick,
+        harm=tuple(harm),
     )
+    margins_for(question)
+    return question
 
 
 def read_range(option: str, text: str) -> tuple[float, float]:
@@ -156,10 +165,15 @@ def _plain_number(text: str) -> object:
     return int(stripped) if re.fullmatch(r"[0-9]{1,9}", stripped) else stripped
 
 
-def _word(option: str, text: str | None) -> str | None:
+def check_word(option: str, text: str | None) -> str | None:
+    """The text, if it may stand in a command.
+
+    Raises:
+        ScenarioError: a shell could take it for more than a name.
+    """
     if text is None or _WORD.fullmatch(text):
         return text
-    raise ScenarioError(option, text, "a name of letters, digits and . : / _ - @ |, like eth0")
+    raise ScenarioError(option, text, "a name of letters, digits and . : / _ - @, like eth0")
 
 
 def _device(text: str) -> DeviceName:

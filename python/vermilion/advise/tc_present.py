@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
 from vermilion.advise.families import LINUX_FIFO_PACKETS
 from vermilion.advise.present import Present
+from vermilion.advise.question import check_word
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.profiles import PROFILES, Place
 from vermilion.scenario import disciplines
@@ -59,6 +60,9 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         ScenarioError: it cannot be told which queue is meant, or it is none that can be judged.
     """
     own = _of_interface(question, queues, option)
+    for each in own:  # whoever wrote the text, what stands in it may come back in a command
+        for word in (each.device, each.parent, each.handle):
+            check_word(option, word)
     root, queue = _leaf(question, own, option)
     shaper = root.kind if root.kind in _SHAPERS else None
     rate = _first(root.number("rate"), root.number("bandwidth"))
@@ -354,7 +358,7 @@ def _cake_words(queue: TcQueue, _setting: QueueSetting) -> str:
     words.append(f"bandwidth {rate:.0f}bit" if rate else "unlimited")
     for name in ("diffserv", "flowmode"):
         value = queue.options.get(name)
-        if isinstance(value, str):
+        if isinstance(value, str) and value in _CAKE_SWITCHES:
             words.append(value)
     words += [name for name in _CAKE_SWITCHES if queue.is_on(name)]
     interval = queue.number("rtt")

@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.commands import interface_of, needs_shaper
-from vermilion.advise.judgement import goodput_share, nominal, worst_p95_ms
+from vermilion.advise.conditions import PACKET_BYTES, packet_time_s
+from vermilion.advise.judgement import (
+    MARGINS,
+    goodput_share,
+    nominal,
+    widened,
+    worst_p95_ms,
+)
 from vermilion.scenario import RATE, format_quantity
 
 if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
     from vermilion.advise.conditions import Condition
-    from vermilion.advise.judgement import Harm
+    from vermilion.advise.judgement import Harm, Widened
     from vermilion.advise.measuring import Measured
+    from vermilion.advise.queue_setting import QueueSetting
 
 _MEGABIT: Final = 1e6
 _MOST_HARMS: Final = 2
@@ -38,9 +46,12 @@ def setting_words(name: str, advice: Advice, *, now: bool = False) -> str:
     queue = advice.before.queue if now else advice.chosen
     readable = queue.readable()
     names = queue.tuned or tuple(each for each in ("limit", "limit_bytes") if each in readable)
+    if now and not advice.present.stated:
+        return name  # which says it all
     if queue.discipline != "drop-tail" and not queue.tuned:
         return f"{name}, with its defaults" if not now else name
-    return ", ".join([name, *(f"{each.replace('_', ' ')} {readable[each]}" for each in names)])
+    plain = {each: each.removesuffix("_bytes").replace("_", " ") for each in names}
+    return ", ".join([name, *(f"{plain[each]} {readable[each]}" for each in names)])
 
 
 def reason(advice: Advice) -> str:
@@ -157,17 +168,86 @@ def warnings(advice: Advice) -> list[str]:
             "Give --rate a "
             "little below what the line really carries (95 %), and none is left behind."
         )
+    said += _of_the_simulation(advice)
+    if not advice.keep and keeps_apart(advice.before.queue) and not keeps_apart(advice.chosen):
+        said.append(
+            f"Your {advice.before.queue.kind} keeps the flows apart, and {advice.chosen.kind} does "
+            "not: a call or a game then waits behind the others' packets as long as everybody, "
+            "within the figures above."
+        )
+    if not advice.keep:
+        said += [_widened_words(each) for each in widened(question, advice.before, advice.after)]
     if not advice.keep and not advice.bound_kept:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
     if not advice.keep:
         said += [
-            f"With {each.condition.name}, {_METRIC_WORDS[each.what]} goes from "
+            f"With {each.condition.name}, {_METRIC_WORDS.get(each.what, each.what)} goes from "
             f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
             for each in advice.judgement.harms
         ]
     if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
         said.append("Setting red empties the queue once: what waits is dropped.")
     return said
+
+
+def _widened_words(each: Widened) -> str:
+    """That a wider margin was used, and why it was there."""
+    place = f"With {each.condition.name}"
+    why = "because what you have breaks the bound there"
+    if each.what == "drop_rate":
+        drops = f"{100.0 * each.before:.2g} -> {100.0 * each.after:.2g} % of the packets"
+        most = 100.0 * MARGINS["drop_rate"]
+        return (
+            f"{place}, {drops} are dropped. Elsewhere at most {most:.0f} % of all more would do; "
+            f"here drops have no margin, {why}: short windows are made by drops."
+        )
+    loss = 100.0 * (1.0 - each.after / each.before)
+    usual = 100.0 * (1.0 - MARGINS["goodput_ratio"])
+    most = 100.0 * (1.0 - MARGINS["goodput_ratio_where_the_bound_was_broken"])
+    return (
+        f"{place}, goodput falls by {loss:.1f} % ({megabits(each.before)} -> "
+        f"{megabits(each.after)}). Elsewhere {usual:.0f} % would be the most; here {most:.0f} % "
+        f"is, {why}."
+    )
+
+
+def _of_the_simulation(advice: Advice) -> list[str]:
+    """What a figure cannot say: of packets longer than the bound, of runs that are too short."""
+    question = advice.question
+    said = []
+    packet_ms = 1e3 * packet_time_s(question)
+    if packet_ms > question.bound_ms:
+        said.append(
+            f"One packet of {PACKET_BYTES} bytes takes {milliseconds(packet_ms)} on this line, "
+            f"longer than the {question.bound_ms:.4g} ms that a packet may wait. Whatever comes "
+            "while another is sent may wait longer than that, so no queue can keep it."
+        )
+    conditions = nominal(advice.conditions)
+    if not any(each.robustness for each in advice.conditions):
+        names = "; ".join(each.name for each in conditions)
+        said.append(
+            "This line sends so many packets that only some conditions could be simulated in "
+            f"time: {names}."
+        )
+    short = [
+        each
+        for each in conditions
+        if each.warm_up(advice.length) + each.seconds(advice.length) < each.between_losses_s
+    ]
+    if short:
+        at = max(short, key=lambda each: each.between_losses_s)
+        seconds = at.warm_up(advice.length) + at.seconds(advice.length)
+        said.append(
+            f"With {at.name}, {seconds:.2g} s were simulated, and a transfer goes about "
+            f"{at.between_losses_s:.2g} s from one loss to the next: the figures show how "
+            "transfers begin rather than how they go on."
+        )
+    return said
+
+
+def keeps_apart(queue: QueueSetting) -> bool:
+    """Whether each flow has a queue of its own."""
+    return queue.discipline.startswith("fq-")
 
 
 def worst_condition(measured: Measured) -> Condition:
@@ -202,9 +282,10 @@ def _nearest(advice: Advice) -> str:
     beyond = best.p95_ms(at) - advice.question.bound_ms
     if beyond <= 0.0:
         return "What would keep it does harm elsewhere."
+    harm = "" if best is advice.after else " (but does harm)"
     return (
-        f"Nothing that was tried keeps that everywhere: the nearest, {best.queue.label}, comes to "
-        f"{milliseconds(best.p95_ms(at))} with {at.name}, {milliseconds(beyond)} too much."
+        f"Nothing that was tried keeps that everywhere: the nearest, {best.queue.label}{harm}, "
+        f"comes to {milliseconds(best.p95_ms(at))} with {at.name}, {milliseconds(beyond)} too much."
     )
 
 
@@ -213,11 +294,14 @@ def _refusal(refused: Compared) -> str:
     harms = sorted(refused.judgement.harms, key=lambda each: -each.beyond)[:_MOST_HARMS]
     words = "; ".join(_harm_words(each) for each in harms)
     better = milliseconds(worst_p95_ms(refused.measured))
-    return f"{_capital(queue.label)} would come to {better}, but it costs too much: {words}."
+    return (
+        f"{_capital(queue.label)} would come to {better}, but it costs too much: {words}. What may "
+        "be paid can be changed with --harm."
+    )
 
 
 def _harm_words(harm: Harm) -> str:
-    name = _METRIC_WORDS[harm.what]
+    name = _METRIC_WORDS.get(harm.what, harm.what)
     amounts = f"{_amount(harm.what, harm.before)} -> {_amount(harm.what, harm.after)}"
     return f"{name} {amounts} with {harm.condition.name}"
 
@@ -225,7 +309,9 @@ def _harm_words(harm: Harm) -> str:
 def _amount(what: str, value: float) -> str:
     if what == "goodput_bit_per_s":
         return megabits(value)
-    return milliseconds(value) if what == "delay_p95_ms" else f"{value:.2f}"
+    if what == "starved_flows":
+        return f"{value:.1f}"
+    return milliseconds(value) if what == "delay_p95_ms" else f"{value:.3g}"
 
 
 def _lowest(measured: Measured, name: str) -> float | None:

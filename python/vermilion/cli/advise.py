@@ -108,6 +108,14 @@ def advise(
         str,
         typer.Option(metavar="off|on", help="Whether the senders understand congestion marks."),
     ] = "off",
+    harm: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=MARGIN",
+            help="What a recommendation may not worsen, and by how much, or none. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Simulate less: seconds instead of a minute.")
     ] = False,
@@ -149,6 +157,7 @@ def advise(
         ecn=ecn,
         seed=seed,
         quick=quick,
+        harm=harm or (),
     )
     present = _present(question, now, now_json)
     with ExitStack() as outputs:

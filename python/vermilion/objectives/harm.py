@@ -97,6 +97,25 @@ def harm_bounds(
     Raises:
         ScenarioError: a text that is not accepted.
     """
+    margins = margins_of(scenario, links, texts)
+    return tuple(
+        replace(Constraint.parse(text, field=_FIELD, scenario=scenario), of_harm=True)
+        for margin in margins.values()
+        for text in dict.fromkeys(f"{_of_link(margin.path, link)} {margin.bound}" for link in links)
+    )
+
+
+def margins_of(
+    scenario: Scenario, links: Sequence[str], texts: Iterable[str] | None = None
+) -> dict[str, Margin]:
+    """The margins by name: those of :data:`MARGINS`, changed as :func:`harm_bounds` says.
+
+    One that a user has given is named by its path if the table does not have it, and has no
+    meaning in words.
+
+    Raises:
+        ScenarioError: a text that is not accepted.
+    """
     margins = {margin.name: margin for margin in MARGINS}
     for text in texts or ():
         if text.strip() == NOTHING:
@@ -114,15 +133,14 @@ def harm_bounds(
         if amount == NOTHING:
             margins.pop(key, None)
             continue
-        bound = _bound(path.format(link=links[0]) if links else path, amount, text, scenario)
+        bound = _bound(_of_link(path, links[0]) if links else path, amount, text, scenario)
         margins[key] = Margin(key, path, bound, "")
-    return tuple(
-        replace(Constraint.parse(text, field=_FIELD, scenario=scenario), of_harm=True)
-        for margin in margins.values()
-        for text in dict.fromkeys(
-            f"{margin.path.format(link=link)} {margin.bound}" for link in links
-        )
-    )
+    return margins
+
+
+def _of_link(path: str, link: str) -> str:
+    """A path with the link's name in its place; what else a user writes in braces stays."""
+    return path.replace("{link}", link)
 
 
 def _bound(path: str, amount: str, text: str, scenario: Scenario) -> str:

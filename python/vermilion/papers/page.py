@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.papers.verdict import Verdict
 from vermilion.report import drawing
+from vermilion.report.templates_of import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,24 +33,10 @@ def papers_page(outcomes: Sequence[PaperOutcome]) -> str:
     if not outcomes:
         message = "a page needs at least one paper"
         raise ValueError(message)
-    from jinja2 import (
-        ChoiceLoader,
-        Environment,
-        PackageLoader,
-        StrictUndefined,
-        select_autoescape,
-    )
-
     from vermilion import _core
 
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("vermilion.papers"), PackageLoader("vermilion.report")]),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("papers.html.j2").render(
+    template = templates_of("vermilion.papers").get_template("papers.html.j2")
+    return template.render(
         papers=[_paper(outcome) for outcome in outcomes],
         seeds=outcomes[0].seeds,
         version=_core.VERSION,

@@ -1,0 +1,107 @@
+"""What a recommendation may cost: the margins of an answer, and those that a user has changed.
+
+The words are those of ``tune`` (:mod:`vermilion.objectives.harm`): a metric and by how much it may
+get worse, "jain_index=0.1", or "none". What is not named keeps the margin of
+:data:`vermilion.advise.judgement.MARGINS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from vermilion.advise.conditions import LINK, condition, network
+from vermilion.advise.queue_setting import QueueSetting
+from vermilion.objectives.constraint import Constraint
+from vermilion.objectives.harm import MARGINS as USUAL
+from vermilion.objectives.harm import NOTHING, margins_of
+from vermilion.scenario.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from vermilion.advise.question import Question
+
+OWN: Final = {
+    "goodput": "goodput_bit_per_s",
+    "jain_index": "jain_index",
+    "starved": "starved_flows",
+    "drop_rate": "drop_rate",
+}
+"""The metrics here of the margins that have a name; the delay has its path alone."""
+
+DELAY_PATH: Final = f"links.{LINK}.sojourn_ms.p95"
+
+_BEYOND_ALL: Final = 1e9
+"""Margins: of what may not get worse at all, and does."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMargin:
+    """A margin that a user has given.
+
+    Attributes:
+        metric: its name in :class:`vermilion.advise.measuring.Measured`.
+        bound: against the queue in force.
+    """
+
+    metric: str
+    bound: Constraint
+
+    def used(self, before: float, after: float) -> float:
+        """How much of the margin a change of the metric uses up; 1 is all of it."""
+        allowed = abs((self.bound.bound - 1.0) * before + self.bound.offset)
+        worse = before - after if self.bound.at_least else after - before
+        if worse <= 0.0:
+            return 0.0
+        return min(worse / allowed, _BEYOND_ALL) if allowed > 0.0 else _BEYOND_ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Those of a question.
+
+    Attributes:
+        usual: metrics of which the margin is the usual one.
+        own: what the user has given instead, or besides.
+    """
+
+    usual: frozenset[str]
+    own: tuple[OwnMargin, ...] = ()
+
+    @property
+    def measured_besides(self) -> tuple[OwnMargin, ...]:
+        """Those of which a run has to be asked for the metric."""
+        known = {*OWN.values(), "delay_p95_ms"}
+        return tuple(each for each in self.own if each.metric not in known)
+
+
+@lru_cache(maxsize=16)
+def margins_for(question: Question) -> Margins:
+    """The margins of a question.
+
+    Raises:
+        ScenarioError: a text that is not accepted.
+    """
+    usual = {*OWN.values(), "delay_p95_ms"}
+    if not question.harm:
+        return Margins(frozenset(usual))
+    at = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
+    scenario = network(question, at, QueueSetting("", "", "drop-tail"))
+    try:
+        known = margins_of(scenario, [LINK], question.harm)
+        plain = {margin.name: margin for margin in USUAL}
+        usual = {OWN[name] for name in known if plain.get(name) == known[name]}
+        own = []
+        for name, margin in known.items():
+            if plain.get(name) == margin:
+                continue
+            text = f"{margin.path.replace('{link}', LINK)} {margin.bound}"
+            bound = Constraint.parse(text, scenario=scenario)
+            metric = "delay_p95_ms" if str(bound.path) == DELAY_PATH else OWN.get(name)
+            own.append(OwnMargin(metric or str(bound.path), bound))
+    except ScenarioError as error:
+        raise ScenarioError("--harm", error.value, error.accepted) from None
+    names = {text.partition("=")[0].strip() for text in question.harm}
+    if NOTHING not in names and DELAY_PATH not in names:
+        usual.add("delay_p95_ms")
+    return Margins(frozenset(usual), tuple(own))

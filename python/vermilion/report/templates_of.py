@@ -1,0 +1,37 @@
+"""Where the templates of a page come from, and how they are filled in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_HERE: Final = "vermilion.report"
+
+
+def templates_of(package: str) -> Environment:
+    """The templates of a package, and beside them those of this one, like the style sheet.
+
+    What is filled in is escaped unless it is marked as safe, and a name that nobody has filled in
+    is an error.
+
+    Args:
+        package: like "vermilion.papers".
+    """
+    from jinja2 import (
+        ChoiceLoader,
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        select_autoescape,
+    )
+
+    packages = dict.fromkeys((package, _HERE))
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(each) for each in packages]),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,363 @@
+"""Advice at the edges: any line in time, what a user may change, and what has to be said."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from vermilion.advise import Advice, advise, assumed, read_question
+from vermilion.advise import advice as engine
+from vermilion.advise.candidates import finalists
+from vermilion.advise.commands import commands
+from vermilion.advise.conditions import PACKET_BYTES, grid, network, subset
+from vermilion.advise.document import document
+from vermilion.advise.families import families
+from vermilion.advise.judgement import Judgement, harms, judge, nominal, widened
+from vermilion.advise.margins import OwnMargin, margins_for
+from vermilion.advise.measuring import Laboratory, Measured
+from vermilion.advise.plan import conditions_for, seeds_for
+from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.wording import headline, warnings
+from vermilion.cli import main
+from vermilion.objectives.constraint import Constraint
+from vermilion.profiles import PROFILES
+from vermilion.scenario import ScenarioError
+
+ASKED = {"rate": "10 Mbit/s", "rtt": "10 ms .. 40 ms", "flows": "2 .. 8", "delay_at_most": "25 ms"}
+DROP_TAIL = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": 1000.0})
+
+
+def question(**changes):
+    return read_question(**{**ASKED, "quick": True, **changes})
+
+
+def measured(asked, queue=DROP_TAIL, **metrics):
+    """Hand-made figures of a queue, the same in all conditions, but for a little by seed."""
+    usual = {
+        "delay_p50_ms": 1.0, "delay_p95_ms": 10.0, "goodput_bit_per_s": 9e6, "jain_index": 0.99,
+        "starved_flows": 0.0, "drop_rate": 0.01,
+    }  # fmt: skip
+    runs = {
+        at: [
+            {name: value * (1.0 + 1e-6 * seed) for name, value in {**usual, **metrics}.items()}
+            for seed in range(5)
+        ]
+        for at in grid(asked, 0.0)
+    }
+    return Measured(queue, runs)
+
+
+def answer(asked, before, after, present=None, length=1.0):
+    """An answer made of hand-made figures."""
+    present = present or assumed(asked)
+    judgement = judge(asked, before, after)
+    return Advice(
+        asked, present, "set: bound", before, after, judgement, (), before, after, length=length
+    )
+
+
+class TestTime:
+    @pytest.mark.parametrize("device", ["linux", "sonic", "cisco"])
+    @pytest.mark.parametrize(
+        ("rate", "flows"), [("1 Mbit/s", "1 .. 40"), ("30 Mbit/s", "2 .. 9"), ("100 Mbit/s", "50")]
+    )
+    def test_no_network_takes_more_than_its_budget(self, monkeypatch, device, rate, flows):
+        budget = 6e6
+        monkeypatch.setattr(engine, "QUICK_PACKETS", budget)
+        asked = question(rate=rate, flows=flows, device=device, delay_at_most="6 ms")
+        deep = replace(assumed(asked), queue=DROP_TAIL)
+        assert advise(asked, deep).packets <= 1.6 * budget
+
+    def test_a_fast_line_has_fewer_conditions_and_says_so(self):
+        asked = question(rate="1 Gbit/s")
+        usual, little = (Laboratory(asked, None, None, budget) for budget in (1e9, 1.5e7))
+        everything = grid(asked, 0.0)
+        assert conditions_for(asked, 0.0, usual) == everything
+        few = conditions_for(asked, 0.0, little)
+        assert few == subset(everything)
+        before = measured(asked)
+        only = {at: before.runs[at] for at in few}
+        said = warnings(answer(asked, Measured(DROP_TAIL, only), Measured(DROP_TAIL, only)))
+        assert any("only some conditions could be simulated" in each for each in said)
+        whole = warnings(answer(asked, before, before))
+        assert not any("only some conditions" in each for each in whole)
+
+    def test_a_slow_line_is_compared_on_more_seeds_and_a_fast_one_on_fewer(self):
+        asked = question()
+        places = grid(asked, 0.0)
+        laboratory = Laboratory(asked, None, None, 1e9)
+        once = laboratory.cost(places, 0.0, 2, 1), laboratory.cost(places, 1.0, 4, 1)
+        found = [seeds_for(places, laboratory, 5, packets)
+                 for packets in (0.0, 4.5 * once[0], 7.5 * once[1], 1e3 * once[1])]  # fmt: skip
+        assert found == [3, 4, 7, 15]
+
+    def test_a_line_too_fast_is_refused_with_a_rate_that_is_not(self):
+        asked = question(rate="1 Tbit/s")
+        with pytest.raises(ScenarioError) as refused:
+            advise(asked, assumed(asked))
+        assert refused.value.field == "--rate"
+        assert "without --quick more" in refused.value.accepted
+        slower = question(rate=" ".join(refused.value.accepted.split()[2:4]))
+        assert conditions_for(slower, 0.0, Laboratory(slower, None, None, engine.QUICK_PACKETS))
+
+    def test_runs_shorter_than_from_loss_to_loss_are_said_to_be(self):
+        asked = question(rate="1 Gbit/s", rtt="100 ms", flows="1")
+        [at] = nominal(grid(asked, 0.0))
+        # RFC 9438, section 4.2, K of beta 0.7 and C 0.4, W in packets of the line and the bound
+        window = 1e9 / 8 / 1514 * 0.125
+        assert at.between_losses_s == pytest.approx((window * 0.3 / 0.4) ** (1 / 3))
+        rows = measured(asked)
+        short, full = (warnings(answer(asked, rows, rows, length=end)) for end in (0.0, 1.0))
+        assert any("how transfers begin" in each for each in short)
+        assert not any("how transfers begin" in each for each in full)
+
+
+class TestFinalists:
+    def test_what_keeps_the_bound_is_compared_even_if_few_seeds_find_harm(self):
+        asked = question()
+        over, much = (measured(asked, delay_p95_ms=ms) for ms in (26.0, 40.0))
+        queues = [replace(DROP_TAIL, parameters={"limit": float(n)}) for n in range(6)]
+        rows = [measured(asked, each, delay_p95_ms=26.0) for each in queues[:4]]
+        within = measured(asked, queues[4], delay_p95_ms=20.0, jain_index=0.5)
+        found = finalists(asked, over, [*rows, within])
+        assert found[:2] == [over.queue, within.queue]
+        assert len(found) == 3
+        # Nothing to mend where the choice keeps it, or nothing does
+        assert finalists(asked, within, rows)[1:] == queues[:2]
+        assert finalists(asked, much, rows)[1:] == queues[:2]
+        assert finalists(asked, None, rows) == []
+
+
+class TestHarm:
+    @pytest.mark.parametrize(
+        ("texts", "kept"),
+        [
+            ((), {"goodput_bit_per_s", "jain_index", "starved_flows", "drop_rate", "delay_p95_ms"}),
+            (("none",), set()),
+            (
+                ("goodput=none", "links.bottleneck.sojourn_ms.p95=none"),
+                {"jain_index", "starved_flows", "drop_rate"},
+            ),
+            (
+                ("jain_index=0.1",),
+                {"goodput_bit_per_s", "starved_flows", "drop_rate", "delay_p95_ms"},
+            ),
+        ],
+    )
+    def test_what_is_not_named_keeps_its_margin(self, texts, kept):
+        assert margins_for(question(harm=texts)).usual == kept
+
+    def test_a_margin_of_ones_own_takes_the_place_of_the_usual_one(self):
+        fair, less = 0.99, 0.9
+        for texts, harmful in (((), True), (("jain_index=0.1",), False), (("none",), False)):
+            asked = question(harm=texts)
+            found = harms(asked, measured(asked, jain_index=fair), measured(asked, jain_index=less))
+            assert {each.what for each in found} == ({"jain_index"} if harmful else set())
+
+    def test_it_holds_where_the_bound_is_broken_too(self):
+        # 5 % less goodput is within the wider margin of 10 %, and beyond 2 % that somebody asks for
+        for texts, harmful in (((), False), (("goodput=2 %",), True)):
+            asked = question(harm=texts)
+            before = measured(asked, delay_p95_ms=60.0)
+            after = measured(asked, goodput_bit_per_s=9e6 * 0.95)
+            assert bool(harms(asked, before, after)) is harmful
+            assert widened(asked, before, after) == [] if texts else widened(asked, before, after)
+
+    @pytest.mark.parametrize(
+        ("bound", "before", "after", "used"),
+        [
+            (">= 0.98 of reference", 100.0, 99.0, 0.5),
+            (">= reference - 0.05", 0.9, 0.8, 2.0),
+            ("<= 1.1 of reference", 50.0, 60.0, 2.0),
+            ("<= reference + 2", 1.0, 2.0, 0.5),
+            ("<= reference + 2", 3.0, 2.0, 0.0),
+        ],
+    )
+    def test_how_much_of_a_margin_is_used(self, bound, before, after, used):
+        constraint = Constraint.parse(f"links.bottleneck.drop_rate {bound}")
+        assert OwnMargin("x", constraint).used(before, after) == pytest.approx(used)
+
+    def test_of_a_margin_of_nothing_anything_is_too_much(self):
+        own = OwnMargin("x", Constraint.parse("links.bottleneck.drop_rate <= reference + 0"))
+        assert own.used(0.1, 0.1) == 0.0
+        assert own.used(0.1, 0.100001) > 1e6
+
+    def test_any_metric_is_measured(self):
+        asked = question(
+            harm=("links.bottleneck.sojourn_ms.p99=10 %", "flows.cubic.delay_ms.p95=5 ms")
+        )
+        laboratory = Laboratory(asked, None, None, 1e9)
+        at = grid(asked, 0.0)[-1]
+        [row] = laboratory.measure([DROP_TAIL], [at], [1], 0.0)
+        p99 = row.mean(at, "links.bottleneck.sojourn_ms.p99")
+        assert p99 == row.mean(at, "delay_p99_ms")
+        # A packet's whole way takes its base delay, more than half of 20 ms less a tenth, besides
+        whole = row.mean(at, "flows.cubic.delay_ms.p95")
+        assert whole is not None
+        assert whole > row.p95_ms(at)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "goodput", "goodput=", "goodput=lots", "fairness=0.1", "links.other.drop_rate=1",
+         "flows.{0}.jain_index=0.1", "links.{x.y}.drop_rate=0.1", "goodput=2 ms"],
+    )  # fmt: skip
+    def test_what_is_no_margin_is_one_line(self, capsys, text):
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in ASKED.items()]
+        assert main(["advise", *options, f"--harm={text}"]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+        assert captured.err.startswith("vermilion: --harm")
+
+    def test_json_tells_which_margins_were_in_force(self):
+        asked = question(harm=("jain_index=0.1", "goodput=none"))
+        rows = measured(asked)
+        found = json.loads(json.dumps(document(answer(asked, rows, rows)), allow_nan=False))
+        assert found["goal"]["harm"] == ["jain_index=0.1", "goodput=none"]
+        assert found["own_margins"] == ["flows.*.jain_index >= reference - 0.1"]
+        assert set(found["margins"]) == {"starved_flows", "drop_rate", "delay_ratio", "delay_ms"}
+
+
+class TestWiderMargins:
+    def test_their_use_is_said(self):
+        asked = question()
+        before = measured(asked, delay_p95_ms=60.0)
+        after = measured(asked, goodput_bit_per_s=9e6 * 0.94, drop_rate=0.09)
+        advice = answer(asked, before, after)
+        assert not advice.judgement.harms
+        said = " ".join(document(advice)["warnings"])
+        assert "goodput falls by 6.0 % (9.00 Mbit/s -> 8.46 Mbit/s). Elsewhere 2 % would" in said
+        assert "here 10 % is, because what you have breaks the bound there" in said
+        assert "1 -> 9 % of the packets are dropped. Elsewhere at most 5 % of all more" in said
+
+    def test_within_the_usual_ones_nothing_is(self):
+        asked = question()
+        before = measured(asked, delay_p95_ms=60.0)
+        after = measured(asked, goodput_bit_per_s=9e6 * 0.985, drop_rate=0.05)
+        assert widened(asked, before, after) == []
+
+    def test_where_the_bound_is_kept_there_are_none(self):
+        asked = question()
+        before, after = measured(asked), measured(asked, drop_rate=0.09)
+        assert widened(asked, before, after) == []
+        assert {each.what for each in harms(asked, before, after)} == {"drop_rate"}
+
+
+class TestWred:
+    @pytest.mark.parametrize("device", ["sonic", "cisco"])
+    def test_it_is_named_and_set_as_the_device_has_it(self, device):
+        asked = question(device=device)
+        family = next(each for each in families(asked) if each.kind == "wred")
+        assert family.discipline == "wred"
+        names = {each.name for each in family.box(asked)}
+        assert names <= set(PROFILES[device].settable["wred"])
+        assert {"green_min_threshold", "green_max_threshold", "green_max_probability"} <= names
+        for each in family.candidates(asked):
+            assert set(each.tuned) <= set(PROFILES[device].settable["wred"])
+
+    @pytest.mark.parametrize("device", ["sonic", "cisco"])
+    def test_what_is_simulated_is_what_is_commanded(self, device):
+        asked = question(device=device, interface_rate="10 Mbit/s")
+        family = next(each for each in families(asked) if each.kind == "wred")
+        wanted = family.candidates(asked)[0].parameters
+        own = commands(asked, assumed(asked), family.candidates(asked)[0], keep=False).apply
+        low, high = (round(wanted[f"green_{end}_threshold"]) for end in ("min", "max"))
+        if device == "cisco":
+            assert f"random-detect precedence 0 {low} {high} 10\n" in own
+        else:
+            patch = json.loads(own.partition("\n")[2].partition("\nEND")[0])[0]["value"]
+            for colour in ("green", "yellow", "red"):
+                threshold = int(patch[f"{colour}_max_threshold"])
+                assert threshold == round(wanted["green_max_threshold"] * PACKET_BYTES)
+
+    def test_a_router_can_have_a_longer_tail_drop_queue(self):
+        asked = question(device="cisco", rate="500 Mbit/s", interface_rate="500 Mbit/s")
+        family = next(each for each in families(asked) if each.kind == "tail-drop")
+        longest = max(family.candidates(asked)[1:], key=lambda each: each.parameters["limit"])
+        # 500 Mbit/s x 25 ms are 1032 packets of 1514 bytes, of which 95 % are taken
+        assert longest.parameters["limit"] == pytest.approx(0.95 * 1032, abs=2)
+        own = commands(asked, assumed(asked), longest, keep=False).apply
+        assert f"queue-limit {longest.parameters['limit']:.0f} packets" in own
+
+
+class TestWhatAnEngineerWouldSign:
+    @pytest.mark.parametrize("rate", ["200 Mbit/s", "1 Gbit/s", "10 Gbit/s", "100 Gbit/s"])
+    def test_red_fits_into_the_kernels_bits_or_is_not_proposed(self, rate):
+        # net/sched/sch_red.c, include/net/red.h: fls(qth_max) + Wlog must be below 32
+        asked = question(rate=rate, delay_at_most="100 ms", discipline="red")
+        [family] = families(asked)
+        for each in family.candidates(asked):
+            network(asked, grid(asked, 0.0)[0], each).core_json()
+            high = int(each.parameters["max_threshold"])
+            assert high.bit_length() + each.parameters["weight_log"] < 32
+
+    def test_red_of_a_gigabit_line_is_still_there(self):
+        asked = question(rate="1 Gbit/s", delay_at_most="100 ms", discipline="red")
+        [family] = families(asked)
+        assert family.candidates(asked)
+
+    @pytest.mark.parametrize("kind", ["fq_codel", "codel", "fq_pie", "pie"])
+    def test_no_target_is_below_a_packets_time(self, kind):
+        # RFC 8290, section 5.2.1: 1514 bytes at 1 Mbit/s are 12.1 ms
+        asked = question(rate="1 Mbit/s", delay_at_most="20 ms", discipline=kind)
+        [family] = families(asked)
+        own = [each for each in family.candidates(asked) if each.tuned]
+        assert own
+        assert all(each.parameters["target"] >= 0.0121 for each in own)
+        box = {each.name: each for each in family.box(asked)}
+        assert box["target"].lower >= 0.0121
+        # but what is not too small stays: a quarter of 100 ms
+        asked = question(rate="1 Mbit/s", delay_at_most="100 ms", discipline=kind)
+        targets = [each.parameters["target"] for each in families(asked)[0].candidates(asked)
+                   if each.tuned]  # fmt: skip
+        assert any(math.isclose(each, 0.025) for each in targets)
+
+    def test_a_bound_below_a_packets_time_is_said_to_be_out_of_reach(self):
+        for bound, said in (("5 ms", True), ("13 ms", False)):
+            asked = question(rate="1 Mbit/s", delay_at_most=bound)
+            rows = measured(asked)
+            found = " ".join(warnings(answer(asked, rows, rows)))
+            assert ("takes 12.1 ms on this line" in found) is said
+
+    def test_giving_up_a_queue_for_each_flow_is_said(self):
+        asked = question()
+        fair = assumed(asked).queue
+        pie = QueueSetting("pie, defaults", "pie", "pie")
+        own = answer(asked, measured(asked, fair), measured(asked, pie))
+        assert any("keeps the flows apart, and pie does not" in each for each in warnings(own))
+        back = answer(asked, measured(asked, pie), measured(asked, fair))
+        assert not any("keeps the flows apart" in each for each in warnings(back))
+
+    @pytest.mark.parametrize(
+        ("device", "line"),
+        [("sonic", "tail drop, about 1 MB"), ("cisco", "tail drop, 64 packets")],
+    )
+    def test_what_is_assumed_is_said_once(self, device, line):
+        asked = question(device=device)
+        rows = measured(asked, assumed(asked).queue)
+        own = replace(
+            answer(asked, rows, rows), verdict="keep: nothing better", judgement=Judgement(None)
+        )
+        assert headline(own) == f"Keep what you have: {line}."
+
+    @pytest.mark.parametrize(
+        ("name", "value", "field"),
+        [
+            ("rate", "9.6 kbit/s", "--rate"),
+            ("flows", "0 .. 5", "--flows"),
+            ("flows", "40 .. 2", "--flows"),
+            ("interface", "eth0|reboot", "--interface"),
+            ("interface", "eth0&", "--interface"),
+            ("interface", "-eth0", "--interface"),
+            ("interface", "eth0\nreboot", "--interface"),
+        ],
+    )
+    def test_odd_input_is_refused_by_name(self, name, value, field):
+        with pytest.raises(ScenarioError) as refused:
+            question(**{name: value})
+        assert refused.value.field == field
+
+    def test_a_device_without_the_discipline_names_those_it_has(self):
+        with pytest.raises(ScenarioError, match='"wred", "tail-drop", for the device cisco'):
+            families(question(device="cisco", discipline="fq_codel"))
