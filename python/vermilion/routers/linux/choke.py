@@ -52,6 +52,7 @@ _TABLE: Final = 2
 _MAX_P: Final = 3
 _LARGEST_LIMIT: Final = 128 * 1024 - 1
 _LARGEST_LOG: Final = 31
+_USUAL_PACKET: Final = 1000
 _COUNTERS: Final = ("early", "pdrop", "other", "marked", "matched")
 _SWITCHES: Final = {"ecn": ECN, "drop_above_maximum": HARD_DROP}
 
@@ -164,7 +165,9 @@ class ChokeOptions(QueueOptions):
         if units is None:
             units = implied_packet_time(self.block.weight_log, self.block.cell_log)
         cell_log, table = idle_table(told.weight_log, units)
-        plog = probability_log(told.low, told.high, max_p / ONE)
+        # tc takes the slope in bytes; no kernel that is told the probability looks at it.
+        span = _USUAL_PACKET * told.low, _USUAL_PACKET * told.high
+        plog = probability_log(*span, max_p / ONE)
         block = replace(told, probability_log=plog, cell_log=cell_log)
         return type(self)(block=block, table=table, max_p=max_p)
 

@@ -34,8 +34,10 @@ _TC_PACKET: Final = 1000.0
 def packet_time(packet_bytes: float, rate_bit_per_s: float, *, unit: str = "tc") -> float:
     """How long a packet takes, in the unit of a table: "tc" (ticks) or "microseconds"."""
     microseconds = _US_PER_S * _BITS_PER_BYTE * packet_bytes / rate_bit_per_s
-    # tc rounds up to a whole tick, which is why a golden table comes out byte by byte.
-    return math.ceil(microseconds * _TICKS_PER_US) if unit == "tc" else microseconds
+    if unit == "tc":
+        # tc cuts off twice: to whole microseconds, and to whole ticks.
+        return max(int(int(microseconds) * _TICKS_PER_US), 1)
+    return microseconds
 
 
 def idle_table(weight_log: int, packet_units: float) -> tuple[int, bytes]:

@@ -176,7 +176,6 @@ class RedOptions(QueueOptions):
             "weight_log": self.block.weight_log,
             "burst": None,
             "shaped": around.shaped,
-            "keep_packets": self.block.limit == 0,
             **{name: bool(self.flags & flag) for name, flag in _SWITCHES.items()},
         }
         if self.block.limit:
@@ -191,6 +190,7 @@ class RedOptions(QueueOptions):
             raise FieldError("queue", self.kind, "a kernel that says the parameters of red")
         own = refuse_fixed(changes, {"shaped": around.shaped}, "the place of the queue decides")
         own = refuse_fixed(own, {"burst": None}, "the kernel has no burst; give weight_log")
+        # How to change, not what: the kernel keeps no such thing.
         keep = own.pop("keep_packets", self.block.limit == 0) is True
         units = self._packet_units(own, around)
         told, max_p, flags = self._wanted(own)

@@ -21,14 +21,16 @@ from vermilion.routers.linux.message import (
     GET_LINK,
     GET_QUEUE,
     Message,
+    QueueMessage,
     Refusal,
     links_body,
     parse_messages,
+    parse_queue,
     parse_refusal,
     queue_body,
     request,
 )
-from vermilion.routers.linux.state import Interface, QueueState, parse_interface, parse_state
+from vermilion.routers.linux.state import Interface, QueueState, parse_interface, queue_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,8 +136,7 @@ class RouteSocket:
         Raises:
             RouterError: the kernel does not say them.
         """
-        body = queue_body(0, 0, 0) + attribute_bytes(DUMP_INVISIBLE, b"")
-        return [parse_state(each.payload) for each in self._dump(GET_QUEUE, body)]
+        return [queue_state(each) for each in self._queues()]
 
     def queue(self, interface: int, parent: int) -> QueueState:
         """The queue at a place.
@@ -144,22 +145,16 @@ class RouteSocket:
             KernelError: there is none.
             RouterError: the kernel does not answer.
         """
-        self._send(GET_QUEUE, ACKNOWLEDGE, queue_body(interface, 0, parent))
-        found: QueueState | None = None
-        for message in self._answers():
-            if message.type == ERROR:
-                refusal = parse_refusal(message)
-                if refusal is not None:
-                    raise KernelError(refusal)
-                break
-            found = parse_state(message.payload)
-        if found is None:
-            # Older kernels do not describe queues that they have put there by themselves.
-            for each in self.queues():
-                if each.interface == interface and each.parent == parent:
-                    return each
-            raise KernelError(Refusal(errno.ENOENT, "there is no queue at this place", None))
-        return found
+        for each in self._queues():
+            if each.interface == interface and each.parent == parent:
+                return queue_state(each)
+        raise KernelError(Refusal(errno.ENOENT, "there is no queue at this place", None))
+
+    def _queues(self) -> list[QueueMessage]:
+        # A question for one queue alone would be told to everybody who listens, up to Linux 6.12 at
+        # least; so all are asked for, as tc does.
+        body = queue_body(0, 0, 0) + attribute_bytes(DUMP_INVISIBLE, b"")
+        return [parse_queue(each.payload) for each in self._dump(GET_QUEUE, body)]
 
     def tell(self, kind: int, flags: int, body: bytes) -> None:
         """Has something done.

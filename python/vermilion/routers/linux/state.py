@@ -11,8 +11,8 @@ from vermilion.routers.linux.message import (
     KIND,
     OPTIONS,
     STATISTICS,
+    QueueMessage,
     parse_link,
-    parse_queue,
 )
 from vermilion.routers.linux.statistics import QueueStatistics, parse_statistics
 
@@ -90,13 +90,12 @@ def parse_interface(payload: bytes) -> Interface:
     )
 
 
-def parse_state(payload: bytes) -> QueueState:
+def queue_state(told: QueueMessage) -> QueueState:
     """The queue that a message describes.
 
     Raises:
         AnswerError: it cannot be read.
     """
-    told = parse_queue(payload)
     if KIND not in told.attributes:
         raise AnswerError("queue", "it has no kind")
     kind = text_of(told.attributes[KIND], "queue")

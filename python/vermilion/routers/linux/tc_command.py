@@ -36,6 +36,8 @@ def tc_command(interface: Interface, queue: QueueState, around: Surroundings) ->
     parent = None if queue.parent == ROOT else parent_text(queue.parent)
     place = Place(device=shlex.quote(interface.name), parent=parent)
     values = queue.options.parameters(around)
+    if any(name not in values for name in queue.options.settable):
+        return None  # the kernel does not say all of them
     writer = _WRITERS.get(queue.kind, _by_profile)
     try:
         return writer(queue, values, place, around)
