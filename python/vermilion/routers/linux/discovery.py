@@ -10,6 +10,7 @@ from vermilion.routers.linux.address import QueueAddress, handle_text, parent_te
 from vermilion.routers.linux.kinds import SHAPERS
 from vermilion.routers.linux.message import ROOT
 from vermilion.routers.linux.options import Surroundings
+from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -162,13 +163,13 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
         cure = _cure(interface, queue)
         return f"the kernel has put it here by itself and lets nobody change it; {cure}"
     if options.discipline is None:
-        return f"Vermilion does not change queues of the kind {queue.kind}"
+        return f"Vermilion does not change queues of the kind {printable(queue.kind)}"
     return None
 
 
 def _cure(interface: Interface, queue: QueueState) -> str:
     """How to get a queue that can be controlled, in tc's words."""
-    name = shlex.quote(interface.name)
+    name = printable(shlex.quote(interface.name))
     if queue.parent == ROOT:
         return f"put one here first: tc qdisc replace dev {name} root fq_codel"
     if not queue.parent & _MAJOR:

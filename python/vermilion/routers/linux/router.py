@@ -110,7 +110,7 @@ class LinuxRouter(ManagedQueue):
             raise self._named(error) from None
         if now.kind != known.kind or now.handle == 0:
             message = (
-                f"{self.address}: the {known.kind} that was here is gone; now it is {now.kind}"
+                f"{self.address}: the {known.kind} that was here is gone; now it is {printable(now.kind)}"
             )
             raise RouterError(message)
         return now
