@@ -1,9 +1,9 @@
 """A real Linux kernel for tests: User-Mode Linux, a kernel that runs as a process.
 
-The environment variable ``VERMILION_KERNEL`` names its binary (a build with ``ARCH=um``, hostfs, veth,
-dummy and the queue disciplines; best with time travel). It sees this machine's files, read-only, and has
-interfaces and queues of its own. Neither root nor a network is needed. What runs in it is
-``linux_guest_program.py``: it does one step after another and says what came of each.
+The environment variable ``VERMILION_KERNEL`` names its binary (a build with ``ARCH=um``, hostfs,
+veth, dummy and the queue disciplines; best with time travel). It sees this machine's files,
+read-only, and has interfaces and queues of its own. Neither root nor a network is needed. What runs
+in it is ``linux_guest_program.py``: it does one step after another and says what came of each.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from vermilion.routers import RouterError
 from vermilion.routers.linux import LinuxRouter, RouteSocket, discover
-from vermilion.routers.linux.message import request
+from vermilion.routers.linux.change import change_body
+from vermilion.routers.linux.message import NEW_QUEUE, request
 
 _HEADER_BYTES = 16
 _NOBODY = 65534
@@ -49,6 +50,17 @@ def apply(address, parameters, made_with=None):
     return outcome
 
 
+def apply_and_undo(address, parameters, made_with=None):
+    """A change, and the undoing that was planned with it; where that has not led back."""
+    plans = []
+    router = LinuxRouter(address, before_change=plans.append, **(made_with or {}))
+    router.apply(parameters)
+    [plan] = plans
+    with RouteSocket() as kernel:
+        kernel.tell(NEW_QUEUE, 0, change_body(plan.before, plan.undo))
+    return plan.undo_disagreements(router.state().options)
+
+
 def read(address):
     return dataclasses.asdict(LinuxRouter(address).read())
 
@@ -65,7 +77,7 @@ def unprivileged_apply(address, parameters):
             os.setgid(_NOBODY)
             os.setuid(_NOBODY)
             text = json.dumps({"list": everything(), **apply(address, parameters)})
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - the child must end here, and say why
             text = json.dumps({"crash": traceback.format_exc()})
         os.write(other, text.encode())
         os._exit(0)
@@ -138,6 +150,7 @@ VERBS = {
         call,
         show,
         apply,
+        apply_and_undo,
         read,
         unprivileged_apply,
         everything,
@@ -159,7 +172,7 @@ def main():
             outcomes.append(VERBS[verb](*arguments))
         except RouterError as error:
             outcomes.append({"refused": str(error)})
-        except Exception:
+        except Exception:  # noqa: BLE001 - the test is told
             outcomes.append({"crash": traceback.format_exc()})
     (job / "outcomes.json").write_text(json.dumps(outcomes), encoding="utf-8")
 

@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from vermilion.routers.linux.message import ERROR, parse_queue
+from vermilion.routers.linux.message import ERROR, Refusal, parse_queue
 from vermilion.routers.linux.route_socket import KernelError
-from vermilion.routers.linux.message import Refusal
 from vermilion.routers.linux.state import Interface, QueueState, queue_state
 
 FOLDER = Path(__file__).parents[1] / "reference" / "netlink"
@@ -40,6 +39,7 @@ class FakeKernel:
         self.refusal = refusal
         self.takes = takes or (lambda options: options)
         self.told = []
+        self.is_closed = False
 
     def interfaces(self):
         return [DUMMY]
@@ -51,6 +51,9 @@ class FakeKernel:
         if (interface, parent) != (self.state.interface, self.state.parent):
             raise KernelError(Refusal(ERROR, "there is no queue at this place", None))
         return self.state
+
+    def close(self):
+        self.is_closed = True
 
     def tell(self, kind, flags, body):
         self.told.append((kind, flags, body))

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from netlink_reference import ANSWERS, DUMMY, TIMER_HZ, answered
 
+from netlink_reference import ANSWERS, DUMMY, TIMER_HZ, answered
 from vermilion.routers import RouterError
 from vermilion.routers.linux.change import plan_change
 from vermilion.routers.linux.kernel_clock import (
@@ -215,7 +215,8 @@ def test_the_price_of_a_change_of_red_is_all_that_waits_and_the_average():
     price = options.price(told, waiting=12)
     assert price.packets == 12
     assert price.words() == (
-        "The change drops 12 waiting packets and forgets the average queue, which starts again at 0."
+        "The change drops 12 waiting packets and forgets the average queue, which starts again "
+        "at 0."
     )
     kept = options.request({"max_probability": 0.1, "keep_packets": True}, AROUND)
     assert options.price(kept, waiting=12).packets == 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from netlink_reference import ANSWERS, REQUESTS, answered
 
+from netlink_reference import ANSWERS, REQUESTS, answered
 from vermilion.profiles.red_setting import weight_log_of_burst
 from vermilion.routers.linux.attributes import Attribute, attribute_bytes
 from vermilion.routers.linux.choke import ChokeOptions
@@ -86,7 +86,7 @@ def options_for(kind, numbers, switches):
         times.get(name, name): time_us(value) if name in times else int(value)
         for name, value in numbers.items()
     }
-    known |= {each: 1 for each in switches}
+    known |= dict.fromkeys(switches, 1)
     forms = {
         "pie": PieOptions,
         "fq_pie": FqPieOptions,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from netlink_reference import ANSWERS
 
+from netlink_reference import ANSWERS
 from vermilion.routers.linux.attributes import AnswerError, parse_attributes
 from vermilion.routers.linux.discovery import discover
 from vermilion.routers.linux.kinds import KINDS

@@ -10,9 +10,9 @@ import shlex
 from typing import NamedTuple
 
 import pytest
+
 from linux_guest import run_in_guest
 from netlink_reference import REQUESTS
-
 from vermilion.routers.linux.fq_codel import FqCodelOptions
 from vermilion.routers.linux.idle_table import idle_table
 from vermilion.routers.linux.message import (
@@ -225,6 +225,19 @@ def test_a_change_that_must_not_happen_does_not(refused, case):
     assert after == before
 
 
+def test_what_undoes_a_change_leads_back_to_what_tc_has_read_before():
+    steps = [["call", "ip", "link", "set", DEVICE, "up"]]
+    for case in CASES:
+        steps += [made(case.make), ["show", DEVICE]]
+        steps += [["apply_and_undo", ADDRESS, case.parameters, case.made_with], ["show", DEVICE]]
+        steps.append(GONE)
+    _, *outcomes = run_in_guest(steps)
+    for at, case in enumerate(CASES):
+        _, before, left, after, _ = outcomes[5 * at : 5 * at + 5]
+        assert left == [], case.name
+        assert after[0]["options"] == before[0]["options"], case.name
+
+
 UNDONE = [case for case in CASES if not case.make.startswith("pfifo_head_drop")]
 
 
@@ -309,6 +322,7 @@ LINKED = [
     ["call", "ip", "link", "set", "v0", "up"],
     ["call", "ip", "link", "set", "v1", "up"],
 ]
+WIDE_PAIR = ["ip", "link", "add", "w0", "numtxqueues", "2", "type", "veth", "peer", "name", "w1"]
 SHAPER = [
     tc("qdisc replace dev v0 root handle 1: htb default 10"),
     tc("class add dev v0 parent 1: classid 1:10 htb rate 80kbit quantum 1514"),
@@ -390,10 +404,7 @@ def test_queues_are_found_with_their_parents_and_their_names():
         tc(f"qdisc replace dev v0 parent 1:10 handle 5: {RED}"),
         tc("qdisc replace dev ifb0 root handle 1: tbf rate 1mbit burst 10k limit 20k"),
         tc("qdisc replace dev ifb0 parent 1:1 handle 2: codel"),
-        [
-            "call",
-            *("ip link add w0 numtxqueues 2 type veth peer name w1".split()),
-        ],
+        ["call", *WIDE_PAIR],
         tc("qdisc replace dev w0 root handle 1: mq"),
         tc("qdisc replace dev w0 parent 1:2 handle 20: pie"),
         ["everything"],

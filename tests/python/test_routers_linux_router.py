@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from netlink_reference import DUMMY, FakeKernel, answered
 
+from netlink_reference import DUMMY, FakeKernel, answered
 from vermilion.routers import ROUTER_KINDS, RouterError, router_class
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
@@ -37,6 +37,12 @@ def test_a_change_is_one_message_that_changes_and_never_replaces():
     assert (kind, flags) == (NEW_QUEUE, 0)
     assert own.parameters()["target"] == 0.02
     assert own.configuration.discipline == "codel"
+
+
+def test_the_socket_is_closed_with_the_router():
+    kernel = FakeKernel(answered("codel"))
+    router(kernel).close()
+    assert kernel.is_closed
 
 
 def test_what_is_in_force_already_is_not_sent():
@@ -137,13 +143,17 @@ def test_a_queue_that_has_been_replaced_is_noticed():
     [
         (
             "pie limit 1234 target 15001us tupdate 31ms alpha 3 beta 21 ecn bytemode",
-            "tc qdisc change dev dummy0 root pie limit 1234 target 15000us tupdate 40000us alpha 3 "
-            "beta 21 ecn bytemode no_dq_rate_estimator",
+            (
+                "tc qdisc change dev dummy0 root pie limit 1234 target 15000us tupdate 40000us "
+                "alpha 3 beta 21 ecn bytemode no_dq_rate_estimator"
+            ),
         ),
         (
             "codel",
-            "tc qdisc change dev dummy0 root codel limit 1000 target 5000us interval 100000us noecn "
-            "ce_threshold 2199023255us",
+            (
+                "tc qdisc change dev dummy0 root codel limit 1000 target 5000us interval "
+                "100000us noecn ce_threshold 2199023255us"
+            ),
         ),
         ("pfifo limit 321", "tc qdisc change dev dummy0 root pfifo limit 321"),
         ("bfifo limit 65432", "tc qdisc change dev dummy0 root bfifo limit 65432"),

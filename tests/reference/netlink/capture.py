@@ -18,10 +18,14 @@ from linux_guest import run_in_guest  # noqa: E402
 
 QUEUES = (
     "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10Mbit probability 0.02",
-    "red limit 120000 min 20000 max 80000 avpkt 1000 burst 41 bandwidth 45Mbit probability 0.25"
-    " ecn nodrop",
-    "red limit 80000 min 20000 max 60000 avpkt 1500 burst 30 bandwidth 100Mbit probability 0.016"
-    " ecn harddrop",
+    (
+        "red limit 120000 min 20000 max 80000 avpkt 1000 burst 41 bandwidth 45Mbit probability 0.25"
+        " ecn nodrop"
+    ),
+    (
+        "red limit 80000 min 20000 max 60000 avpkt 1500 burst 30 bandwidth 100Mbit"
+        " probability 0.016 ecn harddrop"
+    ),
     "red limit 1000000 min 30000 max 35000 avpkt 1500 burst 20 bandwidth 100mbit probability 1",
     "pie",
     "pie limit 1234 target 15001us tupdate 31ms alpha 3 beta 21 ecn bytemode",
@@ -30,18 +34,24 @@ QUEUES = (
     "codel limit 1000 target 5ms interval 100ms ecn",
     "codel target 12345us interval 99999us ce_threshold 1ms",
     "fq_codel",
-    "fq_codel limit 5000 flows 256 target 20ms interval 300ms quantum 100 ce_threshold 2500us"
-    " memory_limit 4Mb drop_batch 32 noecn",
+    (
+        "fq_codel limit 5000 flows 256 target 20ms interval 300ms quantum 100 ce_threshold 2500us"
+        " memory_limit 4Mb drop_batch 32 noecn"
+    ),
     "fq_pie",
-    "fq_pie limit 500 flows 64 target 20ms tupdate 10ms alpha 1 beta 10 quantum 300"
-    " memory_limit 1Mb ecn_prob 20 ecn bytemode dq_rate_estimator",
+    (
+        "fq_pie limit 500 flows 64 target 20ms tupdate 10ms alpha 1 beta 10 quantum 300"
+        " memory_limit 1Mb ecn_prob 20 ecn bytemode dq_rate_estimator"
+    ),
     "choke limit 1000 min 83 max 250 avpkt 1000 burst 139 bandwidth 10mbit probability 0.02 ecn",
     "pfifo limit 321",
     "bfifo limit 65432",
     "pfifo_head_drop limit 77",
     "sfq",
-    "sfq limit 100 depth 20 headdrop perturb 10 redflowlimit 60000 min 8000 max 30000"
-    " probability 0.2 ecn",
+    (
+        "sfq limit 100 depth 20 headdrop perturb 10 redflowlimit 60000 min 8000 max 30000"
+        " probability 0.2 ecn"
+    ),
     "cake bandwidth 10mbit besteffort dual-srchost rtt 50ms",
     "cake diffserv4 wash ack-filter",
     "htb default 1",

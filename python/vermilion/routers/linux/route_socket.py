@@ -48,6 +48,9 @@ _SHORT_ACKNOWLEDGEMENTS: Final = 10
 _TOLD_WHY: Final = 11
 _INTERRUPTED: Final = 0x10
 _RECEIVE_BYTES: Final = 1 << 18
+_KERNEL: Final = 0
+"""The port of the kernel itself."""
+
 _TIMEOUT_S: Final = 5.0
 _MOST_ATTEMPTS: Final = 5
 
@@ -81,6 +84,9 @@ class Kernel(Protocol):
 
     def tell(self, kind: int, flags: int, body: bytes) -> None:
         """Has something done."""
+
+    def close(self) -> None:
+        """Ends the conversation."""
 
 
 class RouteSocket:
@@ -204,7 +210,7 @@ class RouteSocket:
         """The answers to the last request, without end: the reader knows which is the last."""
         while True:
             try:
-                data, _, flags, _ = self._socket.recvmsg(_RECEIVE_BYTES)
+                data, _, flags, sender = self._socket.recvmsg(_RECEIVE_BYTES)
             except TimeoutError:
                 message = f"the kernel has not answered within {_TIMEOUT_S:g} s"
                 raise RouterError(message) from None
@@ -214,6 +220,8 @@ class RouteSocket:
             if flags & socket.MSG_TRUNC:
                 message = f"the kernel's answer is longer than {_RECEIVE_BYTES} bytes"
                 raise RouterError(message)
+            if sender[0] != _KERNEL:
+                continue  # another program can send here, too
             for each in parse_messages(data):
                 if each.sequence == self._sequence:
                     yield each

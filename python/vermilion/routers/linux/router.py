@@ -97,6 +97,10 @@ class LinuxRouter(ManagedQueue):
         """The link's static configuration."""
         return self._configuration
 
+    def close(self) -> None:
+        """Closes the socket to the kernel."""
+        self._kernel.close()
+
     def state(self) -> QueueState:
         """The queue as it is now.
 
@@ -109,9 +113,8 @@ class LinuxRouter(ManagedQueue):
         except RouterError as error:
             raise self._named(error) from None
         if now.kind != known.kind or now.handle == 0:
-            message = (
-                f"{self.address}: the {known.kind} that was here is gone; now it is {printable(now.kind)}"
-            )
+            another = printable(now.kind)
+            message = f"{self.address}: the {known.kind} that was here is gone; now it is {another}"
             raise RouterError(message)
         return now
 
