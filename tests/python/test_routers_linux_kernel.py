@@ -407,9 +407,16 @@ def test_queues_are_found_with_their_parents_and_their_names():
         ["call", *WIDE_PAIR],
         tc("qdisc replace dev w0 root handle 1: mq"),
         tc("qdisc replace dev w0 parent 1:2 handle 20: pie"),
+        ["call", "ip", "link", "add", "i0", "numtxqueues", "2", "type", "ifb"],
+        ["call", "ip", "link", "set", "i0", "up"],
+        tc("qdisc add dev v1 ingress"),
         ["everything"],
+        ["apply", "linux:i0/0:1", {}],
+        ["apply", "linux:v1", {}],
+        ["apply", "linux:v0", {}],
+        ["apply", "linux:v0/7:7", {}],
     ]
-    *_, found = run_in_guest(steps)
+    *_, found, default, none, container, nowhere = run_in_guest(steps)
     queues = {each["router"]: each for interface in found for each in interface["queues"]}
     controlled = {name for name, each in queues.items() if each["can_be_controlled"]}
     assert controlled == {"linux:v0/1:10", "linux:ifb0/1:1", "linux:w0/1:2"}
@@ -418,5 +425,14 @@ def test_queues_are_found_with_their_parents_and_their_names():
     assert queues["linux:ifb0/1:1"]["discipline"] == "codel"
     assert queues["linux:v0"]["kind"] == "htb"
     assert "tc qdisc replace dev v0 parent 1:11" in queues["linux:v0/1:11"]["why_not"]
+    assert queues["linux:i0"]["kind"] == "mq"
+    assert queues["linux:i0/0:2"]["handle"] == "0:"
+    assert queues["linux:v1/ingress"]["why_not"].startswith("it is for what arrives")
+    assert "tc qdisc replace dev i0 root handle 1: mq" in default["refused"]
+    assert "there is no queue here" in none["refused"]
+    assert container["refused"] == (
+        'linux:v0: htb holds other queues; control one of those; expected "linux:v0/1:10"'
+    )
+    assert nowhere["refused"].endswith('no queue at this place; expected "linux:v0/1:10"')
     # The queue inside of red is no place of its own.
     assert not any(name.startswith("linux:v0/5:") for name in queues)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from vermilion.routers.base import RouterError
-from vermilion.routers.linux.message import ROOT
+from vermilion.routers.linux.message import INGRESS, ROOT
 from vermilion.scenario.errors import printable, value_text
 
 SCHEME: Final = "linux:"
@@ -63,5 +63,7 @@ def handle_text(handle: int) -> str:
 
 
 def parent_text(parent: int) -> str:
-    """A class as tc writes it: ``1:10``; "root" for none."""
-    return "root" if parent == ROOT else f"{parent >> 16:x}:{parent & _LOW:x}"
+    """A class as tc writes it: ``1:10``; "root" for none, "ingress" for what arrives."""
+    if parent == ROOT:
+        return "root"
+    return "ingress" if parent == INGRESS else f"{parent >> 16:x}:{parent & _LOW:x}"

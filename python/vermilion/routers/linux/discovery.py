@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.routers.linux.address import QueueAddress, handle_text, parent_text
 from vermilion.routers.linux.kinds import SHAPERS
-from vermilion.routers.linux.message import ROOT
+from vermilion.routers.linux.message import INGRESS, ROOT
 from vermilion.routers.linux.options import Surroundings
 from vermilion.scenario.errors import printable
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from vermilion.routers.linux.options import Parameters
     from vermilion.routers.linux.state import Interface, QueueState
 
-_INGRESS: Final = 0xFFFFFFF1
 _MAJOR: Final = 0xFFFF0000
 _DEEPEST: Final = 64
 
@@ -123,7 +122,7 @@ def _placed(
 
     def above(queue: QueueState) -> list[QueueState]:
         chain: list[QueueState] = []
-        while queue.parent not in {ROOT, _INGRESS} and len(chain) < _DEEPEST:
+        while queue.parent not in {ROOT, INGRESS} and len(chain) < _DEEPEST:
             found = handles.get(queue.parent & _MAJOR)
             if found is None and top is not None and top is not queue and not queue.parent & _MAJOR:
                 found = top  # below an mq that the kernel has put there by itself
@@ -136,7 +135,7 @@ def _placed(
     def order(queue: QueueState) -> list[tuple[int, int]]:
         return [(each.parent, each.handle) for each in [*reversed(above(queue)), queue]]
 
-    ranked = sorted(queues, key=lambda queue: (queue.parent == _INGRESS, _root_first(order(queue))))
+    ranked = sorted(queues, key=lambda queue: (queue.parent == INGRESS, _root_first(order(queue))))
     for queue in ranked:
         chain = above(queue)
         if chain and not chain[0].options.container and queue.handle == 0:
@@ -157,7 +156,7 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
         return f"{queue.kind} holds other queues; control one of those"
     if queue.kind == "noqueue":
         return f"there is no queue here; {_cure(interface, queue)}"
-    if queue.parent == _INGRESS:
+    if queue.parent == INGRESS:
         return "it is for what arrives, and nothing waits in it"
     if queue.handle == 0:
         cure = _cure(interface, queue)

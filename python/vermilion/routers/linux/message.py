@@ -40,6 +40,9 @@ _HAS_ATTRIBUTES: Final = 0x200
 ROOT: Final = 0xFFFFFFFF
 """The parent of a queue at the root of an interface."""
 
+INGRESS: Final = 0xFFFFFFF1
+"""The parent of what is done with packets that arrive."""
+
 KIND: Final = 1
 OPTIONS: Final = 2
 STATISTICS: Final = 7

@@ -262,5 +262,6 @@ def _find(kernel: Kernel, address: QueueAddress, rate_bit_per_s: float | None) -
                 message = f"{address}: {each.why_not}; expected {one_of(usable)}"
                 raise RouterError(message)
             return each
-    message = f"{address}: there is no queue at this place; expected {one_of(usable)}"
+    known = f"expected {one_of(usable)}" if usable else "the interface has none to be controlled"
+    message = f"{address}: there is no queue at this place; {known}"
     raise RouterError(message)
