@@ -22,6 +22,7 @@ from vermilion.routers.linux.kernel_clock import (
 from vermilion.routers.linux.options import Surroundings
 from vermilion.routers.linux.red_block import probability_log
 from vermilion.scenario import disciplines
+from vermilion.scenario.errors import FieldError
 
 AROUND = Surroundings(DUMMY.maximum_packet_bytes)
 CONTROLLED = [
@@ -221,6 +222,41 @@ def test_the_price_of_a_change_of_red_is_all_that_waits_and_the_average():
     kept = options.request({"max_probability": 0.1, "keep_packets": True}, AROUND)
     assert options.price(kept, waiting=12).packets == 0
     assert kept.block.limit == 0
+
+
+def kept(limit=400_000):
+    """A RED whose packets have been kept: its limit is told by the queue inside alone."""
+    options = answered(RED).options
+    return replace(options, block=replace(options.block, limit=0), inner_limit=limit)
+
+
+def test_a_limit_that_only_the_queue_inside_knows_is_in_force():
+    options = kept()
+    assert options.parameters(AROUND)["limit"] == 400_000
+    assert options.request({"limit": 400_000}, AROUND) is None
+    assert options.request({"ecn": True}, AROUND).block.limit == 0  # goes on keeping
+    told = options.request({"ecn": True, "keep_packets": False}, AROUND)
+    assert told.block.limit == 400_000
+
+
+def test_a_limit_that_nobody_knows_has_to_be_given():
+    options = kept(None)
+    assert "limit" not in options.parameters(AROUND)
+    with pytest.raises(FieldError, match="after keep_packets"):
+        options.request({"ecn": True, "keep_packets": False}, AROUND)
+    assert options.request({"ecn": True}, AROUND).block.limit == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [({"ecn": True}, 0), ({"limit": 300_000, "keep_packets": False}, 400_000)],
+)
+def test_undoing_a_change_of_a_red_that_keeps_packets_brings_its_limit_back(change, limit):
+    options = kept()
+    told = options.request(change, AROUND)
+    undo = options.restoring(told)
+    assert undo.block.limit == limit
+    assert not options.after(told, TIMER_HZ).after(undo, TIMER_HZ).differences(options)
 
 
 def test_the_price_of_a_lower_limit_is_what_it_has_no_room_for():

@@ -17,7 +17,7 @@ on a Linux 6.12 kernel.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from vermilion.routers.linux.attributes import (
@@ -84,6 +84,7 @@ class RedOptions(QueueOptions):
         max_p: maximum probability in units of 2^-32.
         flag_values: all flags that are on, where they have an attribute of their own.
         flag_selector: which of them a request sets.
+        inner_limit: of the queue inside, which is the limit in force where the block says 0.
     """
 
     kind: ClassVar[str] = "red"
@@ -103,6 +104,7 @@ class RedOptions(QueueOptions):
     max_p: int | None = None
     flag_values: int | None = None
     flag_selector: int | None = None
+    inner_limit: int | None = field(default=None, compare=False)
 
     @classmethod
     def decode(cls, payload: bytes) -> Self:
@@ -145,12 +147,19 @@ class RedOptions(QueueOptions):
             return self.flag_values & _ALL_FLAGS
         return 0 if self.block is None else self.block.flags & BLOCK_FLAGS
 
+    @property
+    def limit(self) -> int | None:
+        """Bytes the buffer holds; ``None`` where nothing says them."""
+        if self.block is None:
+            return None
+        return self.block.limit or self.inner_limit
+
     def numbers(self) -> dict[str, Any]:
         """What is said of the queue; the table never is."""
         if self.block is None:
             return {}
         own = {
-            "limit": self.block.limit,
+            "limit": self.limit,
             "min": self.block.low,
             "max": self.block.high,
             "weight_log": self.block.weight_log,
@@ -178,8 +187,8 @@ class RedOptions(QueueOptions):
             "shaped": around.shaped,
             **{name: bool(self.flags & flag) for name, flag in _SWITCHES.items()},
         }
-        if self.block.limit:
-            found["limit"] = self.block.limit
+        if self.limit:
+            found["limit"] = self.limit
         if self.max_p is not None:
             found["max_probability"] = self.max_p / ONE
         return found
@@ -194,7 +203,7 @@ class RedOptions(QueueOptions):
         keep = own.pop("keep_packets", self.block.limit == 0) is True
         units = self._packet_units(own, around)
         told, max_p, flags = self._wanted(own)
-        same = max_p == self.max_p and flags == self.flags and told == self.block
+        same = max_p == self.max_p and flags == self.flags and told == self._in_force()
         if same and units is None:
             return None
         limit = self._limit_to_tell(changes, told, keep=keep)
@@ -217,12 +226,17 @@ class RedOptions(QueueOptions):
             flag_selector=_ALL_FLAGS if in_attribute else None,
         )
 
+    def _in_force(self) -> RedBlock:
+        """The block with the limit that is in force, wherever it is said."""
+        assert self.block is not None  # noqa: S101 - request() has looked
+        return replace(self.block, limit=self.limit or 0)
+
     def _wanted(self, changes: Parameters) -> tuple[RedBlock, int, int]:
         """The block, the probability and the flags that are to be in force."""
         block, flags = self.block, self.flags
         assert block is not None  # noqa: S101 - request() has looked
         max_p = self.max_p or probability_said_back(None, block)
-        told = block
+        told = self._in_force()
         for name, value in changes.items():
             if name == "limit":
                 told = replace(told, limit=whole(name, value))
@@ -247,14 +261,13 @@ class RedOptions(QueueOptions):
 
     def _limit_to_tell(self, changes: Parameters, told: RedBlock, *, keep: bool) -> int:
         """0 keeps what waits; otherwise the limit, which has to be known."""
-        now = None if self.block is None else self.block.limit
-        if keep and told.limit != now and "limit" in changes:
+        if keep and "limit" in changes and told.limit != self.limit:
             accepted = "no other limit: a change that keeps the packets keeps the limit too"
             raise FieldError("limit", told.limit, accepted)
         if keep:
             return 0
         if told.limit == 0:
-            accepted = "a number of bytes: the kernel does not say the limit after keep_packets"
+            accepted = "a number of bytes: this kernel does not say it after keep_packets"
             raise FieldError("limit", "unknown", accepted)
         return told.limit
 
@@ -282,8 +295,11 @@ class RedOptions(QueueOptions):
             block.weight_log, implied_packet_time(block.weight_log, block.cell_log)
         )
         in_attribute = bool((self.flags | changed.flags) & NO_DROP)
+        # Where the packets have been kept all along, the limit has too.
+        kept = block.limit == 0 and changed.block is not None and changed.block.limit == 0
+        limit = 0 if kept else self.limit or 0
         return type(self)(
-            block=replace(block, flags=0 if in_attribute else self.flags),
+            block=replace(block, limit=limit, flags=0 if in_attribute else self.flags),
             table=table,
             max_p=self.max_p,
             flag_values=self.flags if in_attribute else None,
@@ -307,13 +323,15 @@ class RedOptions(QueueOptions):
             max_p=probability_said_back(request.max_p, block),
             flag_values=flags if attribute else None,
             flag_selector=self.flag_selector,
+            inner_limit=block.limit or self.limit,
         )
 
     def differences(self, expected: Self) -> list[str]:
-        """As of any kind, but for a probability that moves by itself."""
+        """As of any kind, but for a probability that moves by itself and a limit not told."""
         found = super().differences(expected)
-        moves = self.flags & ADAPTIVE
-        return [each for each in found if not (moves and each.startswith("max_p "))]
+        left_out = ["max_p "] if self.flags & ADAPTIVE else []
+        left_out += ["limit "] if self.limit is None else []
+        return [each for each in found if not each.startswith(tuple(left_out))]
 
     def price(self, request: Self, waiting: int) -> Price:
         """All packets that wait, unless the limit is left away; and the average."""
@@ -325,7 +343,7 @@ class RedOptions(QueueOptions):
         block = self.block
         if block is None:
             return ""
-        limit = f"at most {block.limit} bytes" if block.limit else "limit not told"
+        limit = f"at most {self.limit} bytes" if self.limit else "limit not told"
         parts = [
             f"drops between {block.low} and {block.high} bytes on average",
             f"weight 2^-{block.weight_log}",

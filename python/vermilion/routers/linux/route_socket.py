@@ -30,7 +30,13 @@ from vermilion.routers.linux.message import (
     queue_body,
     request,
 )
-from vermilion.routers.linux.state import Interface, QueueState, parse_interface, queue_state
+from vermilion.routers.linux.state import (
+    Interface,
+    QueueState,
+    parse_interface,
+    queue_state,
+    with_inner_limit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +148,8 @@ class RouteSocket:
         Raises:
             RouterError: the kernel does not say them.
         """
-        return [queue_state(each) for each in self._queues()]
+        told = self._queues()
+        return [with_inner_limit(queue_state(each), told) for each in told]
 
     def queue(self, interface: int, parent: int) -> QueueState:
         """The queue at a place.
@@ -151,9 +158,10 @@ class RouteSocket:
             KernelError: there is none.
             RouterError: the kernel does not answer.
         """
-        for each in self._queues():
+        told = self._queues()
+        for each in told:
             if each.interface == interface and each.parent == parent:
-                return queue_state(each)
+                return with_inner_limit(queue_state(each), told)
         raise KernelError(Refusal(errno.ENOENT, "there is no queue at this place", None))
 
     def _queues(self) -> list[QueueMessage]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.routers.linux.attributes import AnswerError, number_of, text_of
+from vermilion.routers.linux.fifo import ByteFifoOptions
 from vermilion.routers.linux.kinds import options_of
 from vermilion.routers.linux.message import (
     KIND,
@@ -14,9 +15,12 @@ from vermilion.routers.linux.message import (
     QueueMessage,
     parse_link,
 )
+from vermilion.routers.linux.red import RedOptions
 from vermilion.routers.linux.statistics import QueueStatistics, parse_statistics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.routers.linux.options import QueueOptions
 
 _NAME: Final = 3
@@ -113,3 +117,27 @@ def queue_state(told: QueueMessage) -> QueueState:
         statistics,
         form.counters(statistics.own),
     )
+
+
+def with_inner_limit(queue: QueueState, all_queues: Sequence[QueueMessage]) -> QueueState:
+    """A queue with what the queue inside of it knows.
+
+    RED says a limit of 0 after a change that has kept the packets; the bfifo that it keeps them in
+    has the limit in force.
+
+    Args:
+        queue: any.
+        all_queues: those of the machine, with those that are not shown by themselves.
+
+    Raises:
+        AnswerError: the queue inside cannot be read.
+    """
+    options = queue.options
+    if not isinstance(options, RedOptions) or options.block is None or options.block.limit:
+        return queue
+    for each in all_queues:
+        if each.interface == queue.interface and each.parent == queue.handle | 1:
+            inner = queue_state(each).options
+            if isinstance(inner, ByteFifoOptions):
+                return replace(queue, options=replace(options, inner_limit=inner.limit))
+    return queue
