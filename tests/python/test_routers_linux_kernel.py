@@ -161,6 +161,18 @@ def made(queue):
     return tc(f"qdisc replace dev {DEVICE} root handle 1: {queue}")
 
 
+def is_unknown(outcome):
+    """Whether tc has said that this kernel has no such queue."""
+    return "Specified qdisc kind is unknown" in outcome["error"]
+
+
+def check_made(outcome):
+    """Skips where the kernel has no such queue; anything else is a failure of the test."""
+    if is_unknown(outcome):
+        pytest.skip(f"the kernel has no such queue: {outcome['error'].strip()}")
+    assert outcome["code"] == 0, outcome["error"]
+
+
 GONE = tc(f"qdisc del dev {DEVICE} root")
 
 
@@ -186,7 +198,7 @@ def changed():
 @pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
 def test_a_change_is_what_tc_reads_afterwards(changed, case):
     made_by_tc, before, outcome, after, _, _ = changed[case.name]
-    assert made_by_tc["code"] == 0, made_by_tc["error"]
+    check_made(made_by_tc)
     assert outcome.get("refused", outcome.get("crash")) is None
     assert outcome["told"] == 1
     assert {name: after[0]["options"].get(name, False) for name in case.expected} == case.expected
@@ -199,7 +211,8 @@ def test_a_change_is_what_tc_reads_afterwards(changed, case):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda each: each.name)
 def test_the_same_change_again_sends_nothing(changed, case):
-    _, _, _, _, again, _ = changed[case.name]
+    made_by_tc, _, _, _, again, _ = changed[case.name]
+    check_made(made_by_tc)
     # Where a table is asked for, nobody can know whether it is in force.
     assert again["told"] == (1 if "idle_table" in case.parameters else 0)
     assert again["refused"] is None
@@ -219,7 +232,7 @@ def refused():
 @pytest.mark.parametrize("case", REFUSED, ids=lambda each: each.name)
 def test_a_change_that_must_not_happen_does_not(refused, case):
     made_by_tc, before, outcome, after, _ = refused[case.name]
-    assert made_by_tc["code"] == 0, made_by_tc["error"]
+    check_made(made_by_tc)
     assert case.part in outcome["refused"]
     assert outcome["told"] == 0
     assert after == before
@@ -233,7 +246,9 @@ def test_what_undoes_a_change_leads_back_to_what_tc_has_read_before():
         steps.append(GONE)
     _, *outcomes = run_in_guest(steps)
     for at, case in enumerate(CASES):
-        _, before, left, after, _ = outcomes[5 * at : 5 * at + 5]
+        made_by_tc, before, left, after, _ = outcomes[5 * at : 5 * at + 5]
+        if is_unknown(made_by_tc):
+            continue  # the test of the change itself says so
         assert left == [], case.name
         assert after[0]["options"] == before[0]["options"], case.name
 
@@ -247,15 +262,22 @@ def test_the_commands_of_tc_for_an_undo_lead_back():
     for case in UNDONE:
         first += [made(case.make), ["apply", ADDRESS, case.parameters, case.made_with], GONE]
     _, *outcomes = run_in_guest(first)
-    commands = [outcomes[3 * at + 1]["undo"] for at in range(len(UNDONE))]
-    assert all(commands), commands
+    commands = {
+        at: outcomes[3 * at + 1]["undo"]
+        for at in range(len(UNDONE))
+        if not is_unknown(outcomes[3 * at])
+    }
+    assert commands
+    assert all(commands.values()), commands
     second = [["call", "ip", "link", "set", DEVICE, "up"]]
-    for case, command in zip(UNDONE, commands, strict=True):
+    for at, command in commands.items():
+        case = UNDONE[at]
         second += [made(case.make), ["show", DEVICE]]
         second += [["apply", ADDRESS, case.parameters, case.made_with]]
         second += [["call", *shlex.split(command)], ["show", DEVICE], GONE]
     _, *outcomes = run_in_guest(second)
-    for at, case in enumerate(UNDONE):
+    for at, number in enumerate(commands):
+        case = UNDONE[number]
         _, before, outcome, undone, after, _ = outcomes[6 * at : 6 * at + 6]
         assert outcome["refused"] is None, case.name
         assert undone["code"] == 0, f"{case.name}: {undone['error']}"
@@ -372,12 +394,13 @@ def filled():
             tc("qdisc del dev v0 root"),
         ]
     outcomes = run_in_guest(steps)[len(LINKED) :]
-    return [outcomes[8 * at + 4 : 8 * at + 7] for at in range(len(FILLED))]
+    return [outcomes[8 * at + 2 : 8 * at + 7] for at in range(len(FILLED))]
 
 
 @pytest.mark.parametrize("at", range(len(FILLED)), ids=[f"{each}"[7:80] for each in FILLED])
 def test_the_price_that_is_said_is_what_the_kernel_takes(filled, at):
-    case, (before, outcome, after) = FILLED[at], filled[at]
+    case, (made_by_tc, _, before, outcome, after) = FILLED[at], filled[at]
+    check_made(made_by_tc)
     assert outcome["refused"] is None
     waiting = before["backlog_packets"]
     assert waiting > 20
@@ -392,7 +415,7 @@ def test_the_price_that_is_said_is_what_the_kernel_takes(filled, at):
 
 
 def test_packets_that_a_change_of_red_drops_are_counted(filled):
-    before, _, after = filled[0]
+    _, _, before, _, after = filled[0]
     assert after["drops"] - before["drops"] == before["backlog_packets"]
 
 
