@@ -163,6 +163,15 @@ def test_any_usual_timer_explains_an_interval():
     assert plan.disagreements(wrong)
 
 
+def test_an_interval_is_told_unless_it_is_certainly_in_force():
+    # The kernel says 20 ms. It was told 15, and nobody but the kernel knows.
+    options = answered("pie").options
+    assert options.request({"interval": 0.02}, AROUND) is None
+    assert options.request({"interval": 0.015}, AROUND).tupdate_us == 15_000
+    # CoDel's units are known: both are 4882 of them.
+    assert answered("codel").options.request({"target": 0.005}, AROUND) is None
+
+
 def test_the_number_of_flows_is_never_told():
     for queue, flows in (("fq_codel", 1024), ("fq_pie", 1024)):
         _, plan = after(queue, {"flows": flows, "quantum": 600})

@@ -24,6 +24,7 @@ from vermilion.routers.linux.attributes import (
     parse_attributes,
     u32_bytes,
 )
+from vermilion.routers.linux.kernel_clock import TIMER_RATES_HZ
 from vermilion.routers.linux.message import OPTIONS
 from vermilion.scenario.errors import FieldError
 
@@ -252,12 +253,18 @@ class NumberOptions(QueueOptions):
             if value is None:
                 if said is not None:
                     told[name] = self.to_tell_absent(name)
-            elif said is None or all(self.said_back(name, value, hz) != said for hz in _ANY_TIMER):
+            elif said is None or not self._is_in_force(name, value, said):
                 told[name] = value
         return type(self)(**told) if told else None
 
+    def _is_in_force(self, name: str, value: int, said: int) -> bool:
+        """Whether telling a value would certainly change nothing.
 
-_ANY_TIMER = (100, 250, 300, 1000)
+        How fast the timer ticks is not known: where it matters, all that are usual have to agree.
+        """
+        if value == self.to_tell(name, said):
+            return True
+        return all(self.said_back(name, value, hz) == said for hz in TIMER_RATES_HZ)
 
 
 def u32_counters(told: bytes, names: Sequence[str], what: str) -> dict[str, int]:
