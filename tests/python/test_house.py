@@ -27,7 +27,7 @@ ROOMS_BELOW = {
     "search": {"scenario"},
     "profiles": {"search", "scenario"},
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
-    "routers": {"simulate", "scenario", "_core"},
+    "routers": {"profiles", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "papers": {

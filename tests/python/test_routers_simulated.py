@@ -24,7 +24,7 @@ def test_every_registered_kind_is_a_managed_queue_of_that_name(kind):
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
-    with pytest.raises(RouterError, match="expected one of: simulated"):
+    with pytest.raises(RouterError, match=r"expected one of: .*simulated"):
         router_class("cisco")
 
 

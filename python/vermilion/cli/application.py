@@ -12,6 +12,7 @@ from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
 from vermilion.cli.papers import papers
 from vermilion.cli.report import report
+from vermilion.cli.routers import routers
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
@@ -39,6 +40,7 @@ def application() -> typer.Typer:
         atlas,
         report,
         online,
+        routers,
         papers,
         scenarios,
         disciplines,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROUTER_KINDS: Mapping[str, str] = {
+    "linux": "vermilion.routers.linux.router:LinuxRouter",
     "simulated": "vermilion.routers.simulated:SimulatedRouter",
 }
 """Kind of router -> where its class is (imported only when it is used)."""

@@ -1,0 +1,105 @@
+"""``vermilion routers``: the queues of this machine, and which of them can be controlled."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import console, output_file
+
+if TYPE_CHECKING:
+    from vermilion.routers.linux import FoundInterface, FoundQueue
+
+
+def routers(
+    interface: Annotated[
+        str | None,
+        typer.Argument(metavar="[INTERFACE]", help="Only this one, like eth0.", show_default=False),
+    ] = None,
+    target: options.Json = None,
+) -> None:
+    """List the queues of this machine's interfaces, and which of them can be controlled.
+
+    Shows each queue's place, settings and counters, and the name by which it is controlled. Nothing
+    is changed, and no privileges are needed.
+    """
+    from vermilion.routers import RouterError
+    from vermilion.routers.linux import RouteSocket, discover
+
+    try:
+        with RouteSocket() as kernel:
+            found = discover(kernel.interfaces(), kernel.queues())
+    except RouterError as error:
+        raise UserError(str(error)) from None
+    if interface is not None:
+        found = _only(found, interface)
+    if target is not None:
+        import vermilion
+
+        document = {
+            "version": vermilion.__version__,
+            "interfaces": [each.document() for each in found],
+        }
+        with output_file("--json", target) as file:
+            file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+        return
+    _print(found)
+
+
+def _only(found: "list[FoundInterface]", name: str) -> "list[FoundInterface]":
+    from vermilion.scenario.errors import did_you_mean, value_text
+
+    own = [each for each in found if each.interface.name == name]
+    if not own:
+        known = did_you_mean(name, [each.interface.name for each in found])
+        message = f"interface: {value_text(name)} is not accepted; expected {known}"
+        raise UserError(message)
+    return own
+
+
+def _print(found: "list[FoundInterface]") -> None:
+    from rich.markup import escape
+
+    from vermilion.scenario.errors import printable
+
+    screen = console()
+    for each in found:
+        state = "up" if each.interface.up else "down"
+        mtu = "" if each.interface.mtu is None else f", MTU {each.interface.mtu} bytes"
+        name = escape(printable(each.interface.name))
+        screen.print(f"[bold]{name}[/bold] ({state}{mtu})")
+        for queue in each.queues:
+            indent = "  " * (queue.depth + 1)
+            for line in _lines(queue):
+                # As it is, however long: commands in it are to be pasted.
+                screen.print(f"{indent}{line}", markup=False, soft_wrap=True)
+                indent = "  " * (queue.depth + 3)
+
+
+def _lines(queue: "FoundQueue") -> list[str]:
+    from vermilion.routers.linux.address import handle_text, parent_text
+    from vermilion.scenario.errors import printable
+
+    state, options_now = queue.state, queue.state.options
+    lines = [f"{parent_text(state.parent)}: {printable(state.kind)} {handle_text(state.handle)}"]
+    if options_now.words():
+        lines.append(options_now.words())
+    counted = state.statistics
+    if counted.packets is not None and counted.sent_bytes is not None:
+        marks = options_now.marked(state.counters)
+        parts = [f"sent {counted.packets:,} packets ({counted.sent_bytes:,} bytes)"]
+        if counted.drops is not None:
+            parts.append(f"dropped {counted.drops:,}")
+        if marks is not None:
+            parts.append(f"marked {marks:,}")
+        if counted.backlog_packets is not None:
+            parts.append(f"{counted.backlog_packets:,} waiting ({counted.backlog_bytes:,} bytes)")
+        lines.append(", ".join(parts))
+    if queue.why_not is None:
+        names = ", ".join(options_now.settable)
+        lines.append(f"can be controlled as {queue.address} ({options_now.discipline}): {names}")
+    else:
+        lines.append(f"cannot be controlled: {queue.why_not}")
+    return lines

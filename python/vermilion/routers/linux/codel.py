@@ -1,0 +1,182 @@
+"""CoDel of Linux (``codel``): the discipline ``codel`` of Vermilion in the dialect ``linux``.
+
+Source: net/sched/sch_codel.c and include/net/codel.h (Linux 6.12), tc/q_codel.c (iproute2 6.1),
+tried on a Linux 6.12 kernel. A change leaves what is not told as it is, drops nothing but what a
+lower limit has no room for, and keeps the state.
+
+- Times are kept in units of 1024 ns: 5000 us come back as 4999.
+- A CE threshold that is off is absent. tc cannot turn it off again; the one number that does is
+  :data:`.kernel_clock.CODEL_OFF_US`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+from vermilion.routers.linux.kernel_clock import CODEL_OFF_US, codel_said_back, codel_to_tell
+from vermilion.routers.linux.options import (
+    NumberOptions,
+    Parameters,
+    Price,
+    Surroundings,
+    microseconds,
+    refuse_fixed,
+    u32_counters,
+    whole,
+)
+from vermilion.routers.linux.pie import limit_price
+from vermilion.scenario.errors import FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CODEL_TIMES: Final = {
+    "target": "target_us",
+    "interval": "interval_us",
+    "ce_threshold": "ce_threshold_us",
+}
+"""The parameters that are times, and the options that hold them."""
+
+_MICROSECOND: Final = 1e-6
+_COUNTERS: Final = (
+    "largest_packet",
+    "count",
+    "last_count",
+    "delay_us",
+    "drop_next_us",
+    "drop_overlimit",
+    "ecn_mark",
+    "dropping",
+    "ce_mark",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodelOptions(NumberOptions):
+    """The options of one ``codel``.
+
+    Attributes:
+        target_us: sojourn time that the queue may keep up.
+        limit: packets the buffer holds.
+        interval_us: how long the sojourn must exceed the target.
+        ecn: whether packets are marked.
+        ce_threshold_us: sojourn time above which every ECN-capable packet is marked; absent: off.
+    """
+
+    kind: ClassVar[str] = "codel"
+    discipline: ClassVar[str | None] = "codel"
+    settable: ClassVar[Sequence[str]] = ("limit", *CODEL_TIMES, "ecn")
+    marks: ClassVar[Sequence[str] | None] = ("ecn_mark", "ce_mark")
+    numbers_sent: ClassVar[Mapping[str, int]] = {
+        "limit": 2,
+        "interval_us": 3,
+        "target_us": 1,
+        "ecn": 4,
+        "ce_threshold_us": 5,
+    }
+
+    target_us: int | None = None
+    limit: int | None = None
+    interval_us: int | None = None
+    ecn: int | None = None
+    ce_threshold_us: int | None = None
+
+    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002
+        """Times in units of 1024 ns."""
+        return codel_said_back(told) if name in CODEL_TIMES.values() else told
+
+    def to_tell(self, name: str, said: int) -> int:
+        """The way back."""
+        return codel_to_tell(said) if name in CODEL_TIMES.values() else said
+
+    def to_tell_absent(self, name: str) -> int | None:
+        """Only the CE threshold can be absent."""
+        return CODEL_OFF_US if name == "ce_threshold_us" else None
+
+    @classmethod
+    def counters(cls, told: bytes) -> dict[str, int]:
+        """The state and the counters."""
+        return u32_counters(told, _COUNTERS, cls.kind)
+
+    def parameters(self, around: Surroundings) -> Parameters:
+        """As Vermilion's ``codel`` has them."""
+        return codel_parameters(self, around)
+
+    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
+        """The options that have to be told."""
+        own = refuse_built_in(changes, around)
+        return self.changed_only(codel_options(own))
+
+    def price(self, request: Self, waiting: int) -> Price:
+        """A lower limit drops what it has no room for."""
+        return limit_price(request.limit, waiting)
+
+    def words(self) -> str:
+        """The settings in plain words."""
+        return codel_words(self)
+
+
+def refuse_built_in(changes: Parameters, around: Surroundings) -> Parameters:
+    """The changes without what the kernel has no option for.
+
+    Raises:
+        FieldError: such a parameter is to have another value.
+    """
+    own = refuse_fixed(changes, {"dialect": "linux"}, "it is Linux")
+    if around.maximum_packet_bytes is None:
+        return own
+    packet: Parameters = {"maximum_packet_size": around.maximum_packet_bytes}
+    return refuse_fixed(own, packet, "the kernel takes it from the interface's MTU")
+
+
+def codel_parameters(options: NumberOptions, around: Surroundings) -> Parameters:
+    """What ``codel`` and ``fq_codel`` have in common, as parameters."""
+    own = options.numbers()
+    found: Parameters = {"dialect": "linux", "ce_threshold": None}
+    if "limit" in own:
+        found["limit"] = own["limit"]
+    for name, word in CODEL_TIMES.items():
+        if word in own:
+            found[name] = codel_to_tell(own[word]) * _MICROSECOND
+    if "ecn" in own:
+        found["ecn"] = bool(own["ecn"])
+    if around.maximum_packet_bytes is not None:
+        found["maximum_packet_size"] = around.maximum_packet_bytes
+    return found
+
+
+def codel_options(changes: Parameters) -> dict[str, int | None]:
+    """Options to tell the kernel for parameters that ``codel`` and ``fq_codel`` have in common.
+
+    Raises:
+        FieldError: a value that the kernel does not have, or a parameter that it does not.
+    """
+    told: dict[str, int | None] = {}
+    for name, value in changes.items():
+        if name == "limit":
+            told["limit"] = whole(name, value)
+        elif name == "ce_threshold" and value is None:
+            told["ce_threshold_us"] = None
+        elif name in CODEL_TIMES:
+            told[CODEL_TIMES[name]] = microseconds(name, value)
+        elif name == "ecn":
+            told["ecn"] = int(bool(value))
+        else:
+            raise FieldError(name, value, "nothing: the kernel has no such option")
+    return told
+
+
+def codel_words(options: NumberOptions) -> str:
+    """The settings of ``codel`` and ``fq_codel`` in plain words."""
+    own = options.numbers()
+    parts = []
+    for name, word in CODEL_TIMES.items():
+        if word in own:
+            title = "every packet marked above" if name == "ce_threshold" else name
+            parts.append(f"{title} {codel_to_tell(own[word]) / 1000:g} ms")
+    if "limit" in own:
+        parts.append(f"at most {own['limit']} packets")
+    if "ecn" in own:
+        parts.append("ECN marks" if own["ecn"] else "no ECN marks")
+    return ", ".join(parts)

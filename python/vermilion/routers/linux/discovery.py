@@ -1,0 +1,181 @@
+"""What queues there are on this machine, and which of them Vermilion could control. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.routers.linux.address import QueueAddress, handle_text, parent_text
+from vermilion.routers.linux.kinds import SHAPERS
+from vermilion.routers.linux.message import INGRESS, ROOT
+from vermilion.routers.linux.options import Surroundings
+from vermilion.scenario.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from vermilion.routers.linux.options import Parameters
+    from vermilion.routers.linux.state import Interface, QueueState
+
+_MAJOR: Final = 0xFFFF0000
+_DEEPEST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FoundQueue:
+    """One queue and what can be done with it.
+
+    Attributes:
+        interface: that it belongs to.
+        state: the queue.
+        depth: how many queues are above it.
+        around: what its place means for it.
+        why_not: why Vermilion cannot control it, and what would help; ``None`` if it can.
+    """
+
+    interface: Interface
+    state: QueueState
+    depth: int
+    around: Surroundings
+    why_not: str | None
+
+    @property
+    def address(self) -> QueueAddress:
+        """How it is named."""
+        return QueueAddress(self.interface.name, self.state.parent)
+
+    @property
+    def parameters(self) -> Parameters:
+        """As parameters of Vermilion's discipline of this kind; empty where there is none."""
+        return self.state.options.parameters(self.around)
+
+    def document(self) -> dict[str, Any]:
+        """The queue for a machine; what is not known stays away."""
+        state, options = self.state, self.state.options
+        found: dict[str, Any] = {
+            "router": str(self.address),
+            "kind": state.kind,
+            "handle": handle_text(state.handle),
+            "parent": parent_text(state.parent),
+            "can_be_controlled": self.why_not is None,
+        }
+        if self.why_not is not None:
+            found["why_not"] = self.why_not
+        if options.discipline is not None:
+            found["discipline"] = options.discipline
+            found["settable"] = list(options.settable) if self.why_not is None else []
+            known = {name: value for name, value in self.parameters.items() if value is not None}
+            found["parameters"] = known
+        if options.words():
+            found["settings"] = options.words()
+        found["options"] = dict(options.numbers())
+        counted = dict(state.statistics.numbers())
+        marks = options.marked(state.counters)
+        if marks is not None:
+            counted["marks"] = marks
+        found["statistics"] = {**counted, "own": dict(state.counters)}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInterface:
+    """One interface and its queues, each after the one above it."""
+
+    interface: Interface
+    queues: Sequence[FoundQueue]
+
+    def document(self) -> dict[str, Any]:
+        """The interface for a machine; what is not known stays away."""
+        found: dict[str, Any] = {"name": self.interface.name, "up": self.interface.up}
+        if self.interface.mtu is not None:
+            found["mtu"] = self.interface.mtu
+        return {**found, "queues": [each.document() for each in self.queues]}
+
+
+def discover(
+    interfaces: Sequence[Interface],
+    queues: Sequence[QueueState],
+    rate_bit_per_s: float | None = None,
+) -> list[FoundInterface]:
+    """Every interface with its queues.
+
+    Args:
+        interfaces: as the kernel lists them.
+        queues: likewise, of all interfaces.
+        rate_bit_per_s: of the link, if the operator has said it.
+    """
+    found = []
+    for interface in interfaces:
+        own = [each for each in queues if each.interface == interface.index]
+        placed = list(_placed(interface, own, rate_bit_per_s))
+        found.append(FoundInterface(interface, placed))
+    return found
+
+
+def _placed(
+    interface: Interface, queues: Sequence[QueueState], rate_bit_per_s: float | None
+) -> Iterator[FoundQueue]:
+    """The queues, each after the one above it, without those inside of another."""
+    handles = {each.handle: each for each in queues if each.handle}
+    top = next((each for each in queues if each.parent == ROOT), None)
+
+    def above(queue: QueueState) -> list[QueueState]:
+        chain: list[QueueState] = []
+        while queue.parent not in {ROOT, INGRESS} and len(chain) < _DEEPEST:
+            found = handles.get(queue.parent & _MAJOR)
+            if found is None and top is not None and top is not queue and not queue.parent & _MAJOR:
+                found = top  # below an mq that the kernel has put there by itself
+            if found is None or found is queue or found in chain:
+                break
+            chain.append(found)
+            queue = found
+        return chain
+
+    def order(queue: QueueState) -> list[tuple[int, int]]:
+        return [(each.parent, each.handle) for each in [*reversed(above(queue)), queue]]
+
+    ranked = sorted(queues, key=lambda queue: (queue.parent == INGRESS, _root_first(order(queue))))
+    for queue in ranked:
+        chain = above(queue)
+        if chain and not chain[0].options.container and queue.handle == 0:
+            continue  # what red keeps its packets in
+        shaped = any(each.kind in SHAPERS for each in chain)
+        around = Surroundings(interface.maximum_packet_bytes, shaped, rate_bit_per_s)
+        yield FoundQueue(interface, queue, len(chain), around, _why_not(interface, queue))
+
+
+def _root_first(path: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(-1 if parent == ROOT else parent, handle) for parent, handle in path]
+
+
+def _why_not(interface: Interface, queue: QueueState) -> str | None:
+    """Why a queue cannot be controlled; ``None`` if it can."""
+    options = queue.options
+    if options.container:
+        return f"{queue.kind} holds other queues; control one of those"
+    if queue.kind == "noqueue":
+        return f"there is no queue here; {_cure(interface, queue)}"
+    if queue.parent == INGRESS:
+        return "it is for what arrives, and nothing waits in it"
+    if queue.handle == 0:
+        cure = _cure(interface, queue)
+        return f"the kernel has put it here by itself and lets nobody change it; {cure}"
+    if options.discipline is None:
+        return f"Vermilion does not change queues of the kind {printable(queue.kind)}"
+    return None
+
+
+def _cure(interface: Interface, queue: QueueState) -> str:
+    """How to get a queue that can be controlled, in tc's words."""
+    name = printable(shlex.quote(interface.name))
+    if queue.parent == ROOT:
+        return f"put one here first: tc qdisc replace dev {name} root fq_codel"
+    if not queue.parent & _MAJOR:
+        return (
+            "the mq above has no handle; give it one, then a queue below: "
+            f"tc qdisc replace dev {name} root handle 1: mq; "
+            f"tc qdisc replace dev {name} parent 1:{queue.parent:x} fq_codel"
+        )
+    at = parent_text(queue.parent)
+    return f"put one here first: tc qdisc replace dev {name} parent {at} fq_codel"

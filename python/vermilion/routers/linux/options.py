@@ -1,0 +1,314 @@
+"""What every kind of queue has in common: its options as the kernel says and takes them.
+
+One file of this package for each kind: bytes to typed options and back, the *canonical form* (what
+the kernel will say back), and what they mean as parameters of Vermilion's discipline of that kind.
+To add a kind: write its file and add its line to :data:`vermilion.routers.linux.kinds.KINDS`.
+
+Every option may be absent, which is not zero: kernels differ in what they say. A request to the
+kernel holds only what is to be changed, where the kind allows that.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from vermilion.routers.base import ParameterValue
+from vermilion.routers.linux.attributes import (
+    AnswerError,
+    Attribute,
+    attribute_bytes,
+    number_of,
+    parse_attributes,
+    u32_bytes,
+)
+from vermilion.routers.linux.kernel_clock import TIMER_RATES_HZ
+from vermilion.routers.linux.message import OPTIONS
+from vermilion.scenario.errors import FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Parameters = dict[str, ParameterValue]
+"""By their names in the parameter table of Vermilion's discipline, in the table's units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known about the place of a queue.
+
+    Attributes:
+        maximum_packet_bytes: of a packet with its link header; ``None`` where it is not known.
+        shaped: whether a shaper (htb, tbf...) is above the queue.
+        rate_bit_per_s: of the link, if the operator has said it.
+    """
+
+    maximum_packet_bytes: int | None = None
+    shaped: bool = False
+    rate_bit_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a change costs the traffic at the moment it is made.
+
+    Attributes:
+        packets: that wait now and would be dropped by the change itself.
+        forgets: what the queue forgets, in words; ``None`` for nothing.
+    """
+
+    packets: int = 0
+    forgets: str | None = None
+
+    def words(self) -> str:
+        """One sentence."""
+        parts = []
+        if self.packets:
+            plural = "s" if self.packets > 1 else ""
+            parts.append(f"drops {self.packets} waiting packet{plural}")
+        if self.forgets:
+            parts.append(f"forgets {self.forgets}")
+        return f"The change {' and '.join(parts)}." if parts else "The change costs no packet."
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueOptions(ABC):
+    """The options of one queue, or those of a request.
+
+    Attributes:
+        kind: the kernel's word, like "fq_codel".
+        discipline: Vermilion's discipline that behaves so; ``None`` for a kind that is only read.
+        settable: names of its parameters that can be changed.
+        attribute: the type of the attribute that the options come in.
+        container: whether it passes packets on to queues below it.
+        marks: names of the counters that count packets marked (ECN); ``None``: it is not known.
+        unknown: attributes that this version of Vermilion does not know.
+    """
+
+    kind: ClassVar[str]
+    discipline: ClassVar[str | None] = None
+    settable: ClassVar[Sequence[str]] = ()
+    attribute: ClassVar[int] = OPTIONS
+    container: ClassVar[bool] = False
+    marks: ClassVar[Sequence[str] | None] = ()
+
+    unknown: tuple[Attribute, ...] = field(default=(), compare=False)
+
+    @classmethod
+    @abstractmethod
+    def decode(cls, payload: bytes) -> Self:
+        """The options that the kernel has said.
+
+        Raises:
+            AnswerError: they are not what the kernel is documented to say.
+        """
+
+    def encode(self) -> bytes:
+        """The payload of the attribute that tells them to the kernel."""
+        message = f"options of {self.kind} are only read"
+        raise NotImplementedError(message)
+
+    def words(self) -> str:
+        """The settings in plain words; empty where there are none."""
+        return ""
+
+    def numbers(self) -> dict[str, Any]:
+        """What the kernel has said, for a machine; what is absent stays away."""
+        own = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name != "unknown"
+        }
+        return {name: value for name, value in own.items() if value is not None}
+
+    @classmethod
+    def counters(cls, told: bytes) -> dict[str, int]:  # noqa: ARG003 - for those below
+        """The kind's own counters, from its part of the statistics.
+
+        Raises:
+            AnswerError: they are cut off.
+        """
+        return {}
+
+    def marked(self, counters: Mapping[str, int]) -> int | None:
+        """Packets marked so far; ``None`` where that is not known."""
+        if self.marks is None:
+            return None
+        return sum(counters.get(name, 0) for name in self.marks)
+
+    def parameters(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - for those below
+        """As parameters of Vermilion's discipline; what the kernel does not say stays away."""
+        return {}
+
+    def request(self, changes: Parameters, around: Surroundings) -> Self | None:  # noqa: ARG002
+        """What to tell the kernel so that these parameters hold; ``None`` if they do already.
+
+        Raises:
+            FieldError: a value that the kernel does not have.
+        """
+        for name, value in changes.items():
+            raise FieldError(name, value, f"nothing: {self.kind} is only read")
+        return None
+
+    def restoring(self, changed: Self) -> Self:
+        """What to tell the kernel so that these options hold again after a change."""
+        raise NotImplementedError(changed.kind)
+
+    def after(self, request: Self, timer_hz: int) -> Self:
+        """The canonical form: what the kernel says after it has obeyed a request.
+
+        Args:
+            request: to a queue that has these options now.
+            timer_hz: ticks of the kernel's timer a second.
+        """
+        raise NotImplementedError(request.kind, timer_hz)
+
+    def differences(self, expected: Self) -> list[str]:
+        """Where the options that the kernel has said are not those expected, in words."""
+        own, other = self.numbers(), expected.numbers()
+        return [
+            f"{name} is {own.get(name, 'absent')}, expected {other.get(name, 'absent')}"
+            for name in {**own, **other}
+            if own.get(name) != other.get(name)
+        ]
+
+    def price(self, request: Self, waiting: int) -> Price:  # noqa: ARG002 - for those below
+        """What obeying a request costs, with so many packets waiting."""
+        return Price()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberOptions(QueueOptions):
+    """Options that are one attribute of 32 bits each, all of which may be left away.
+
+    Attributes:
+        numbers_sent: attribute numbers by option, in the order in which tc writes them.
+    """
+
+    numbers_sent: ClassVar[Mapping[str, int]]
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Self:
+        """The options that the kernel has said."""
+        names = {number: name for name, number in cls.numbers_sent.items()}
+        known: dict[str, Any] = {}
+        unknown = []
+        for attribute in parse_attributes(payload, cls.kind):
+            name = names.get(attribute.type)
+            if name is None:
+                unknown.append(attribute)
+            else:
+                known[name] = number_of(attribute.payload, f"{cls.kind} {name}")
+        return cls(**known, unknown=tuple(unknown))
+
+    def encode(self) -> bytes:
+        """One attribute after another."""
+        told = b"".join(
+            u32_bytes(number, value)
+            for name, number in self.numbers_sent.items()
+            if (value := getattr(self, name)) is not None
+        )
+        return told + b"".join(attribute_bytes(each.type, each.payload) for each in self.unknown)
+
+    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002
+        """What the kernel says of an option that it was told; ``None`` if it then says nothing."""
+        return told
+
+    def to_tell(self, name: str, said: int) -> int:  # noqa: ARG002 - for those below
+        """What to tell the kernel so that it says this of an option."""
+        return said
+
+    def to_tell_absent(self, name: str) -> int | None:  # noqa: ARG002 - for those below
+        """What to tell the kernel so that it says nothing of an option; ``None``: not possible."""
+        return None
+
+    def after(self, request: Self, timer_hz: int) -> Self:
+        """What was told, rounded as the kernel does, over what was there."""
+        told: dict[str, Any] = {
+            name: self.said_back(name, value, timer_hz)
+            for name in self.numbers_sent
+            if (value := getattr(request, name)) is not None
+        }
+        return replace(self, **told)
+
+    def restoring(self, changed: Self) -> Self:
+        """Those that the change has touched, as they were."""
+        back: dict[str, Any] = {}
+        for name in self.numbers_sent:
+            if getattr(changed, name) is None:
+                continue
+            said = getattr(self, name)
+            back[name] = self.to_tell_absent(name) if said is None else self.to_tell(name, said)
+        return type(self)(**back)
+
+    def changed_only(self, wanted: Mapping[str, int | None]) -> Self | None:
+        """A request for those of some options that are not in force.
+
+        Args:
+            wanted: numbers to tell the kernel; ``None`` for an option that is to be off.
+        """
+        told: dict[str, Any] = {}
+        for name, value in wanted.items():
+            said = getattr(self, name)
+            if value is None:
+                if said is not None:
+                    told[name] = self.to_tell_absent(name)
+            elif said is None or not self._is_in_force(name, value, said):
+                told[name] = value
+        return type(self)(**told) if told else None
+
+    def _is_in_force(self, name: str, value: int, said: int) -> bool:
+        """Whether telling a value would certainly change nothing.
+
+        How fast the timer ticks is not known: where it matters, all that are usual have to agree.
+        """
+        if value == self.to_tell(name, said):
+            return True
+        return all(self.said_back(name, value, hz) == said for hz in TIMER_RATES_HZ)
+
+
+def u32_counters(told: bytes, names: Sequence[str], what: str) -> dict[str, int]:
+    """Numbers of 32 bits one after another; older kernels have fewer, newer ones more.
+
+    Raises:
+        AnswerError: the last is cut off.
+    """
+    if len(told) % 4:
+        whose, wrong = f"statistics of {what}", f"{len(told)} bytes, which is no multiple of 4"
+        raise AnswerError(whose, wrong)
+    count = min(len(told) // 4, len(names))
+    return dict(zip(names, struct.unpack_from(f"={count}I", told), strict=False))
+
+
+def whole(name: str, value: ParameterValue) -> int:
+    """A parameter that is a number, as a whole one."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != round(value):
+        raise FieldError(name, value, "a whole number")
+    return round(value)
+
+
+def microseconds(name: str, value: ParameterValue) -> int:
+    """A parameter that is a time in seconds, in whole microseconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FieldError(name, value, "a time in seconds")
+    return round(1e6 * value)
+
+
+def number(name: str, value: ParameterValue) -> float:
+    """A parameter that is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FieldError(name, value, "a number: this kernel has no rule of its own for it")
+    return float(value)
+
+
+def refuse_fixed(changes: Parameters, fixed: Mapping[str, ParameterValue], why: str) -> Parameters:
+    """The changes without those parameters that the kernel has fixed to the value wanted.
+
+    Raises:
+        FieldError: another value is wanted, or one that cannot be compared.
+    """
+    for name, value in fixed.items():
+        if name in changes and changes[name] != value:
+            shown = str(value).lower() if isinstance(value, bool) else f"{value}"
+            raise FieldError(name, changes[name], f"{shown}: {why}")
+    return {name: value for name, value in changes.items() if name not in fixed}

@@ -1,0 +1,267 @@
+"""One queue of a Linux interface under control.
+
+``LinuxRouter("linux:eth0")`` is the queue at the root of an interface, ``"linux:eth0/1:10"`` one
+below a shaper. Reading needs no privileges. :meth:`LinuxRouter.apply` checks before it sends,
+sends one message that changes the queue (and never makes another), reads back what the kernel
+says, and, if that is not what was meant, puts back what was there.
+
+The kernel knows neither flows nor round-trip times: a :class:`TrafficMonitor` beside it may.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from vermilion.routers.base import (
+    LinkConfiguration,
+    ManagedQueue,
+    ParameterValue,
+    Reading,
+    RouterError,
+    RttSamples,
+)
+from vermilion.routers.linux.address import QueueAddress, parse_address
+from vermilion.routers.linux.change import PlannedChange, change_body, plan_change
+from vermilion.routers.linux.discovery import FoundQueue, discover
+from vermilion.routers.linux.message import NEW_QUEUE
+from vermilion.routers.linux.route_socket import Kernel, KernelError, RouteSocket
+from vermilion.routers.linux.wrapping import Unwrapped
+from vermilion.scenario.errors import did_you_mean, one_of, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from vermilion.routers.linux.options import Price, QueueOptions
+    from vermilion.routers.linux.state import QueueState
+
+
+class TrafficMonitor(Protocol):
+    """What a passive monitor beside the queue knows."""
+
+    def active_flows(self) -> int:
+        """The number of flows that have begun and not ended."""
+
+    def rtt_samples(self) -> RttSamples:
+        """The round-trip samples since the last call."""
+
+
+class LinuxRouter(ManagedQueue):
+    """One queue of an interface of this machine.
+
+    Args:
+        address: like "linux:eth0" or "linux:eth0/1:10".
+        kernel: whom to ask; by default the kernel of this machine.
+        monitor: of the traffic; without it, neither flows nor round trips are known.
+        rate_bit_per_s: of the link, which RED's table of decay needs where it is to be another.
+        delay_s: the link's propagation delay, as the operator knows it.
+        before_change: told of every change before it is sent, with what would undo it.
+        clock: seconds, never going back.
+        sleep: waits for so many seconds.
+
+    Raises:
+        RouterError: there is no such queue, or it cannot be controlled.
+    """
+
+    kind: ClassVar[str] = "linux"
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        kernel: Kernel | None = None,
+        monitor: TrafficMonitor | None = None,
+        rate_bit_per_s: float | None = None,
+        delay_s: float = 0.0,
+        before_change: Callable[[PlannedChange], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.address = parse_address(address)
+        self._kernel = RouteSocket() if kernel is None else kernel
+        self._monitor = monitor
+        self._before_change = before_change
+        self._clock = clock
+        self._sleep = sleep
+        self._began = clock()
+        self._unwrapped = Unwrapped()
+        self._found = _find(self._kernel, self.address, rate_bit_per_s)
+        discipline = self._found.state.options.discipline
+        if self._found.why_not is not None or discipline is None:
+            message = f"{self.address}: {self._found.why_not}"
+            raise RouterError(message)
+        self._configuration = LinkConfiguration(str(self.address), discipline, delay_s)
+
+    @property
+    def configuration(self) -> LinkConfiguration:
+        """The link's static configuration."""
+        return self._configuration
+
+    def close(self) -> None:
+        """Closes the socket to the kernel."""
+        self._kernel.close()
+
+    def state(self) -> QueueState:
+        """The queue as it is now.
+
+        Raises:
+            RouterError: it cannot be read, or another one has taken its place.
+        """
+        known = self._found.state
+        try:
+            now = self._kernel.queue(known.interface, known.parent)
+        except RouterError as error:
+            raise self._named(error) from None
+        if now.kind != known.kind or now.handle == 0:
+            another = printable(now.kind)
+            message = f"{self.address}: the {known.kind} that was here is gone; now it is {another}"
+            raise RouterError(message)
+        return now
+
+    def read(self) -> Reading:
+        """The counters now; those of 32 bits go on where the kernel's begin again at 0."""
+        now = self.state()
+        told = now.statistics
+        raw = {"drops": told.drops or 0, **now.counters}
+        if told.packets_wrap:
+            raw["packets"] = told.packets or 0
+        whole = self._unwrapped.take(raw, told.sent_bytes or 0, now.handle)
+        return Reading(
+            time_s=self._clock() - self._began,
+            backlog_packets=told.backlog_packets or 0,
+            backlog_bytes=told.backlog_bytes or 0,
+            forwarded_packets=whole.get("packets", told.packets or 0),
+            forwarded_bytes=told.sent_bytes or 0,
+            drops=whole["drops"],
+            marks=now.options.marked(whole) or 0,
+        )
+
+    def active_flows(self) -> int:
+        """The number of flows, from the monitor.
+
+        Raises:
+            RouterError: there is none.
+        """
+        return self._watched().active_flows()
+
+    def rtt_samples(self) -> RttSamples:
+        """The round-trip samples since the last call, from the monitor.
+
+        Raises:
+            RouterError: there is none.
+        """
+        return self._watched().rtt_samples()
+
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Every parameter that the kernel says, by its name in the discipline's table."""
+        return self.state().options.parameters(self._found.around)
+
+    def price(self, parameters: Mapping[str, ParameterValue]) -> Price | None:
+        """What it would cost now to put parameters in force; ``None``: they are already.
+
+        Raises:
+            RouterError: they are not accepted.
+        """
+        planned = self._plan(parameters)
+        return None if planned is None else planned.price
+
+    def tc_command(self) -> str | None:
+        """The present setting as a call of tc, to be kept before a change; ``None``: no such."""
+        from vermilion.routers.linux.tc_command import tc_command
+
+        return tc_command(self._found.interface, self.state(), self._found.around)
+
+    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """Put ``parameters`` in force, merged over the present ones: all of them or none.
+
+        Nothing is sent if they are in force already.
+
+        Raises:
+            RouterError: the kernel refused or did something else; what was there is there again,
+                or the message says that it is not.
+        """
+        planned = self._plan(parameters)
+        if planned is None:
+            return
+        if self._before_change is not None:
+            self._before_change(planned)
+        try:
+            self._kernel.tell(NEW_QUEUE, 0, change_body(planned.before, planned.request))
+        except KernelError as error:
+            # Some kinds have changed a part when they refuse.
+            rest = self._put_back(planned) if self._is_changed(planned) else ""
+            raise self._named(error, rest) from None
+        wrong = planned.disagreements(self.state().options)
+        if wrong:
+            rest = self._put_back(planned)
+            message = f"{self.address}: the kernel took other values: {'; '.join(wrong)}{rest}"
+            raise RouterError(message)
+
+    def wait(self, until_s: float) -> None:
+        """Return when the clock has reached ``until_s`` (at once if it has passed)."""
+        remaining = until_s - (self._clock() - self._began)
+        if remaining > 0.0:
+            self._sleep(remaining)
+
+    def _plan(self, parameters: Mapping[str, ParameterValue]) -> PlannedChange | None:
+        now = self.state()
+        try:
+            return plan_change(now, parameters, self._found.around)
+        except RouterError as error:
+            raise self._named(error) from None
+
+    def _named(self, error: RouterError, rest: str = "") -> RouterError:
+        return RouterError(f"{self.address}: {error}{rest}")
+
+    def _is_changed(self, planned: PlannedChange) -> bool:
+        return bool(planned.undo_disagreements(self._options_now()))
+
+    def _options_now(self) -> QueueOptions:
+        return self.state().options
+
+    def _put_back(self, planned: PlannedChange) -> str:
+        """Undoes a change; what became of it, as the end of a message."""
+        try:
+            self._kernel.tell(NEW_QUEUE, 0, change_body(planned.before, planned.undo))
+            left = planned.undo_disagreements(self._options_now())
+        except RouterError as error:
+            return f". Putting back what was there failed too: {error}"
+        if left:
+            return f". Not all of what was there could be put back: {'; '.join(left)}"
+        return ". What was there is in force again"
+
+    def _watched(self) -> TrafficMonitor:
+        if self._monitor is None:
+            message = (
+                f"{self.address}: no traffic monitor is beside this queue; the kernel knows "
+                "neither flows nor round-trip times"
+            )
+            raise RouterError(message)
+        return self._monitor
+
+
+def _find(kernel: Kernel, address: QueueAddress, rate_bit_per_s: float | None) -> FoundQueue:
+    """The queue that an address means.
+
+    Raises:
+        RouterError: there is none; the message names those that there are.
+    """
+    interfaces = discover(kernel.interfaces(), kernel.queues(), rate_bit_per_s)
+    named = {each.interface.name: each for each in interfaces}
+    if address.interface not in named:
+        known = did_you_mean(address.interface, named)
+        message = (
+            f'{address}: there is no interface "{printable(address.interface)}"; expected {known}'
+        )
+        raise RouterError(message)
+    queues = named[address.interface].queues
+    usable = [str(each.address) for each in queues if each.why_not is None]
+    for each in queues:
+        if each.state.parent == address.parent:
+            if each.why_not is not None and usable:
+                message = f"{address}: {each.why_not}; expected {one_of(usable)}"
+                raise RouterError(message)
+            return each
+    known = f"expected {one_of(usable)}" if usable else "the interface has none to be controlled"
+    message = f"{address}: there is no queue at this place; {known}"
+    raise RouterError(message)

@@ -1,0 +1,130 @@
+"""A queue's present setting in tc's words, to be pasted when a change has to be undone by hand.
+
+The words are those of the device profiles. What tc cannot say is the nearest that it can; it
+prints to a shell, so that an interface's name is quoted.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from vermilion.profiles import PROFILES, Place
+from vermilion.profiles.linux_red import smallest_bursts, tc_change
+from vermilion.routers.linux.address import parent_text
+from vermilion.routers.linux.kernel_clock import CODEL_OFF_US
+from vermilion.routers.linux.message import ROOT
+from vermilion.scenario import disciplines, scenario_from_document
+from vermilion.scenario.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from vermilion.routers.base import ParameterValue
+    from vermilion.routers.linux.options import Surroundings
+    from vermilion.routers.linux.state import Interface, QueueState
+
+_LINK: Final = "queue"
+_RATE_BIT_PER_S: Final = 10e6
+"""What tc takes where nobody says a rate; it matters for RED's table of decay alone."""
+
+_USUAL_PACKET: Final = 1000
+
+
+def tc_command(interface: Interface, queue: QueueState, around: Surroundings) -> str | None:
+    """The call of tc that sets the queue to what it is set to now; ``None`` where it has none."""
+    parent = None if queue.parent == ROOT else parent_text(queue.parent)
+    place = Place(device=shlex.quote(interface.name), parent=parent)
+    values = queue.options.parameters(around)
+    if any(name not in values for name in queue.options.settable):
+        return None  # the kernel does not say all of them
+    writer = _WRITERS.get(queue.kind, _by_profile)
+    try:
+        return writer(queue, values, place, around)
+    except ScenarioError:
+        return None  # a setting that only the kernel knows
+
+
+def _by_profile(
+    queue: QueueState,
+    values: Mapping[str, ParameterValue],
+    place: Place,
+    around: Surroundings,
+) -> str | None:
+    discipline = queue.options.discipline
+    profile = next(
+        (
+            each
+            for each in PROFILES.values()
+            if each.name.startswith("linux") and discipline in each.settable
+        ),
+        None,
+    )
+    if discipline is None or profile is None:
+        return None
+    table = disciplines()[discipline].parameters
+    own = {name: table[name].exact_text(value) for name, value in values.items()}
+    rate = around.rate_bit_per_s or _RATE_BIT_PER_S
+    group = {
+        "path": [_LINK],
+        "rtt": "10 ms",
+        "sender": "reno",
+        "packet_size": f"{_USUAL_PACKET} bytes",
+        "start": "0 s",
+    }
+    scenario = scenario_from_document(
+        {
+            "title": "one queue",
+            "duration": "1 s",
+            "links": {
+                _LINK: {
+                    "rate": f"{rate!r} bit/s",
+                    "delay": "0 s",
+                    "queue": {"discipline": discipline, **own},
+                }
+            },
+            "flows": {"any": {**group, "count": 1}},
+        },
+        "linux",
+    )
+    command = profile(scenario, _LINK).command({}, place)
+    return " ".join([command, *_left_out(queue.kind, values, command)])
+
+
+def _left_out(kind: str, values: Mapping[str, ParameterValue], command: str) -> list[str]:
+    """What tc can say of a queue beyond what a profile tunes."""
+    words = []
+    if kind in {"pie", "fq_pie"}:
+        words.append("bytemode" if values["byte_mode"] else "nobytemode")
+        words.append("dq_rate_estimator" if values["estimate_rate"] else "no_dq_rate_estimator")
+    if kind in {"codel", "fq_codel"} and " ce_threshold " not in command:
+        threshold = values["ce_threshold"]
+        known = round(1e6 * threshold) if isinstance(threshold, float) else CODEL_OFF_US
+        words.append(f"ce_threshold {known}us")
+    return words
+
+
+def _choke(
+    queue: QueueState,  # noqa: ARG001 - as of the others
+    values: Mapping[str, ParameterValue],
+    place: Place,
+    around: Surroundings,
+) -> str | None:
+    weight, low = values.get("weight"), values.get("min_threshold")
+    if not isinstance(weight, float) or not isinstance(low, int):
+        return None
+    wanted = round(-math.log2(weight))
+    bursts = smallest_bursts(low * _USUAL_PACKET, _USUAL_PACKET)
+    nearest = min(bursts, key=lambda log: (abs(log - wanted), -log))
+    rate = round(around.rate_bit_per_s or _RATE_BIT_PER_S)
+    words = [
+        *tc_change(place),
+        f"choke limit {values['limit']} min {low} max {values['max_threshold']}",
+        f"avpkt {_USUAL_PACKET} burst {bursts[nearest]} bandwidth {rate}bit",
+        f"probability {values['max_probability']!r}",
+    ]
+    return " ".join([*words, "ecn"] if values["ecn"] else words)
+
+
+_WRITERS: Final[Mapping[str, Callable[..., str | None]]] = {"choke": _choke}
