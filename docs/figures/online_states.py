@@ -14,7 +14,18 @@ import inspect
 import math
 from pathlib import Path
 
-from vermilion.online.decide.states import Blind, Ended, HandsOff, State
+from vermilion.online.decide.states import (
+    Applying,
+    Blind,
+    Ended,
+    HandsOff,
+    Observing,
+    Searching,
+    State,
+    Verifying,
+    Waiting,
+    Watching,
+)
 from vermilion.online.decide.transitions import BESIDES, EVENTS, IGNORED, STATES, TRANSITIONS
 from vermilion.online.record import kinds
 
@@ -25,6 +36,15 @@ _WORDS = {
     "HandsOff": "hands off",
 }
 _EVERYWHERE: tuple[type[State], ...] = (Blind, HandsOff, Ended)  # nearly every state leads there
+_USUAL = {  # the way of a change that is answered, refined, verified and kept
+    (Waiting, Searching),
+    (Searching, Applying),
+    (Applying, Observing),
+    (Observing, Searching),
+    (Applying, Verifying),
+    (Verifying, Watching),
+    (Watching, Waiting),
+}
 
 
 def word(state: type[State]) -> str:
@@ -108,8 +128,8 @@ def draw() -> None:
                             connectionstyle="arc3,rad=0.12",
                             shrinkA=34,
                             shrinkB=34,
-                            color=GREY,
-                            linewidth=1.1,
+                            color=BLUE if (state, other) in _USUAL else GREY,
+                            linewidth=2.2 if (state, other) in _USUAL else 0.9,
                         )
                     )
             axes.text(
@@ -125,7 +145,7 @@ def draw() -> None:
             0.0,
             -1.42,
             "From nearly every state a silent router leads to blind, another hand on the\n"
-            "queue to hands off, and “stop” to ended; these are left out.",
+            "queue to hands off, and “stop” to ended; these are left out. Blue: the usual way.",
             ha="center",
             fontsize=10.5,
             color=INK,

@@ -113,7 +113,9 @@ class Oracle:
         correction, explanation = task.correction, None
         if task.settled:
             predicted = task.in_force["level"] + self.believed_offset
-            explanation = Explanation("newreno senders", True, (), predicted, 1.0)
+            explanation = Explanation(
+                "newreno senders", explained=True, figures=(), predicted_mean=predicted, noise=1.0
+            )
             measured = sum(sample.backlog_packets for sample in task.settled) / len(task.settled)
             seconds = sum(sample.interval_s for sample in task.settled)
             correction = correction.learned(measured, seconds, 1.0, predicted)

@@ -192,5 +192,5 @@ BESIDES: Mapping[type[State], frozenset[type[State]]] = {
     )
     for state in STATES
 }
-"""Where an observation may lead before the state makes anything of it: somebody else has changed the
-queue, the router has restarted, or the queue tells nothing now."""
+"""Where an observation may lead before the state makes anything of it: somebody else has changed
+the queue, the router has restarted, or the queue tells nothing now."""
