@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.budget import ChangeBudget
+from vermilion.online.decide.fluctuation import Fluctuation
 from vermilion.online.decide.regimes import Regimes
 from vermilion.online.decide.states import State, Waiting
 from vermilion.online.model.senders import SenderBelief
@@ -80,6 +81,7 @@ class Controller:
         calibrated_s: when the belief was last revised.
         senders: the kind last named in the log.
         promise: what the last quick answer was to deliver.
+        fluctuation: how often conditions have changed lately, and within which span.
         drift: how often a drift without a cause may be answered.
         broken: the bound last said to be broken.
         unheard_since_s: since when the router has not answered; ``None`` while it does.
@@ -116,6 +118,7 @@ class Controller:
     calibrated_s: float = -1.0
     senders: str = ""
     promise: Promise | None = None
+    fluctuation: Fluctuation = field(default_factory=Fluctuation)
     drift: Drift = field(default_factory=Drift)
     broken: str = ""
     unheard_since_s: float | None = None

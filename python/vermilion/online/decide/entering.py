@@ -70,6 +70,7 @@ def search_quickly(turn: Turn, picture: TrafficPicture, traffic: Traffic, why: s
         turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
     turn.change(conditions_since_s=turn.now_s)
     watch_conditions(turn, picture, traffic)
+    _notice_fluctuation(turn)
     turn.decide(
         DecisionKind.MODEL_BUILT,
         f"{picture.in_words()}{_model_target(turn)} ({why})",
@@ -81,6 +82,20 @@ def search_quickly(turn: Turn, picture: TrafficPicture, traffic: Traffic, why: s
     )
     number = turn.ask_search("quick", picture, ())
     turn.become(Searching(number, turn.now_s, why))
+
+
+def _notice_fluctuation(turn: Turn) -> None:
+    """Seek one setting for all conditions met lately, where they change too often to follow."""
+    controller = turn.controller
+    before = controller.fluctuation.calmed(turn.now_s)
+    after = before.with_conditions(controller.lately_modelled)
+    turn.change(fluctuation=after)
+    if after.lasts and not before.lasts:
+        turn.decide(
+            DecisionKind.FLUCTUATING,
+            f"conditions have changed {len(after.changes_s)} times within a minute: one setting is "
+            f"sought for all {len(after.met)} that were met",
+        )
 
 
 def refine(
@@ -251,7 +266,10 @@ def watching(
         since_s=turn.now_s,
         predicted_mean=predicted_mean,
         noise=noise,
-        queue=QueueWatch.begin(predicted_mean + bias, noise, turn.scale_packets(turn.picture)),
+        # A mean over many conditions is no prediction for any of them.
+        queue=None
+        if controller.fluctuation.lasts
+        else QueueWatch.begin(predicted_mean + bias, noise, turn.scale_packets(turn.picture)),
         learned_s=turn.now_s,
         doubt=doubt,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import leaving_alone, pausing
+from vermilion.online.decide.detection import ConditionWatch
 from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
 from vermilion.online.decide.transitions import BESIDES, TRANSITIONS
 from vermilion.online.decide.turn import Turn
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.states import State
     from vermilion.online.effects import Effect
     from vermilion.online.events import Event
+    from vermilion.online.sense.picture import TrafficPicture
 
 _SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has changed the setting
 
@@ -96,8 +98,19 @@ def _take_in(turn: Turn, event: Observed) -> bool:
         watch, alarm = conditions.after(picture)
         turn.change(conditions=watch)
         if alarm is not None:
-            _dispatch(turn, alarm)
+            _changed(turn, alarm, picture)
     return True
+
+
+def _changed(turn: Turn, alarm: Alarm, picture: TrafficPicture) -> None:
+    """Conditions have changed; within the span of fluctuating ones that is nothing new."""
+    fluctuation = turn.controller.fluctuation.calmed(turn.now_s)
+    known = fluctuation.spans(picture)
+    turn.change(fluctuation=fluctuation.changed(turn.now_s))
+    if known:
+        turn.change(conditions=ConditionWatch(picture, turn.queueing_s(picture)))
+    else:
+        _dispatch(turn, alarm)
 
 
 def _obey(turn: Turn, command: Command) -> None:

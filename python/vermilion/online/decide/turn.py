@@ -131,6 +131,7 @@ class Turn:
                     re_evaluations=controller.re_evaluations,
                     comparisons=controller.comparisons,
                     push_price=controller.push_price,
+                    met=controller.fluctuation.met,
                 ),
             )
         )

@@ -23,6 +23,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.online.model.senders import SenderBelief, SenderModel
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.picture import TrafficPicture
@@ -35,6 +37,7 @@ _DOUBTFUL_FLOWS = 0.15  # standard deviations from which on a quantity is worth 
 _DOUBTFUL_ROUND_TRIPS = 0.25
 _APART = math.sqrt(1.5)
 _FURTHEST = math.log(4.0)
+_SAME_LOAD = 0.1  # difference of logarithms below which conditions load a queue alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,33 @@ def possibilities(
         Possibility(each, kinds[place % len(kinds)], 1.0 / MOST)
         for place, each in enumerate((traffic, *other_traffic(traffic, picture)))
     )
+
+
+def by_turns(
+    traffic: Traffic, others: Sequence[Traffic], belief: SenderBelief
+) -> tuple[Possibility, ...]:
+    """Conditions that come and go, each of which the network will be now and then.
+
+    Of many, the present ones stand for the middle, and the two that load the queue most and least
+    for the rest: the load grows with the flows and falls with the packets in flight.
+
+    Args:
+        traffic: as it is now.
+        others: as it has been lately.
+        belief: in the senders.
+    """
+    ends = [min(others, key=_load), max(others, key=_load)] if others else []
+    chosen = [traffic, *(end for end in ends if _differs(end, traffic))]
+    return tuple(Possibility(each, belief.best, 1.0 / len(chosen)) for each in chosen)
+
+
+def _load(traffic: Traffic) -> float:
+    """Flows per packet in flight: the larger, the more of them have to be dropped."""
+    return traffic.flows / (traffic.packets_per_s * traffic.longest_round_trip_s)
+
+
+def _differs(one: Traffic, other: Traffic) -> bool:
+    return abs(math.log(_load(one) / _load(other))) > _SAME_LOAD
 
 
 def other_traffic(traffic: Traffic, picture: TrafficPicture) -> tuple[Traffic, ...]:

@@ -15,7 +15,7 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.examination import examine
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.network import build_model
-from vermilion.online.model.possibilities import possibilities
+from vermilion.online.model.possibilities import by_turns, possibilities
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.scaling import SmallRuns, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
@@ -140,7 +140,7 @@ def _search(
             re_evaluation=task.re_evaluations,
             comparison=task.comparisons,
         ),
-        possibilities(traffic, task.picture, task.belief),
+        _possible(task, traffic),
         deadline_s,
     )
     internal = None if policy.target_packets is None else task.correction.internal_target
@@ -202,6 +202,19 @@ def _search(
     )
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
+
+
+def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
+    """What the network may be: by doubt, or by turns."""
+    if not task.met:
+        return possibilities(traffic, task.picture, task.belief)
+    others: list[Traffic] = []
+    for picture in task.met:
+        try:
+            others.append(Traffic.of_picture(picture, task.policy))
+        except TooLittleIsKnown:
+            continue
+    return by_turns(traffic, others, task.belief)
 
 
 class _Models:

@@ -67,6 +67,8 @@ class Task:
         re_evaluations: further seeds that the best few settings may meet.
         comparisons: fresh seeds on which the best meets the setting in force, at least 3.
         push_price: what it costs the traffic to change a parameter.
+        met: conditions that come and go, for all of which one setting is sought; empty for one for
+            the present ones.
     """
 
     kind: TaskKind
@@ -86,6 +88,7 @@ class Task:
     re_evaluations: int = RE_EVALUATIONS
     comparisons: int = COMPARISONS
     push_price: PushPrice = field(default_factory=PushPrice)
+    met: tuple[TrafficPicture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ class DecisionKind(StrEnum):
     """The controller has taken charge of a queue."""
     CHANGE_DETECTED = "change-detected"
     """The network is no longer what the model in use was made for."""
+    FLUCTUATING = "fluctuating"
+    """Conditions change faster than they can be answered: one setting is sought for all of them."""
     QUIET = "quiet"
     """Too little is known to tune anything."""
     MODEL_BUILT = "model-built"
