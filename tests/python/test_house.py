@@ -81,7 +81,8 @@ CRATES_BELOW = {
     "aqm": {"parameters"},
     "tcp": {"parameters"},
     "netsim": {"aqm", "tcp", "parameters"},
-    "python": {"netsim", "aqm", "tcp", "parameters"},
+    "monitor": set(),
+    "python": {"monitor", "netsim", "aqm", "tcp", "parameters"},
 }
 
 HEAVY_MODULES = {
