@@ -28,7 +28,7 @@ pub use decode::{
 };
 pub use flows::{
     BYTES_PER_FLOW, Direction, END_CASES, EcnNegotiation, End, Endpoint, FirstFlight, Flow, Key,
-    ORDER_CASES, Order, Protocol, STAGES, Stage, TRAFFIC_CASES, Traffic,
+    ORDER_CASES, Order, Protocol, STAGES, Sending, Stage, TRAFFIC_CASES, Traffic,
 };
 pub use histogram::{Durations, Histogram};
 pub use listener::Listener;

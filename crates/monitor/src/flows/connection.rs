@@ -333,8 +333,7 @@ impl<L: Listener> Segment<'_, L> {
             side.next = Some(end);
             return Order::New;
         }
-        let asks = gap == -1 && self.tcp.payload <= 1 && length == self.tcp.payload.max(1);
-        if asks && !self.tcp.flags.fin() {
+        if gap == -1 && self.tcp.payload == 1 && length == 1 {
             return Order::KeepAlive;
         }
         if side.next.is_some_and(|next| ahead(end, next) > 0) {

@@ -21,7 +21,8 @@ reasons! {
         Copy = "copy",
         /// Sent again or reordered; what was seen does not tell.
         Doubtful = "doubtful",
-        /// At most one byte, just before what the other end waits for: asks whether it is there.
+        /// The last byte that was sent, once more: asks whether the other end is still there. (Linux
+        /// sends no byte at all; that counts as a pure acknowledgement.)
         KeepAlive = "keep-alive",
     }
 }
@@ -125,5 +126,44 @@ impl Direction {
     pub(super) fn in_flight(&self) -> Option<u32> {
         let flight = crate::sequence::ahead(self.next?, self.acknowledged?);
         Some(u32::try_from(flight).unwrap_or(0))
+    }
+}
+
+/// How a sender sent its first flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sending {
+    /// It cannot be told.
+    Unknown,
+    /// Without pauses: it does not pace.
+    AtOnce,
+    /// Evenly spread: it paces, or a slow link before the monitor has spread what it sent at once.
+    Spread,
+}
+
+impl FirstFlight {
+    /// Tells how it was sent, from the round trip of the handshake.
+    ///
+    /// At once: within a sixteenth of the round trip. Spread: over at least a quarter of it, with no
+    /// gap longer than twice the mean. Anything else, fewer than five packets, merged packets, or
+    /// packets sent again: unknown.
+    #[must_use]
+    pub fn sending(&self, handshake_nanoseconds: Option<u64>) -> Sending {
+        const FEWEST: u32 = 5;
+        let Some(round_trip) = handshake_nanoseconds.filter(|&round_trip| round_trip > 0) else {
+            return Sending::Unknown;
+        };
+        if self.spoilt || self.packets < FEWEST {
+            return Sending::Unknown;
+        }
+        let spread = self.last - self.first;
+        let mean = spread / u64::from(self.packets - 1);
+        if spread <= round_trip / 16 {
+            Sending::AtOnce
+        } else if spread >= round_trip / 4 && self.widest <= 2 * mean {
+            Sending::Spread
+        } else {
+            Sending::Unknown
+        }
     }
 }

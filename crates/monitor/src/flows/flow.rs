@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::direction::Direction;
+use super::direction::{Direction, Sending};
 use super::key::{Key, Protocol};
 use crate::decode::Tcp;
 use crate::round_trips::{Method, NOT_TIMED_CASES, NotTimed};
@@ -217,6 +217,12 @@ impl Flow {
             Stage::Opening => before.is_some_and(|before| before != tcp.sequence),
             Stage::Connected | Stage::Datagrams => before != Some(tcp.sequence),
         }
+    }
+
+    /// How one side (0: the initiator) sent its first flight.
+    #[must_use]
+    pub fn sending(&self, side: usize) -> Sending {
+        self.directions[side & 1].first_flight.sending(self.handshake.nanoseconds)
     }
 
     /// Bytes of both directions.

@@ -7,7 +7,7 @@ mod key;
 mod table;
 
 pub(crate) use connection::Segment;
-pub use direction::{Direction, FirstFlight, ORDER_CASES, Order};
+pub use direction::{Direction, FirstFlight, ORDER_CASES, Order, Sending};
 pub use flow::{END_CASES, EcnNegotiation, End, Flow, STAGES, Stage, TRAFFIC_CASES, Traffic};
 pub use key::{End as Endpoint, Key, Protocol};
 pub use table::BYTES_PER_FLOW;
