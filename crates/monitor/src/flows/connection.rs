@@ -206,6 +206,9 @@ impl<L: Listener> Segment<'_, L> {
         }
         let answered = side.slots.answer(named);
         if answered.overtaken > 0 {
+            // Where only every second segment is answered, and an answer sets off the next two, all
+            // that are taken might be those that are never answered. A coin gets out of step.
+            side.tosses = answered.since.is_none();
             self.not_timed_many(flow, NotTimed::Overtaken, answered.overtaken);
         }
         if let Some(since) = answered.since {
@@ -376,6 +379,9 @@ impl<L: Listener> Segment<'_, L> {
         if !side.slots.is_empty() && time.saturating_sub(side.waited) < spacing {
             return Err(NotTimed::Enough);
         }
+        if side.tosses && coin(value) {
+            return Err(NotTimed::OutOfStep);
+        }
         if side.slots.len() == SLOTS {
             let old = time.saturating_sub(self.configuration.answer_time_ns);
             let forgotten = side.slots.forget_before(old);
@@ -386,6 +392,7 @@ impl<L: Listener> Segment<'_, L> {
             return Err(NotTimed::SlotsBlocked);
         }
         side.waited = time;
+        side.tosses = false;
         Ok(())
     }
 
@@ -500,4 +507,10 @@ impl<L: Listener> Segment<'_, L> {
             stage => stage,
         };
     }
+}
+
+/// A coin that shows the same each time that it is tossed for a number.
+fn coin(number: u32) -> bool {
+    // The golden ratio's multiples, whose highest bits have no pattern that segments keep in step with.
+    number.wrapping_mul(0x9e37_79b1) >> 31 == 0
 }

@@ -105,6 +105,9 @@ pub struct Direction {
     pub(super) newest: Option<u32>,
     /// When the last hole opened.
     pub(super) hole_time: u64,
+    /// Whether a coin decides if the next segment is left out, since the last was answered with
+    /// others.
+    pub(super) tosses: bool,
     /// When a segment was last put into a slot.
     pub(super) waited: u64,
     pub(super) holes: Holes,

@@ -49,6 +49,9 @@ reasons! {
         Retransmission = "ambiguous-by-retransmission",
         /// Segments shortly before it were taken: enough for this round trip.
         Enough = "enough-taken",
+        /// It was left out, because the last answer was to several segments at once: the next
+        /// segment may be the one that is answered.
+        OutOfStep = "left-out",
         /// Every slot waited for an answer.
         SlotsBlocked = "slots-blocked",
         /// An answer named a later segment: that to this one was lost, or stands for several.
@@ -66,7 +69,7 @@ reasons! {
 }
 
 /// The number of cases of [`NotTimed`].
-pub const NOT_TIMED_CASES: usize = 16;
+pub const NOT_TIMED_CASES: usize = 17;
 
 /// How a connection's round trips are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
