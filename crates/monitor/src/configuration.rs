@@ -65,11 +65,14 @@ impl Configuration {
     }
 
     /// Whether a packet is several that were captured as one: its TCP payload is larger than the
-    /// receiver wanted segments to be (0 if that is unknown), or it is larger than the link carries.
+    /// receiver wants segments to be or, if that is unknown (0), the packet is larger than the link
+    /// carries.
     #[must_use]
     pub fn is_merged(&self, internet: &Internet, payload: u32, largest_segment: u16) -> bool {
-        let segment = u32::from(largest_segment);
-        (segment > 0 && payload > segment) || internet.length > self.largest_packet
+        if payload > 0 && largest_segment > 0 {
+            return payload > u32::from(largest_segment);
+        }
+        internet.length > self.largest_packet
     }
 }
 

@@ -8,6 +8,7 @@
 //! Whatever was seen and gave no result is counted by reason: [`NotTimed`], [`NotWhole`],
 //! [`Undecoded`], [`NotTracked`].
 
+mod capture;
 mod configuration;
 mod decode;
 mod flows;
@@ -21,6 +22,7 @@ mod sizes;
 mod tally;
 mod totals;
 
+pub use capture::{CaptureError, CaptureReader, LARGEST_PACKET};
 pub use configuration::{Configuration, ConfigurationError};
 pub use decode::{
     Address, Flags, Fragment, Headers, Internet, LinkType, Tcp, Timestamps, Transport,
