@@ -19,6 +19,7 @@ mod monitor;
 mod round_trips;
 mod sequence;
 mod sizes;
+mod summary;
 mod tally;
 mod totals;
 
@@ -39,5 +40,9 @@ pub use round_trips::{
     Durations as FlowDurations, Method, NOT_TIMED_CASES, NotTimed, Path, RoundTrip, SLOTS,
 };
 pub use sizes::{BOUNDS as SIZE_BOUNDS, Sizes};
+pub use summary::{
+    DirectionSummary, EcnFields, EndSummary, FlowRoundTrips, FlowSummary, Largest, Merged,
+    RoundTripSummary, SizeBin, SizeSummary, Summary, TrafficSummary,
+};
 pub use tally::{Reason, Tally};
 pub use totals::{Amount, NOT_TRACKED_CASES, NOT_WHOLE_CASES, NotTracked, NotWhole, Totals};

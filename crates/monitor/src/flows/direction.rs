@@ -125,6 +125,11 @@ impl Direction {
         (self.slots.clear(), self.chain.clear())
     }
 
+    /// Whether its SYN was seen.
+    pub(crate) fn opened(&self) -> bool {
+        self.initial.is_some()
+    }
+
     /// Data that was sent and not acknowledged, in bytes; `None` if that cannot be known.
     pub(super) fn in_flight(&self) -> Option<u32> {
         let flight = crate::sequence::ahead(self.next?, self.acknowledged?);
