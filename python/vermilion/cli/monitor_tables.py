@@ -23,7 +23,7 @@ def show(summary: CaptureSummary) -> None:
         screen.print()
         screen.print(_flows(summary))
     if summary.flows_left_out:
-        screen.print(f"and {whole(summary.flows_left_out)} smaller flows")
+        screen.print(f"smaller flows that are not shown: {whole(summary.flows_left_out)}")
 
 
 def _overview(summary: CaptureSummary) -> Table:
