@@ -177,6 +177,32 @@ fn round_trips_are_spread_over_the_time_that_one_takes() {
     assert!((73..73 + 1000 / 80).contains(&blocked), "{blocked}");
 }
 
+#[test]
+fn short_round_trips_are_not_taken_much_more_often_than_long_ones() {
+    // 40 ms, then 120 ms, in turn, each for segments of 300 ms.
+    let round_trip = |now: u64| if now / 300 % 2 == 0 { 40 } else { 120 };
+    let mut watch = Watch::new();
+    let mut events = Vec::new();
+    let mut arrival = 0;
+    for now in 0..12_000_u64 {
+        let segment = data(now as u32 * 1000, 50 + now as u32, 1);
+        events.push((now, segment));
+        arrival = (now + round_trip(now)).max(arrival); // nothing overtakes
+        events.push((arrival, answer((now as u32 + 1) * 1000, 9, 50 + now as u32)));
+    }
+    events.sort_by_key(|event| event.0);
+    for (now, segment) in events {
+        watch.segment(now * MILLISECOND, segment);
+    }
+    let (mut short, mut long) = (0.0, 0.0);
+    for each in watch.kept.round_trips.iter().filter(|each| each.path == Path::Beyond) {
+        let sent = (each.time - each.nanoseconds) / MILLISECOND;
+        *(if round_trip(sent) == 40 { &mut short } else { &mut long }) += 1.0;
+    }
+    // Eight slots for each round trip alone would make it three to one.
+    assert!(long > 300.0 && short / long < 1.5, "{short} short, {long} long");
+}
+
 /// A bulk transfer seen midway: `near` to the sender and back, `far` to the receiver and back, in
 /// milliseconds; `segments` in flight, one a millisecond.
 fn transfer(near: u64, far: u64, segments: u32) -> Watch {

@@ -23,6 +23,9 @@ const WIDEST_WINDOW: u32 = 1 << 30;
 /// connections, or one of them is a lie.
 const WIDEST_TIMESTAMPS: u32 = 1 << 28;
 
+/// The longest round trip is forgotten by such a part with each that is taken.
+const FORGETTING: u64 = 64;
+
 /// A segment on its way into a flow.
 pub struct Segment<'a, L> {
     pub tcp: &'a Tcp,
@@ -228,7 +231,9 @@ impl<L: Listener> Segment<'_, L> {
         let Some(nanoseconds) = now.checked_sub(since) else {
             return self.not_timed(flow, NotTimed::TimeBackwards);
         };
-        flow.directions[other].beyond.add(nanoseconds);
+        let side = &mut flow.directions[other];
+        side.beyond.add(nanoseconds);
+        side.longest = nanoseconds.max(side.longest - side.longest / FORGETTING);
         self.taken(flow, Path::Beyond, other, now, nanoseconds);
         if let Err(reason) = self.chain(flow, since) {
             self.totals.not_whole.add(reason);
@@ -374,7 +379,7 @@ impl<L: Listener> Segment<'_, L> {
             return Err(NotTimed::Fragment);
         }
         let time = self.time.ok_or(NotTimed::NoTime)?;
-        let spacing = flow.directions[self.from].beyond.latest / SLOTS as u64;
+        let spacing = flow.directions[self.from].longest / SLOTS as u64;
         let side = &mut flow.directions[self.from];
         if !side.slots.is_empty() && time.saturating_sub(side.waited) < spacing {
             return Err(NotTimed::Enough);

@@ -108,6 +108,9 @@ pub struct Direction {
     /// Whether a coin decides if the next segment is left out, since the last was answered with
     /// others.
     pub(super) tosses: bool,
+    /// The longest round trip beyond the monitor lately. An eighth of it lies between segments that
+    /// are timed: were it an eighth of the latest, short ones would be taken more often than long ones.
+    pub(super) longest: u64,
     /// When a segment was last put into a slot.
     pub(super) waited: u64,
     pub(super) holes: Holes,
