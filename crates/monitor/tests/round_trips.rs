@@ -180,7 +180,7 @@ fn round_trips_are_spread_over_the_time_that_one_takes() {
 #[test]
 fn short_round_trips_are_not_taken_much_more_often_than_long_ones() {
     // 40 ms, then 120 ms, in turn, each for segments of 300 ms.
-    let round_trip = |now: u64| if now / 300 % 2 == 0 { 40 } else { 120 };
+    let round_trip = |now: u64| if (now / 300).is_multiple_of(2) { 40 } else { 120 };
     let mut watch = Watch::new();
     let mut events = Vec::new();
     let mut arrival = 0;
