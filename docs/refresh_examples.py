@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "getting-started.md",
+    ROOT / "docs" / "monitor.md",
     ROOT / "docs" / "scenario-library.md",
 )
 

@@ -10,6 +10,8 @@ __all__ = [
     "OPTIMISED",
     "RANDOM_STREAMS",
     "VERSION",
+    "CaptureError",
+    "CaptureMonitor",
     "Coin",
     "Packet",
     "ParameterError",
@@ -32,6 +34,51 @@ OPTIMISED: bool
 
 RANDOM_STREAMS: str
 """Name and version of the random number generator and of how streams derive from a seed."""
+
+class CaptureError(ValueError):
+    """A capture that cannot be read; ``args`` are the message and whether it merely ends early."""
+
+@final
+class CaptureMonitor:
+    """A passive monitor that is fed a capture file.
+
+    It follows ``flows`` flows at once and keeps the ``kept_flows`` largest. What is larger than
+    ``largest_packet`` bytes is taken for several packets.
+
+    Raises:
+        ParameterError: A number that cannot be used.
+    """
+
+    def __new__(
+        cls,
+        flows: int = 65_536,
+        largest_packet: int = 1500,
+        kept_flows: int = 1000,
+        round_trips: bool = False,
+    ) -> CaptureMonitor: ...
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the file; Python's lock is released meanwhile.
+
+        Raises:
+            CaptureError: What is wrong with them.
+        """
+
+    def finish(self, cut_short: bool = False) -> None:
+        """End the file and every flow.
+
+        Raises:
+            CaptureError: That the file ends too early, unless ``cut_short`` allows it.
+        """
+
+    def summary(self) -> str:
+        """Return what was seen, as a JSON object."""
+
+    def take_round_trips(self) -> dict[str, NDArray[np.int64] | NDArray[np.bool_]]:
+        """Return the round trips taken since the last call, if they were asked for.
+
+        ``time_ns`` is when each ended, ``flow`` the number of its flow, ``whole`` whether it is one
+        from end to end, ``from_initiator`` whether the data that was timed came from the initiator.
+        """
 
 class ParameterError(ValueError):
     """A value that cannot be used; ``args`` are the field, the value, and what is accepted."""

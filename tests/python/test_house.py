@@ -21,6 +21,7 @@ PACKAGE = ROOT / "python" / "vermilion"
 
 # Which rooms a room may know. What it may know, it may know all of.
 ROOMS_BELOW = {
+    "monitor": {"_core"},
     "scenario": {"_core"},
     "simulate": {"scenario", "_core"},
     "objectives": {"simulate", "scenario"},
@@ -63,6 +64,7 @@ ROOMS_BELOW = {
         "advise",
         "atlas",
         "papers",
+        "monitor",
         "online",
         "report",
         "tuning",
@@ -81,7 +83,8 @@ CRATES_BELOW = {
     "aqm": {"parameters"},
     "tcp": {"parameters"},
     "netsim": {"aqm", "tcp", "parameters"},
-    "python": {"netsim", "aqm", "tcp", "parameters"},
+    "monitor": set(),
+    "python": {"monitor", "netsim", "aqm", "tcp", "parameters"},
 }
 
 HEAVY_MODULES = {

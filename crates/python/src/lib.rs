@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod convert;
 mod errors;
+mod monitor;
 mod own_discipline;
 mod registered;
 mod run;
@@ -19,6 +20,8 @@ mod _core {
 
     #[pymodule_export]
     use super::errors::ParameterError;
+    #[pymodule_export]
+    use super::monitor::{CaptureError, CaptureMonitor};
     #[pymodule_export]
     use super::registered::{register_discipline, unregister_discipline};
     #[pymodule_export]

@@ -8,6 +8,7 @@ from vermilion.cli.advise import advise
 from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
+from vermilion.cli.monitor import monitor
 from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
 from vermilion.cli.papers import papers
@@ -41,6 +42,7 @@ def application() -> typer.Typer:
         report,
         online,
         routers,
+        monitor,
         papers,
         scenarios,
         disciplines,

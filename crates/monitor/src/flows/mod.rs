@@ -1,0 +1,14 @@
+//! Flows: which packets belong together, what is kept of them, and when they are forgotten.
+
+mod connection;
+mod direction;
+mod flow;
+mod key;
+mod table;
+
+pub(crate) use connection::Segment;
+pub use direction::{Direction, FirstFlight, ORDER_CASES, Order, Sending};
+pub use flow::{END_CASES, EcnNegotiation, End, Flow, STAGES, Stage, TRAFFIC_CASES, Traffic};
+pub use key::{End as Endpoint, Key, Protocol};
+pub use table::BYTES_PER_FLOW;
+pub(crate) use table::{Place, Table};

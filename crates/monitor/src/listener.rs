@@ -1,0 +1,17 @@
+//! Who is told what happens while it happens.
+
+use crate::flows::{End, Flow};
+use crate::round_trips::RoundTrip;
+
+/// Is told of events. Each method does nothing unless it is implemented.
+pub trait Listener {
+    /// The first packet of a flow has passed.
+    fn flow_began(&mut self, _flow: &Flow) {}
+    /// A round trip has ended.
+    fn round_trip(&mut self, _round_trip: &RoundTrip) {}
+    /// A flow is no longer followed.
+    fn flow_ended(&mut self, _flow: &Flow, _why: End) {}
+}
+
+/// Whom nothing concerns.
+impl Listener for () {}

@@ -1,0 +1,178 @@
+//! What waits for its answer: a fixed number of slots, each with a number that an answer will name
+//! and the instant at which the number was first seen.
+//!
+//! Numbers (timestamps, or ends of segments) enter in rising order, so the slots are a queue. An
+//! answer frees every slot that it has overtaken: if the answer that a slot waits for was lost, or
+//! never sent, the next one frees it. No slot stays blocked as long as any answers come; if none
+//! come, age frees it.
+
+use crate::sequence::ahead;
+
+/// How many wait at once.
+pub const SLOTS: usize = 8;
+
+/// See the module's head.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slots {
+    times: [u64; SLOTS],
+    values: [u32; SLOTS],
+    first: u8,
+    count: u8,
+}
+
+/// What an answer did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Slots whose number the answer has overtaken.
+    pub overtaken: u64,
+    /// When the number that it names was first seen, if that was waited for.
+    pub since: Option<u64>,
+}
+
+impl Slots {
+    /// Whether nothing waits.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many wait.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Waits for an answer that names `value`, which is ahead of all that wait. Whether there was a
+    /// slot for it.
+    #[inline]
+    pub fn wait(&mut self, value: u32, time: u64) -> bool {
+        if self.len() == SLOTS {
+            return false;
+        }
+        let place = self.place(self.len());
+        self.values[place] = value;
+        self.times[place] = time;
+        self.count += 1;
+        true
+    }
+
+    /// Takes an answer that names `value`.
+    #[inline]
+    pub fn answer(&mut self, value: u32) -> Answered {
+        let mut answered = Answered { overtaken: 0, since: None };
+        while self.count > 0 {
+            let first = usize::from(self.first);
+            match ahead(value, self.values[first]) {
+                ..0 => break,
+                0 => answered.since = Some(self.times[first]),
+                1.. => answered.overtaken += 1,
+            }
+            self.drop_first();
+        }
+        answered
+    }
+
+    /// Frees every slot whose number is ahead of `value`; how many there were.
+    pub fn forget_ahead_of(&mut self, value: u32) -> u64 {
+        let mut forgotten = 0;
+        while self.count > 0 && ahead(self.values[self.place(self.len() - 1)], value) > 0 {
+            self.count -= 1;
+            forgotten += 1;
+        }
+        forgotten
+    }
+
+    /// Frees every slot that has waited since before `time`; how many there were.
+    pub fn forget_before(&mut self, time: u64) -> u64 {
+        let mut forgotten = 0;
+        while self.count > 0 && self.times[usize::from(self.first)] < time {
+            self.drop_first();
+            forgotten += 1;
+        }
+        forgotten
+    }
+
+    /// Frees all; how many there were.
+    pub fn clear(&mut self) -> u64 {
+        u64::from(std::mem::take(&mut self.count))
+    }
+
+    const fn place(&self, offset: usize) -> usize {
+        (self.first as usize + offset) % SLOTS
+    }
+
+    const fn drop_first(&mut self) {
+        self.first = (self.first + 1) % SLOTS as u8;
+        self.count -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answered, SLOTS, Slots};
+
+    const NOTHING: Answered = Answered { overtaken: 0, since: None };
+
+    fn waiting(values: &[u32]) -> Slots {
+        let mut slots = Slots::default();
+        for &value in values {
+            assert!(slots.wait(value, u64::from(value) + 1000));
+        }
+        slots
+    }
+
+    #[test]
+    fn an_answer_takes_its_slot_once() {
+        let mut slots = waiting(&[10]);
+        assert_eq!(slots.answer(10), Answered { overtaken: 0, since: Some(1010) });
+        assert_eq!(slots.answer(10), NOTHING);
+    }
+
+    #[test]
+    fn a_lost_answer_blocks_no_slot() {
+        let mut slots = waiting(&[10, 20, 30]);
+        // The answers to 10 and 20 were lost.
+        assert_eq!(slots.answer(30), Answered { overtaken: 2, since: Some(1030) });
+        assert!(slots.is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_was_itself_overtaken_takes_nothing() {
+        let mut slots = waiting(&[10, 20, 30]);
+        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: Some(1020) });
+        assert_eq!(slots.answer(10), NOTHING);
+        assert_eq!(slots.answer(30), Answered { overtaken: 0, since: Some(1030) });
+    }
+
+    #[test]
+    fn an_answer_to_what_was_not_waited_for_frees_what_it_overtakes() {
+        let mut slots = waiting(&[10, 30]);
+        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: None });
+        assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn numbers_may_start_anew() {
+        let mut slots = Slots::default();
+        assert!(slots.wait(u32::MAX, 7));
+        assert!(slots.wait(3, 8));
+        assert_eq!(slots.answer(3), Answered { overtaken: 1, since: Some(8) });
+    }
+
+    #[test]
+    fn there_are_so_many_slots_and_no_more() {
+        let mut slots = Slots::default();
+        // Moved on by three, so that the queue wraps around in its array.
+        for value in 0..3 {
+            slots.wait(value, 0);
+        }
+        slots.answer(2);
+        for value in 0..SLOTS as u32 {
+            assert!(slots.wait(100 + value, u64::from(value)));
+        }
+        assert!(!slots.wait(200, 9));
+        assert_eq!(slots.forget_before(2), 2);
+        assert_eq!(slots.forget_ahead_of(104), 3);
+        assert_eq!(slots.answer(104), Answered { overtaken: 2, since: Some(4) });
+    }
+}
