@@ -2,8 +2,8 @@
 
 On a radio link, or under traffic that comes and goes every few seconds, every answer is for
 conditions that have passed when it is in force. Who chases them changes the router all the time and
-is always late. So where conditions have changed often within a minute, one setting is sought for all
-that were met in it, and what stays within their span is no change any more.
+is always late. So where conditions have changed often within a minute, one setting is sought for
+all that were met in it, and what stays within their span is no change any more.
 """
 
 from __future__ import annotations
