@@ -123,7 +123,7 @@ class Walk:
             state = after.state
             purpose = state.change.purpose if isinstance(state, Applying) else "fall back"
             accepted = isinstance(event, Command) and event.verb == "accept"
-            assert self.policy["mode"] != "observe" or purpose == "restore"
+            assert self.policy["mode"] != "observe"
             assert self.policy["mode"] == "control" or accepted or purpose in BACK
             assert not isinstance(before.state, HandsOff), "somebody else is in charge"
             if purpose not in BACK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.states import Change, Waiting
+from vermilion.online.decide.states import Applying, Change, Waiting
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -42,13 +42,19 @@ def goal_in_words(turn: Turn) -> str:
     return f"{verb} {policy.objective.label}"
 
 
-def on_command(turn: Turn, _state: State, event: Command) -> None:
+def on_command(turn: Turn, state: State, event: Command) -> None:
     """Leave the queue as the operator wants it left."""
     if event.verb != "stop":
         return
     controller = turn.controller
-    changed = dict(controller.in_force) != dict(controller.original)
-    if controller.policy.at_exit == "restore" and changed:
+    policy = controller.policy
+    # What was asked for and not answered may be in force as well.
+    changed = controller.unanswered or dict(controller.in_force) != dict(controller.original)
+    if isinstance(state, Applying) and state.change.purpose == "restore":
+        turn.decide(DecisionKind.END, "the run has ended before the first setting was restored")
+        turn.end()
+        return
+    if policy.at_exit == "restore" and policy.mode != "observe" and changed:
         reason = "the controller ends; what stood before its first change is put back"
         entering.send(turn, Change("restore", dict(controller.original), reason))
         return

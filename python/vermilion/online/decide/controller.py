@@ -63,7 +63,9 @@ class Controller:
         state: what it is doing.
         senses: what has been seen lately.
         in_force: every discipline parameter, as last read back.
-        original: the same before the first change.
+        unanswered: changes that the router was told and that it has not answered: any of them may
+            be in force, whole or in part.
+        original: every parameter before the first change.
         proven: the last setting, complete, that was found to do no harm on the network.
         belief: what is believed of the senders.
         correction: what is known of the model's bias.
@@ -99,6 +101,7 @@ class Controller:
     state: State = field(default_factory=lambda: Waiting(0.0, 0.0, "the controller has started"))
     senses: Senses = field(default_factory=Senses.begin)
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
+    unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
     proven: Mapping[str, ParameterValue] = field(default_factory=dict)
     belief: SenderBelief = field(default_factory=SenderBelief)

@@ -223,7 +223,7 @@ class Journal:
         """
         try:
             self._database.execute(statement, values)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:  # a counter may be of any size
             message = f"the journal cannot be written: {error}"
             raise JournalError(message) from error
 
@@ -276,9 +276,13 @@ class Journal:
         )
 
     def close(self) -> None:
-        """End the run in order."""
-        self._database.execute("UPDATE run SET ended = 1 WHERE id = ?", (self.run,))
-        self._database.close()
+        """End the run in order, as far as that can still be written down."""
+        try:
+            self._write("UPDATE run SET ended = 1 WHERE id = ?", (self.run,))
+        except JournalError:
+            return  # what the file says is true: this run has not ended in order
+        finally:
+            self._database.close()
 
     def __enter__(self) -> Self:
         return self
