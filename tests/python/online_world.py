@@ -107,7 +107,13 @@ def finding(task, setting=None, *, offset=0.0, sd=2.0, obstacle="nothing was fou
     correction, explanation = task.correction, None
     if task.settled:
         predicted = task.in_force["level"] + offset
-        explanation = Explanation("newreno senders", True, (), predicted, 1.0)
+        explanation = Explanation(
+            "newreno senders",
+            explained=True,
+            figures=(),
+            predicted_mean=predicted,
+            noise=1.0,
+        )
         measured = sum(sample.backlog_packets for sample in task.settled) / len(task.settled)
         seconds = sum(sample.interval_s for sample in task.settled)
         correction = correction.learned(measured, seconds, 1.0, predicted)
@@ -132,9 +138,7 @@ def finding(task, setting=None, *, offset=0.0, sd=2.0, obstacle="nothing was fou
             incumbent_noise=1.0,
             evaluations=1,
         )
-    return Finding(
-        answer, "" if answer else obstacle, explanation, correction, task.belief, None
-    )
+    return Finding(answer, "" if answer else obstacle, explanation, correction, task.belief, None)
 
 
 def best(task, *, offset=0.0, weight=None):

@@ -2,28 +2,18 @@
 
 import pickle
 import random
-from dataclasses import replace
 from functools import cache
 
 import pytest
-from online_world import CONFIGURATION, FIRST, POLICY, TICK_S, World, best, controller_of, finding
 
-from vermilion.online.decide.detection import Alarm, QueueWatch
+from online_world import FIRST, TICK_S, World, best, controller_of, finding
+from vermilion.online.decide.detection import Alarm
 from vermilion.online.decide.states import (
     Applying,
-    Blind,
-    Change,
-    Doubt,
     Ended,
     HandsOff,
-    Observing,
-    Owed,
     Paused,
-    Proposing,
-    Searching,
-    Verifying,
     Waiting,
-    Watching,
 )
 from vermilion.online.decide.step import step
 from vermilion.online.decide.transitions import EVENTS, IGNORED, STATES, TRANSITIONS
@@ -52,7 +42,9 @@ def closure(state):
     for through in (
         lambda each: {each} | ({Waiting, HandsOff, Applying} - {each}),
         lambda each: {each, Paused},
-        lambda each: {each} | TRANSITIONS[each][Alarm].leads_to | TRANSITIONS[each][Silent].leads_to,
+        lambda each: (
+            {each} | TRANSITIONS[each][Alarm].leads_to | TRANSITIONS[each][Silent].leads_to
+        ),
         lambda each: {each} | TRANSITIONS[each][Observed].leads_to,
     ):
         met = set().union(*(through(each) for each in met))

@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from online_world import FIRST, TICK_S, World, best, controller_of, finding
 
+from online_world import FIRST, TICK_S, World, best, controller_of, finding
 from vermilion.online.decide.budget import ChangeBudget
-from vermilion.online.decide.detection import Alarm, ConditionWatch
+from vermilion.online.decide.detection import ConditionWatch
 from vermilion.online.decide.regimes import Regime, Regimes
 from vermilion.online.decide.sequential import Persistence
 from vermilion.online.decide.states import (
@@ -276,26 +276,18 @@ def controller_in(state, fields):
 def happening(controller, event):
     """The controller and the event, where the event is one of those in words."""
     world = World()
-    world.forwarded = 120 * 125  # as the controller has seen the counters last, and a tick more
-    match event:
-        case "an observation":
-            return controller, world.observe(NOW_S)
-        case "an observation with the parameters that were asked for":
-            return controller, replace(world.observe(NOW_S), in_force=dict(AFTER))
-        case "an observation with the half of the parameters that were asked for":
-            return controller, replace(world.observe(NOW_S), in_force={**FIRST, "weight": 0.4})
-        case "an observation with the parameters before":
-            return controller, replace(world.observe(NOW_S), in_force=dict(FIRST))
-        case "an observation, of other flows than those modelled":
-            modelled = replace(controller.pictures[-1], flows=64)
-            watch = ConditionWatch(modelled, 0.024, flows=Persistence(3, run=2))
-            return replace(controller, conditions=watch), world.observe(NOW_S)
-        case "the last straw of a silence":
-            return replace(controller, unheard_since_s=NOW_S - 5.0), Silent("no answer")
-        case "the beginning of a silence":
-            return controller, Silent("no answer")
-        case _:
-            return controller, event
+    world.forwarded = 120 * 125  # as the controller has seen the counters last
+    if event == FLOWS:
+        modelled = replace(controller.pictures[-1], flows=64)
+        watch = ConditionWatch(modelled, 0.024, flows=Persistence(3, run=2))
+        return replace(controller, conditions=watch), world.observe(NOW_S)
+    if isinstance(event, str) and event in {LONG, SHORT}:
+        unheard_s = NOW_S - 5.0 if event == LONG else None
+        return replace(controller, unheard_since_s=unheard_s), Silent("no answer")
+    if not isinstance(event, str):
+        return controller, event
+    in_force = {LOOK: None, READ: AFTER, HALF: {**FIRST, "weight": 0.4}, OLD: FIRST}[event]
+    return controller, replace(world.observe(NOW_S), in_force=in_force)
 
 
 def words(row):

@@ -56,12 +56,18 @@ def on_done(turn: Turn, state: Blind, event: Done) -> None:
 
 def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
     """The router does not hear either: what is in force stays, for all that is known."""
-    if event.number == state.number:
-        if isinstance(event, Refused):
-            turn.change(unanswered=turn.controller.unanswered[:-1])
+    if event.number != state.number:
+        return
+    if isinstance(event, Refused):
+        turn.change(unanswered=turn.controller.unanswered[:-1])
         turn.decide(
-            DecisionKind.REFUSED,
-            f"the setting for blind times did not reach the router: {event.reason}",
+            DecisionKind.REFUSED, f"the router refused the setting for blind times: {event.reason}"
+        )
+    else:
+        turn.decide(
+            DecisionKind.LOST,
+            "nobody knows whether the setting for blind times has reached the router: "
+            f"{event.reason}",
         )
 
 
