@@ -238,6 +238,7 @@ ROWS = [
     (Blind(1.0, NUMBER), LONG, {}, Blind),
     (Blind(1.0, NUMBER), Command("stop"), {}, Ended),
     (watching(), Command("stop"), {"policy": "nothing", "in_force": AFTER}, Ended),
+    (HandsOff(1.0, "why"), Began(FIRST), {}, HandsOff),
     (HandsOff(1.0, "why"), LOOK, {}, HandsOff),
     (HandsOff(1.0, "why"), READ, {}, HandsOff),
     (HandsOff(1.0, "why"), LONG, {}, HandsOff),

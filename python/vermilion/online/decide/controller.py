@@ -6,12 +6,12 @@ clock or a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.budget import ChangeBudget
 from vermilion.online.decide.regimes import Regimes
-from vermilion.online.decide.states import State, Waiting
+from vermilion.online.decide.states import HandsOff, State, Waiting
 from vermilion.online.model.senders import SenderBelief
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.memory import AnswerMemory
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import ConditionWatch
     from vermilion.online.decide.states import Promise
     from vermilion.online.policy import Policy
+    from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
@@ -139,6 +140,7 @@ class Controller:
         re_evaluations: int = RE_EVALUATIONS,
         comparisons: int = COMPARISONS,
         regimes: Regimes | None = None,
+        remembered: Remembered | None = None,
     ) -> Controller:
         """A controller that has seen nothing yet.
 
@@ -151,8 +153,9 @@ class Controller:
             re_evaluations: further seeds that the best few of a search may meet.
             comparisons: fresh seeds on which a search's best meets the setting in force.
             regimes: what is known from earlier runs.
+            remembered: what a run has left that was not ended in order, and is to be gone on with.
         """
-        return cls(
+        begun = cls(
             policy=policy,
             configuration=configuration,
             push_price=push_price or PushPrice(),
@@ -162,4 +165,16 @@ class Controller:
             correction=Correction.begin(policy.target_packets or 1.0),
             budget=ChangeBudget(policy.changes_per_minute),
             regimes=regimes or Regimes(),
+        )
+        if remembered is None:
+            return begun
+        if remembered.hands_off:
+            begun = replace(begun, state=HandsOff(0.0, remembered.hands_off))
+        return replace(
+            begun,
+            in_force=remembered.in_force,
+            original=remembered.original,
+            proven=remembered.proven,
+            unanswered=remembered.unanswered,
+            paused_by_person=remembered.paused_by_person,
         )

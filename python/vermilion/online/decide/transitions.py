@@ -174,6 +174,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _STOPPED,
     },
     HandsOff: {
+        Began: _to(beginning.on_began_hands_off),
         Command: _to(leaving_alone.on_command, Waiting, Ended),
     },
     Ended: {},
