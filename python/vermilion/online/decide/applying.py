@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering
+from vermilion.online.decide import blind, entering
+from vermilion.online.decide.in_force import holds
 from vermilion.online.decide.states import Applying, Change, Owed, Watching
 from vermilion.online.record.kinds import DecisionKind
 
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
 
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
-    from vermilion.online.events import Done, Lost, Observed, Refused
+    from vermilion.online.events import Done, Lost, Observed, Refused, Silent
     from vermilion.routers.base import ParameterValue
 
 ANSWER_WITHIN_S = 5.0
 """How long a router may take to answer a change before the answer counts as lost."""
 
 _BACK_OFF_S = (2.0, 300.0)
-_SAME = 0.01  # relative: routers round what they are given
+_ASK_AGAIN_S = 30.0  # after a change that never arrived
+_MOST_RESTORES = 3  # so often the first setting is put back at the end, where it does not arrive
 
 
 def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
@@ -37,11 +39,17 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
     if event.in_force is None:
         turn.read_back()
         return
-    if _are_in_force(state.change.parameters, event.in_force):
+    if holds(state.change.parameters, event.in_force):
         _changed(turn, state, event.in_force)
     elif dict(event.in_force) == dict(state.before):
+        turn.change(unanswered=())
         turn.decide(DecisionKind.REFUSED, "the change never reached the router")
-        _not_changed(turn, state)
+        _not_arrived(turn, state)
+    elif state.change.is_free:
+        # What is put back stays what it was, however much of it has arrived.
+        turn.believe_in_force(event.in_force)
+        turn.decide(DecisionKind.REFUSED, "only a part of the change has reached the router")
+        _not_arrived(turn, state)
     else:
         turn.believe_in_force(event.in_force)
         back = Change(
@@ -71,6 +79,7 @@ def on_refused(turn: Turn, state: Applying, event: Refused) -> None:
         "restore": "to restore the first setting",
     }.get(state.change.purpose, "the setting")
     turn.decide(DecisionKind.REFUSED, f"the router refused {what}: {event.reason}")
+    turn.change(unanswered=turn.controller.unanswered[:-1])
     _not_changed(turn, state)
 
 
@@ -80,27 +89,26 @@ def on_lost(turn: Turn, state: Applying, event: Lost) -> None:
         _count_as_lost(turn, state, event.reason)
 
 
+def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
+    """The router is silent; whoever wants to end does not wait for it for ever."""
+    waits_to_end = state.change.purpose == "restore"
+    if not waits_to_end:
+        blind.on_silent(turn, state, event)
+    elif turn.now_s - state.since_s > ANSWER_WITHIN_S:
+        turn.decide(
+            DecisionKind.END,
+            "the run has ended; the router is silent, so that nobody knows whether the first "
+            "setting has been restored",
+        )
+        turn.end()
+
+
 def _count_as_lost(turn: Turn, state: Applying, reason: str) -> None:
     turn.decide(
         DecisionKind.LOST, f"the router's answer is lost ({reason}); what is in force is read back"
     )
     turn.read_back()
     turn.become(replace(state, lost=True))
-
-
-def _are_in_force(
-    asked: Mapping[str, ParameterValue], in_force: Mapping[str, ParameterValue]
-) -> bool:
-    """Whether what was asked for is what the router has, give or take its rounding."""
-    for name, value in asked.items():
-        found = in_force.get(name)
-        both = isinstance(value, int | float) and isinstance(found, int | float)
-        if both and not isinstance(value, bool):
-            if abs(float(found or 0.0) - float(value or 0.0)) > _SAME * abs(float(value or 0.0)):
-                return False
-        elif found != value:
-            return False
-    return True
 
 
 def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]) -> None:
@@ -119,7 +127,10 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             _look_at_it(turn, change)
         case "roll back":
             turn.decide(DecisionKind.ROLLED_BACK, change.reason, **change.details)
-            entering.watch_without_model(turn)
+            if turn.controller.conditions is None:  # nobody would notice what has changed since
+                entering.wait_anew(turn, "a setting was taken back")
+            else:
+                entering.watch_without_model(turn)
         case "fall back":
             turn.decide(DecisionKind.FELL_BACK, f"{words}: {change.reason}")
             entering.watch_without_model(turn)
@@ -157,6 +168,17 @@ def _not_changed(turn: Turn, state: Applying) -> None:
         return
     # A setting that was refused once would be refused again: only new conditions lead to another.
     entering.watch_without_model(turn)
+
+
+def _not_arrived(turn: Turn, state: Applying) -> None:
+    """The change was lost on its way: it is no bad change, and may be tried again."""
+    change = state.change
+    if change.purpose == "restore" and state.attempts + 1 < _MOST_RESTORES:
+        owed_again(turn, Owed(change, turn.now_s, state.attempts + 1))
+    elif change.is_free:
+        _not_changed(turn, state)
+    else:
+        entering.watch_without_model(turn, turn.now_s + _ASK_AGAIN_S)
 
 
 def owed_again(turn: Turn, owed: Owed) -> None:

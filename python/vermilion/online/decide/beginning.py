@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from vermilion.online.decide import entering
-from vermilion.online.decide.states import Change, Waiting
+from vermilion.online.decide import entering, leaving_alone
+from vermilion.online.decide.states import Applying, Change, Waiting
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vermilion.online.decide.states import State
+    from vermilion.online.decide.states import HandsOff, State
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Began, Command
 
@@ -19,18 +19,42 @@ Stating = TypeVar("Stating", bound="State")
 
 
 def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
-    """The controller is in charge: what stands now is what can be restored."""
-    policy = turn.controller.policy
+    """The controller is in charge: what stands now is what can be restored.
+
+    Where an earlier run was killed, that run's work is gone on with: what stood before its first
+    change stays what can be restored, and what it asked for without an answer may be in force.
+    """
+    if turn.controller.in_force:
+        say_start(turn, "an earlier run was not ended in order and is gone on with; ")
+        entering.wait_anew(turn, "the controller goes on")
+        found = event.in_force
+        if dict(found) == dict(turn.controller.in_force):
+            turn.believe_in_force(found)
+        else:
+            leaving_alone.check_in_force(turn, found)
+        return
     turn.believe_in_force(event.in_force)
-    if not turn.controller.original:
-        turn.change(original=dict(event.in_force))
+    turn.change(original=dict(event.in_force))
+    say_start(turn)
+    turn.become(Waiting(turn.now_s, turn.now_s, "the controller has started"))
+
+
+def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:
+    """Somebody else was in charge when an earlier run was killed, and still is."""
+    turn.believe_in_force(event.in_force)
+    say_start(turn, "an earlier run was not ended in order and is gone on with; ")
+    entering.hands_off(turn, state.why)
+
+
+def say_start(turn: Turn, before: str = "") -> None:
+    """Say what is in charge of what."""
+    policy = turn.controller.policy
     turn.decide(
         DecisionKind.START,
-        f"watching link {policy.link} ({turn.controller.configuration.discipline}): "
+        f"{before}watching link {policy.link} ({turn.controller.configuration.discipline}): "
         f"{goal_in_words(turn)} by {', '.join(policy.parameters)}",
         mode=policy.mode,
     )
-    turn.become(Waiting(turn.now_s, turn.now_s, "the controller has started"))
 
 
 def goal_in_words(turn: Turn) -> str:
@@ -42,13 +66,19 @@ def goal_in_words(turn: Turn) -> str:
     return f"{verb} {policy.objective.label}"
 
 
-def on_command(turn: Turn, _state: State, event: Command) -> None:
+def on_command(turn: Turn, state: State, event: Command) -> None:
     """Leave the queue as the operator wants it left."""
     if event.verb != "stop":
         return
     controller = turn.controller
-    changed = dict(controller.in_force) != dict(controller.original)
-    if controller.policy.at_exit == "restore" and changed:
+    policy = controller.policy
+    # What was asked for and not answered may be in force as well.
+    changed = controller.unanswered or dict(controller.in_force) != dict(controller.original)
+    if isinstance(state, Applying) and state.change.purpose == "restore":
+        turn.decide(DecisionKind.END, "the run has ended before the first setting was restored")
+        turn.end()
+        return
+    if policy.at_exit == "restore" and policy.mode != "observe" and changed:
         reason = "the controller ends; what stood before its first change is put back"
         entering.send(turn, Change("restore", dict(controller.original), reason))
         return

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Blind
+from vermilion.online.events import Refused
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.turn import Turn
-    from vermilion.online.events import Done, Lost, Observed, Refused, Silent
+    from vermilion.online.events import Done, Lost, Observed, Silent
     from vermilion.routers.base import ParameterValue
 
 
@@ -54,11 +55,19 @@ def on_done(turn: Turn, state: Blind, event: Done) -> None:
 
 
 def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
-    """The router does not hear either: what is in force stays."""
-    if event.number == state.number:
+    """The router does not hear either: what is in force stays, for all that is known."""
+    if event.number != state.number:
+        return
+    if isinstance(event, Refused):
+        turn.change(unanswered=turn.controller.unanswered[:-1])
         turn.decide(
-            DecisionKind.REFUSED,
-            f"the setting for blind times did not reach the router: {event.reason}",
+            DecisionKind.REFUSED, f"the router refused the setting for blind times: {event.reason}"
+        )
+    else:
+        turn.decide(
+            DecisionKind.LOST,
+            "nobody knows whether the setting for blind times has reached the router: "
+            f"{event.reason}",
         )
 
 

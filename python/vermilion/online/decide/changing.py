@@ -6,17 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.states import Observing, Paused, Verifying, Waiting
+from vermilion.online.decide.states import Observing, Paused, Verifying, Waiting, Watching
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
-    from vermilion.online.decide.states import Watching
     from vermilion.online.decide.turn import Turn
 
 
 def on_alarm(turn: Turn, state: Observing | Verifying | Watching, alarm: Alarm) -> None:
     """Wait for a steady picture of what the traffic has become."""
+    if isinstance(state, Watching) and state.owed is not None:
+        return  # what has to be taken back comes first; the change will still be there
     turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
     unverified = state if isinstance(state, Verifying) else None
     if isinstance(state, Observing):

@@ -6,13 +6,13 @@ clock or a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.budget import ChangeBudget
 from vermilion.online.decide.fluctuation import Fluctuation
 from vermilion.online.decide.regimes import Regimes
-from vermilion.online.decide.states import State, Waiting
+from vermilion.online.decide.states import HandsOff, State, Waiting
 from vermilion.online.model.senders import SenderBelief
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.memory import AnswerMemory
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import ConditionWatch
     from vermilion.online.decide.states import Promise
     from vermilion.online.policy import Policy
+    from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
@@ -64,7 +65,9 @@ class Controller:
         state: what it is doing.
         senses: what has been seen lately.
         in_force: every discipline parameter, as last read back.
-        original: the same before the first change.
+        unanswered: changes that the router was told and that it has not answered: any of them may
+            be in force, whole or in part.
+        original: every parameter before the first change.
         proven: the last setting, complete, that was found to do no harm on the network.
         belief: what is believed of the senders.
         correction: what is known of the model's bias.
@@ -101,6 +104,7 @@ class Controller:
     state: State = field(default_factory=lambda: Waiting(0.0, 0.0, "the controller has started"))
     senses: Senses = field(default_factory=Senses.begin)
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
+    unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
     proven: Mapping[str, ParameterValue] = field(default_factory=dict)
     belief: SenderBelief = field(default_factory=SenderBelief)
@@ -139,6 +143,7 @@ class Controller:
         re_evaluations: int = RE_EVALUATIONS,
         comparisons: int = COMPARISONS,
         regimes: Regimes | None = None,
+        remembered: Remembered | None = None,
     ) -> Controller:
         """A controller that has seen nothing yet.
 
@@ -151,8 +156,9 @@ class Controller:
             re_evaluations: further seeds that the best few of a search may meet.
             comparisons: fresh seeds on which a search's best meets the setting in force.
             regimes: what is known from earlier runs.
+            remembered: what a run has left that was not ended in order, and is to be gone on with.
         """
-        return cls(
+        begun = cls(
             policy=policy,
             configuration=configuration,
             push_price=push_price or PushPrice(),
@@ -162,4 +168,16 @@ class Controller:
             correction=Correction.begin(policy.target_packets or 1.0),
             budget=ChangeBudget(policy.changes_per_minute),
             regimes=regimes or Regimes(),
+        )
+        if remembered is None:
+            return begun
+        if remembered.hands_off:
+            begun = replace(begun, state=HandsOff(0.0, remembered.hands_off))
+        return replace(
+            begun,
+            in_force=remembered.in_force,
+            original=remembered.original,
+            proven=remembered.proven,
+            unanswered=remembered.unanswered,
+            paused_by_person=remembered.paused_by_person,
         )

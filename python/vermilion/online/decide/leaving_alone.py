@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
+from vermilion.online.decide.in_force import holds, is_mixture
+from vermilion.online.decide.states import Change
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ def check_in_force(turn: Turn, found: Mapping[str, ParameterValue]) -> None:
     controller = turn.controller
     known = controller.in_force
     if dict(found) == dict(known):
+        turn.change(unanswered=())
+        return
+    if controller.unanswered and is_mixture(found, known, controller.unanswered):
+        _arrived_unanswered(turn, found)
         return
     changed = sorted(name for name in found if found[name] != known.get(name))
     words = ", ".join(f"{name} to {found[name]}" for name in changed)
@@ -38,9 +44,33 @@ def check_in_force(turn: Turn, found: Mapping[str, ParameterValue]) -> None:
     entering.hands_off(turn, f"somebody else has set {words}")
 
 
+def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None:
+    """A change whose answer was lost has arrived after all; not in part, if that can be helped."""
+    controller = turn.controller
+    known = controller.in_force
+    whole = any(holds({**known, **asked}, found) for asked in controller.unanswered)
+    turn.believe_in_force(found)
+    if whole:
+        turn.decide(
+            DecisionKind.APPLIED,
+            "a change whose answer was lost is in force: " + entering.in_words(found),
+            setting=dict(found),
+        )
+    elif controller.policy.mode == "observe":
+        turn.decide(DecisionKind.LOST, "a change whose answer was lost is in force only in part")
+    else:
+        reason = "a change whose answer was lost is in force only in part; it is taken back"
+        entering.send(turn, Change("roll back", dict(known), reason))
+
+
 def on_command(turn: Turn, state: HandsOff, event: Command) -> None:
-    """A person gives the queue back."""
-    if event.verb == "resume":
+    """A person gives the queue back, or ends the run: then it stays as it was found."""
+    if event.verb == "stop":
+        turn.decide(
+            DecisionKind.END, f"the run has ended; the queue stays as it is, because {state.why}"
+        )
+        turn.end()
+    elif event.verb == "resume":
         turn.decide(
             DecisionKind.RESUMED,
             f"a person has given the queue back after {turn.now_s - state.since_s:.0f} s",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from vermilion.online.record.kinds import DecisionKind
 if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
-    from vermilion.online.events import Found, SearchFailed
+    from vermilion.online.events import Found, Observed, SearchFailed
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.answer import Answer
     from vermilion.online.plan.task import Finding
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 _BEFORE_S = 5.0  # how far back the setting in force is measured before it is replaced
 _ASK_AGAIN_S = 30.0  # after a search that came to nothing
+# Twice what a driver waits for a search before it ends it itself.
+_PATIENCE_DEADLINES = 10.0
+_PATIENCE_S = 20.0
 
 
 def on_alarm(turn: Turn, state: Searching, alarm: Alarm) -> None:
@@ -34,11 +38,22 @@ def on_alarm(turn: Turn, state: Searching, alarm: Alarm) -> None:
         turn.become(replace(state, stale=alarm.reason))
 
 
+def on_observed(turn: Turn, state: Searching, _event: Observed) -> None:
+    """Give a search up that does not end: whoever does it should have done so long ago."""
+    patience_s = max(_PATIENCE_DEADLINES * turn.deadline_s("refined"), _PATIENCE_S)
+    if turn.now_s - state.begun_s > patience_s:
+        _fail(turn, state, f"nothing was heard of it for {patience_s:.0f} s")
+
+
 def on_found(turn: Turn, state: Searching, event: Found) -> None:
     """The search has ended."""
     if event.number != state.number:
         return
     finding = event.finding
+    doubt = _doubt(turn, finding)
+    if doubt:
+        _fail(turn, state, f"its answer makes no sense: {doubt}")
+        return
     _learn(turn, finding)
     answer = finding.answer
     if answer is None:
@@ -62,11 +77,35 @@ def on_failed(turn: Turn, state: Searching, event: SearchFailed) -> None:
     """The search died or hung: the setting in force stays, and is asked about again later."""
     if event.number != state.number:
         return
+    _fail(turn, state, event.reason)
+
+
+def _fail(turn: Turn, state: Searching, reason: str) -> None:
     turn.decide(
         DecisionKind.SEARCH_FAILED,
-        f"the search came to nothing: {event.reason}; the setting in force stays",
+        f"the search came to nothing: {reason}; the setting in force stays",
     )
     _go_on(turn, state)
+
+
+def _doubt(turn: Turn, finding: Finding) -> str:
+    """What in a finding cannot be: a router must never hear of it; "" for nothing."""
+    if not math.isfinite(finding.correction.packets):
+        return f"a bias of {finding.correction.packets} packets"
+    answer = finding.answer
+    if answer is None:
+        return ""
+    names = turn.controller.policy.parameters
+    if set(answer.setting) != set(names):
+        return f"a setting of {', '.join(sorted(answer.setting)) or 'nothing'}"
+    for name, value in answer.setting.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value):
+            return f"{name} {value}"
+    for prediction in (answer.candidate, answer.incumbent):
+        if not math.isfinite(prediction.mean.mean):
+            return f"a mean queue of {prediction.mean.mean} packets"
+    return "" if turn.traffic(answer.picture) else "no traffic that could be modelled"
 
 
 def _learn(turn: Turn, finding: Finding) -> None:

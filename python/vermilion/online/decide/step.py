@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vermilion.online.events import Event
     from vermilion.online.sense.picture import TrafficPicture
 
+_PERSON = "a person"  # in the journal, where a later run finds it
 _SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has changed the setting
 
 
@@ -118,10 +119,12 @@ def _obey(turn: Turn, command: Command) -> None:
     match command.verb:
         case "pause" if not turn.controller.paused_by_person:
             turn.change(paused_by_person=True)
-            turn.decide(DecisionKind.PAUSED, "a person has asked that nothing be changed")
+            turn.decide(
+                DecisionKind.PAUSED, "a person has asked that nothing be changed", by=_PERSON
+            )
         case "resume" if turn.controller.paused_by_person:
             turn.change(paused_by_person=False)
-            turn.decide(DecisionKind.RESUMED, "a person has allowed changes again")
+            turn.decide(DecisionKind.RESUMED, "a person has allowed changes again", by=_PERSON)
         case _:
             pass
     if isinstance(turn.controller.state, Proposing) and command.verb == "accept":

@@ -116,12 +116,13 @@ _STOPPED = _to(beginning.on_command, Applying, Ended)
 
 _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
     Waiting: {
-        Began: _to(beginning.on_began),
+        Began: _to(beginning.on_began, Applying, HandsOff),
         Observed: _to(waiting.on_observed, Searching, *_CHANGES),
         Silent: _GONE_BLIND,
         Command: _STOPPED,
     },
     Searching: {
+        Observed: _to(searching.on_observed, Waiting, Verifying, Watching),
         Alarm: _to(searching.on_alarm, Waiting),
         Silent: _GONE_BLIND,
         Found: _to(searching.on_found, Waiting, Observing, Verifying, *_CHANGES),
@@ -138,7 +139,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Done: _to(applying.on_done, Waiting, Observing, Verifying, Watching, Ended),
         Refused: _to(applying.on_refused, Watching, Ended),
         Lost: _to(applying.on_lost),
-        Silent: _GONE_BLIND,
+        Silent: _to(applying.on_silent, Blind, Ended),
         Command: _STOPPED,
     },
     Observing: {
@@ -173,7 +174,8 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _STOPPED,
     },
     HandsOff: {
-        Command: _to(beginning.on_command_or(leaving_alone.on_command), Waiting, Applying, Ended),
+        Began: _to(beginning.on_began_hands_off),
+        Command: _to(leaving_alone.on_command, Waiting, Ended),
     },
     Ended: {},
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import ParameterValue
 
 _STARTS = 4  # earlier answers to try first
+_UNANSWERED_KEPT = 4  # changes that may be in force for all that is known
 
 
 class Turn:
@@ -85,12 +86,13 @@ class Turn:
 
     def believe_in_force(self, parameters: Mapping[str, ParameterValue]) -> None:
         """The router has said what is in force."""
-        self.change(in_force=dict(parameters))
+        self.change(in_force=dict(parameters), unanswered=())
         self.record(SettingInForce(self.now_s, dict(parameters)))
 
     def ask_router(self, parameters: Mapping[str, ParameterValue]) -> int:
         """Ask for a change; the number under which it will be answered."""
         number = self.number()
+        self.change(unanswered=(*self.controller.unanswered, dict(parameters))[-_UNANSWERED_KEPT:])
         self.effects.append(Apply(number, dict(parameters)))
         return number
 

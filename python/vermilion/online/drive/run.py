@@ -98,6 +98,7 @@ def run_online(
         link=policy.link,
         discipline=router.configuration.discipline,
         target_packets=policy.target_packets,
+        network=f"seed {seed}",
     ) as journal:
         controller = Controller.of(
             policy,
@@ -107,6 +108,7 @@ def run_online(
             re_evaluations=re_evaluations,
             comparisons=comparisons,
             regimes=journal.regimes(policy.link),
+            remembered=journal.remembered(),
         )
         log = Log(journal, on_event)
         pace = FixedPace() if fixed else MeasuredPace()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 from vermilion.online.decide.regimes import Regime, Regimes
 from vermilion.online.events import Done
 from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.record.restart import remembered
 from vermilion.online.sense.picture import TrafficPicture
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
     from vermilion.online.effects import Apply
     from vermilion.online.events import Lost, Refused
     from vermilion.online.record.entries import Entry
+    from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Kept in the file's ``user_version``; a file of an older version is brought up to it."""
 
 _SCHEMA = """
@@ -100,6 +102,11 @@ CREATE TABLE regime (
 );
 """
 
+_SINCE_VERSION_3 = """
+ALTER TABLE run ADD COLUMN network TEXT; -- which simulated one; NULL for a queue that lasts
+ALTER TABLE run ADD COLUMN goes_on_from INTEGER REFERENCES run (id); -- a run that was killed
+"""
+
 
 class JournalError(Exception):
     """The file cannot be used as a journal; the text says why and what would be."""
@@ -122,8 +129,19 @@ class Journal:
         link: str,
         discipline: str,
         target_packets: float | None,
+        network: str | None = None,
     ) -> None:
         """Open or create the file and begin a run in it.
+
+        Args:
+            path: the file; ``None`` for memory.
+            version: Vermilion's.
+            title: of the scenario or the router.
+            router: its kind.
+            link: the link under control.
+            discipline: of its queue.
+            target_packets: where the queue is to be held; ``None`` for another goal.
+            network: which simulated one this is; ``None`` for a queue that lasts.
 
         Raises:
             JournalError: it is something else than a journal, or of another version.
@@ -132,9 +150,10 @@ class Journal:
         try:
             self._database = sqlite3.connect(name, isolation_level=None)
             self._prepare(name)
+            self._killed = self._killed_run(title, router, link, discipline, network)
             cursor = self._database.execute(
                 "INSERT INTO run (begun_utc, version, title, router, link, discipline,"
-                " target_packets) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                " target_packets, network, goes_on_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     datetime.now(UTC).isoformat(timespec="seconds"),
                     version,
@@ -143,6 +162,8 @@ class Journal:
                     link,
                     discipline,
                     target_packets or 0.0,
+                    network,
+                    self._killed,
                 ),
             )
         except sqlite3.Error as error:
@@ -164,13 +185,36 @@ class Journal:
                 f"or a journal of version {SCHEMA_VERSION} or older"
             )
             raise JournalError(message)
-        missing = (_SCHEMA if found < 1 else "") + (
-            _SINCE_VERSION_2 if found < SCHEMA_VERSION else ""
-        )
+        missing = "".join((_SCHEMA, _SINCE_VERSION_2, _SINCE_VERSION_3)[found:])
         if missing:
             self._database.executescript(
                 f"BEGIN; {missing} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
+
+    def _killed_run(
+        self, title: str, router: str, link: str, discipline: str, network: str | None
+    ) -> int | None:
+        """The last run on the same queue, if it was not ended in order."""
+        last = self._database.execute(
+            "SELECT id, ended FROM run WHERE title = ? AND router = ? AND link = ?"
+            " AND discipline = ? AND network IS ? ORDER BY id DESC LIMIT 1",
+            (title, router, link, discipline, network),
+        ).fetchone()
+        return None if last is None or last[1] else int(last[0])
+
+    def remembered(self) -> Remembered | None:
+        """What is to be gone on with; ``None`` where the last run on this queue ended in order.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        if self._killed is None:
+            return None
+        try:
+            return remembered(self._database, self._killed)
+        except (sqlite3.Error, ValueError) as error:
+            message = f"journal: what is in it makes no sense: {error}"
+            raise JournalError(message) from error
 
     def keep(self, entry: Entry) -> None:
         """Keep an entry of any kind."""
@@ -223,7 +267,7 @@ class Journal:
         """
         try:
             self._database.execute(statement, values)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:  # a counter may be of any size
             message = f"the journal cannot be written: {error}"
             raise JournalError(message) from error
 
@@ -276,9 +320,13 @@ class Journal:
         )
 
     def close(self) -> None:
-        """End the run in order."""
-        self._database.execute("UPDATE run SET ended = 1 WHERE id = ?", (self.run,))
-        self._database.close()
+        """End the run in order, as far as that can still be written down."""
+        try:
+            self._write("UPDATE run SET ended = 1 WHERE id = ?", (self.run,))
+        except JournalError:
+            return  # what the file says is true: this run has not ended in order
+        finally:
+            self._database.close()
 
     def __enter__(self) -> Self:
         return self

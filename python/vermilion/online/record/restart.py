@@ -1,0 +1,206 @@
+"""What a journal remembers of runs that are over: for whoever goes on, and for whoever undoes.
+
+A run that was not ended in order was killed, and the next one on the same queue goes on with it. A
+simulated network is a queue of its own for each seed. What stood before the first change is what
+the first run of such a chain found; a run that finds something else than the one before it left,
+or what stood in the beginning, begins a new chain: what there was to undo has been undone.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from vermilion.routers.base import ParameterValue
+
+_JUDGED = ("verified", "unproven")
+_LOOKED_BACK = 1000  # runs of one chain: a controller that dies so often has other troubles
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a run has left that was not ended in order.
+
+    Attributes:
+        run: its number in the journal.
+        original: every parameter before the first change.
+        in_force: the same as last read back.
+        unanswered: changes that the router was told since, and may have made.
+        proven: the last setting that was found to do no harm; empty for none.
+        hands_off: why the queue was to be left alone; "" if it was not.
+        paused_by_person: whether a person had asked that nothing be changed.
+    """
+
+    run: int
+    original: Mapping[str, ParameterValue]
+    in_force: Mapping[str, ParameterValue]
+    unanswered: tuple[Mapping[str, ParameterValue], ...]
+    proven: Mapping[str, ParameterValue]
+    hands_off: str
+    paused_by_person: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Untouched:
+    """A queue as it was before Vermilion first changed it.
+
+    Attributes:
+        router: its kind.
+        link: its name.
+        discipline: of the queue.
+        title: of the scenario or the router.
+        since: when that was, by the wall clock (ISO 8601, UTC).
+        original: every parameter before the first change.
+        in_force: the same as last read back.
+    """
+
+    router: str
+    link: str
+    discipline: str
+    title: str
+    since: str
+    original: Mapping[str, ParameterValue]
+    in_force: Mapping[str, ParameterValue]
+
+
+def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
+    """What to go on with after a run that was killed; ``None`` if it never read the router."""
+    chain = list(_chain(database, killed))
+    settings = [(run, row) for run in chain for row in _settings(database, run)]
+    if not settings:
+        return None
+    first = next(row for run in reversed(chain) for row in _settings(database, run))
+    run, (asked_s, in_force) = next(
+        (run, rows[-1]) for run in chain if (rows := _settings(database, run))
+    )
+    later = chain[: chain.index(run)]
+    unanswered = [
+        *_told(database, run, asked_s),
+        *(change for each in reversed(later) for change in _told(database, each, None)),
+    ]
+    return Remembered(
+        run=killed,
+        original=first[1],
+        in_force=in_force,
+        unanswered=tuple(unanswered[-4:]),
+        proven=_proven(database, chain),
+        hands_off=_hands_off(database, chain),
+        paused_by_person=_paused_by_person(database, chain),
+    )
+
+
+def untouched(path: Path) -> list[Untouched]:
+    """Every queue in a journal, as it was before Vermilion first changed it.
+
+    Raises:
+        sqlite3.Error: the file is no journal, or cannot be read.
+    """
+    database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        rows = database.execute(
+            "SELECT id, begun_utc, router, link, discipline, title, network FROM run ORDER BY id"
+        ).fetchall()
+        found: dict[tuple[str, ...], Untouched] = {}
+        for run, begun, *names in rows:
+            settings = [parameters for _, parameters in _settings(database, run)]
+            router, link, discipline, title, network = names
+            if not settings:
+                continue
+            # A simulated network is gone with its run, and so is what was in force there.
+            key = (router, link, discipline, title, network or "")
+            before = found.get(key)
+            goes_on = (
+                before is not None
+                and settings[0] == before.in_force
+                and before.in_force != before.original
+                and network is None
+            ) or (before is not None and _predecessor(database, run) is not None)
+            original = before.original if goes_on and before is not None else settings[0]
+            since = before.since if goes_on and before is not None else begun
+            found[key] = Untouched(router, link, discipline, title, since, original, settings[-1])
+        return list(found.values())
+    finally:
+        database.close()
+
+
+def _predecessor(database: sqlite3.Connection, run: int) -> int | None:
+    found = database.execute("SELECT goes_on_from FROM run WHERE id = ?", (run,)).fetchone()
+    return None if found is None else found[0]
+
+
+def _chain(database: sqlite3.Connection, run: int) -> Iterator[int]:
+    """A run and those it went on from, the latest first."""
+    latest: int | None = run
+    for _ in range(_LOOKED_BACK):
+        if latest is None:
+            return
+        yield latest
+        latest = _predecessor(database, latest)
+
+
+def _settings(
+    database: sqlite3.Connection, run: int
+) -> list[tuple[float, dict[str, ParameterValue]]]:
+    """(when, every parameter) as read back in a run, the earliest first."""
+    rows = database.execute(
+        "SELECT time_s, parameters FROM setting WHERE run = ? ORDER BY id", (run,)
+    )
+    return [(time_s, json.loads(text)) for time_s, text in rows]
+
+
+def _told(
+    database: sqlite3.Connection, run: int, since_s: float | None
+) -> list[dict[str, ParameterValue]]:
+    """What the router was told in a run, and may have done, since it was last read."""
+    rows = database.execute(
+        "SELECT parameters FROM effect WHERE run = ? AND asked_s >= ?"
+        " AND answer IS NOT 'refused' ORDER BY number",
+        (run, float("-inf") if since_s is None else since_s),
+    )
+    return [json.loads(text) for (text,) in rows]
+
+
+def _proven(database: sqlite3.Connection, chain: list[int]) -> dict[str, ParameterValue]:
+    """The last setting that was judged and stayed."""
+    for run in chain:
+        row = database.execute(
+            "SELECT parameters FROM setting WHERE run = ? AND time_s <= (SELECT max(time_s) FROM"
+            " decision WHERE run = ? AND kind IN (?, ?)) ORDER BY id DESC LIMIT 1",
+            (run, run, *_JUDGED),
+        ).fetchone()
+        if row is not None:
+            return dict(json.loads(row[0]))
+    return {}
+
+
+def _hands_off(database: sqlite3.Connection, chain: list[int]) -> str:
+    """Why the queue was left alone when the chain ended; "" if it was not."""
+    for run in chain:
+        row = database.execute(
+            "SELECT kind, reason FROM decision WHERE run = ? AND kind IN ('hands-off', 'resumed')"
+            " ORDER BY id DESC LIMIT 1",
+            (run,),
+        ).fetchone()
+        if row is not None:
+            kind, reason = row
+            return str(reason).partition(";")[0] if kind == "hands-off" else ""
+    return ""
+
+
+def _paused_by_person(database: sqlite3.Connection, chain: list[int]) -> bool:
+    """Whether a person had asked that nothing be changed when the chain ended."""
+    for run in chain:
+        row = database.execute(
+            "SELECT kind FROM decision WHERE run = ? AND kind IN ('paused', 'resumed')"
+            " AND json_extract(details, '$.by') = 'a person' ORDER BY id DESC LIMIT 1",
+            (run,),
+        ).fetchone()
+        if row is not None:
+            return bool(row[0] == "paused")
+    return False

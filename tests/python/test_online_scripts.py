@@ -1,0 +1,236 @@
+"""Scripts of what happens to a controller, and what it does about it, as text.
+
+A script is a file of ``tests/reference/online``. Its blocks are separated by empty lines; a block
+is what happens, a rule of dashes, and everything the controller does, as it is printed here. With
+``VERMILION_REWRITE=1`` in the environment the files are written anew: look at what has changed.
+
+What happens, a line each (``#`` begins a comment; all that is said of the world stays):
+
+- ``policy mode=propose changes_per_minute=2``: at the very beginning;
+- ``regime flows=64 level=20``: conditions met before this run, with the setting that did well;
+- ``until 12.3 flows=16 offset=5``: the router is observed ten times a second up to then;
+- ``hand level=60``: somebody else changes the queue; ``reboot``: it starts anew;
+- ``silent until 20``: the router does not answer;
+- ``found level=30 [offset=0] [weight=0.5]``, ``found nothing``, ``fails REASON``: the last search;
+- ``done``, ``refused REASON``, ``lost``, ``lost in force``, ``lost half``: the last change;
+- ``command stop``, ``command accept``: a person.
+"""
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from online_world import FIRST, POLICY, TICK_S, World, controller_of, finding
+from vermilion.objectives import Constraint
+from vermilion.online.decide.regimes import Regime, Regimes
+from vermilion.online.decide.step import step
+from vermilion.online.effects import Apply, Cancel, End, Propose, Record, Search
+from vermilion.online.events import (
+    Began,
+    Command,
+    Done,
+    Found,
+    Lost,
+    Refused,
+    SearchFailed,
+    Silent,
+)
+from vermilion.online.record.entries import Decision, SettingInForce
+
+SCRIPTS = Path(__file__).parents[1] / "reference" / "online"
+REWRITE = "VERMILION_REWRITE"
+RULE = "----"
+
+
+def words(parameters):
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in parameters.items()
+    )
+
+
+class Script:
+    """One run of a script."""
+
+    def __init__(self):
+        self.world = World()
+        self.now_s = 0.0
+        self.printed = []
+        self.controller = None
+        self.policy = {}
+        self.regimes = []
+        self.asked_back = False
+        self.search = self.apply = self.proposal = None
+
+    def line(self, text):
+        """Let one line happen."""
+        verb, *rest = text.split()
+        told = dict(each.split("=", 1) for each in rest if "=" in each)
+        match verb:
+            case "policy":
+                self.policy = {
+                    name: int(value) if value.isdigit() else value for name, value in told.items()
+                }
+                if "bound" in self.policy:
+                    bound = self.policy.pop("bound").replace("~", " ")
+                    self.policy["bounds"] = (Constraint.parse(bound),)
+                if "fall_back" in self.policy:
+                    self.policy["fall_back"] = {"level": float(self.policy["fall_back"])}
+                return
+            case "regime":
+                self.regimes.append({name: float(value) for name, value in told.items()})
+                return
+        if self.controller is None:
+            self.controller = controller_of(**self.policy)
+            self.give(Began(dict(self.world.in_force)))
+        getattr(self, f"_{verb}")(rest, {name: float(value) for name, value in told.items()})
+
+    def _until(self, rest, told):
+        for name, value in told.items():
+            setattr(
+                self.world, name, value if name in {"offset", "sd", "round_trip_s"} else int(value)
+            )
+        while self.now_s < float(rest[0]) - 1e-6:
+            self.now_s = round(self.now_s + TICK_S, 6)
+            asked, self.asked_back = self.asked_back, False
+            self.give(self.world.observe(self.now_s, with_parameters=asked))
+            self._remember_regimes()
+
+    def _remember_regimes(self):
+        """Regimes of earlier runs: made of the first picture that knows everything."""
+        picture = self.controller.pictures[-1] if self.controller.pictures else None
+        if not self.regimes or picture is None or not picture.base_rtts_s:
+            return
+        if picture.rate_bit_per_s is None:
+            return
+        known = tuple(
+            Regime(
+                time_s=0.0,
+                picture=replace(
+                    picture,
+                    flows=int(each["flows"]),
+                    base_rtts_s=picture.base_rtts_s[:1] * int(each["flows"]),
+                ),
+                setting={"level": each["level"], "weight": FIRST["weight"]},
+                verdict="better",
+                predicted_mean=each["level"],
+                noise=1.0,
+                predicted_cost=4.0,
+                predicted_cost_before=100.0,
+            )
+            for each in self.regimes
+        )
+        self.regimes = []
+        self.controller = replace(self.controller, regimes=Regimes(known))
+
+    def _silent(self, rest, _told):
+        while self.now_s < float(rest[1]) - 1e-6:
+            self.now_s = round(self.now_s + TICK_S, 6)
+            self.world.observe(self.now_s)  # the network goes on
+            self.give(Silent("no answer"))
+
+    def _hand(self, _rest, told):
+        self.world.in_force.update(told)
+
+    def _reboot(self, _rest, _told):
+        self.world.restart(FIRST)
+
+    def _found(self, rest, told):
+        number, task = self.search
+        if rest == ["nothing"]:
+            self.give(Found(number, finding(task), 1.0))
+            return
+        offset = told.pop("offset", 0.0)
+        setting = {name: task.in_force[name] for name in POLICY.parameters} | told
+        sane = {name: value if math.isfinite(value) else 30.0 for name, value in setting.items()}
+        found = finding(task, sane, offset=offset)
+        found = replace(found, answer=replace(found.answer, setting=setting))
+        self.give(Found(number, found, 1.0))
+
+    def _fails(self, rest, _told):
+        self.give(SearchFailed(self.search[0], " ".join(rest)))
+
+    def _done(self, _rest, _told):
+        number, parameters = self.apply
+        self.world.in_force.update(parameters)
+        self.give(Done(number, dict(self.world.in_force)))
+
+    def _refused(self, rest, _told):
+        self.give(Refused(self.apply[0], " ".join(rest)))
+
+    def _lost(self, rest, _told):
+        number, parameters = self.apply
+        arrives = {"in": len(parameters), "half": 1}.get(rest[0] if rest else "", 0)
+        self.world.in_force.update(list(parameters.items())[:arrives])
+        self.give(Lost(number, "no answer"))
+
+    def _command(self, rest, _told):
+        self.give(Command(rest[0], self.proposal if rest[0] in {"accept", "decline"} else None))
+
+    def give(self, event):
+        before = self.controller.state
+        self.controller, effects = step(self.controller, event, self.now_s)
+        for effect in effects:
+            self._carry_out(effect)
+        if type(self.controller.state) is not type(before):
+            self.print(f"-> {type(self.controller.state).__name__}")
+
+    def _carry_out(self, effect):
+        match effect:
+            case Record(Decision(kind=kind, reason=reason)):
+                self.print(f"{kind}: {reason}")
+            case Record(SettingInForce(parameters=parameters)):
+                self.print(f"[in force] {words(parameters)}")
+            case Apply(number, parameters):
+                self.apply = number, parameters
+                self.print(f"[apply {number}] {words(parameters)}")
+            case Propose(number, parameters):
+                self.proposal = number
+                self.print(f"[propose {number}] {words(parameters)}")
+            case Search(number, task):
+                self.search = number, task
+                self.print(f"[search {number}] {task.kind}")
+            case Cancel(number):
+                self.print(f"[cancel {number}]")
+            case End():
+                self.print("[end]")
+            case Record():
+                pass
+            case _:
+                self.asked_back = True
+
+    def print(self, text):
+        self.printed.append(f"{self.now_s:g} {text}")
+
+
+def played(text):
+    """The script with what the controller does now."""
+    script, blocks = Script(), []
+    for block in text.strip("\n").split("\n\n"):
+        happens = block.split(f"\n{RULE}")[0].splitlines()
+        script.printed = []
+        for line in happens:
+            if line.split("#")[0].strip():
+                script.line(line.split("#")[0])
+        if all(line.startswith("#") for line in happens):
+            blocks.append("\n".join(happens))
+        else:
+            blocks.append("\n".join([*happens, RULE, *script.printed]))
+    return "\n\n".join(blocks) + "\n"
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.txt")), ids=lambda path: path.stem)
+def test_a_script_is_played_as_it_is_written(path):
+    written = path.read_text(encoding="utf-8")
+    now = played(written)
+    if os.environ.get(REWRITE):
+        path.write_text(now, encoding="utf-8")
+    else:
+        assert now == written, f"set {REWRITE}=1 to write {path.name} anew, and look at it"
+
+
+def test_there_are_scripts():
+    assert len(list(SCRIPTS.glob("*.txt"))) >= 10
