@@ -77,7 +77,9 @@ def replayed(network: Network, run: OnlineRun) -> dict[str, Any]:
     objective = objective_of(run.scenario)
     if not isinstance(objective, QueueDeviation):
         return {}
-    pushes = _pushes(network, run.settings)
+    # One in the last moment has no consequences, and no scenario may have it.
+    settings = [each for each in run.settings if each[0] < run.scenario.duration]
+    pushes = _pushes(network, settings)
     if not pushes:
         return {"replay_exact": True, "judged": 0, "made_worse": 0, "nearer_said": 0}
     same = _again(network, pushes, run.seed)
