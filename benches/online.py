@@ -4,9 +4,9 @@
     python benches/online.py --table [--results BEFORE [AFTER]]
 
 Runs `vermilion.online.run_online` on each network of `online_networks/` with seeds 1, 2, ..., N,
-all networks with one seed before the next one, and adds a line to the results for each run. What
-the results hold already is not run again, so an interrupted benchmark goes on where it stood. With
-`--table` it prints what two files of results say, the second against the first.
+all networks with the first seed before any with another, and adds a line to the results for each
+run. What the results hold already is not run again, so an interrupted benchmark goes on where it
+stood. With `--table` it prints what one or two files of results say, beside each other.
 
 Whatever is judged is measured on the network: the operator's objective over the phases after
 settling, against the same network and seed left alone. Searches try a fixed number of settings
@@ -56,19 +56,25 @@ def main() -> None:
     rows = load(file)
     known = {(row["network"], row["seed"]) for row in rows}
     took = {row["network"]: float(row["cpu_s"]) for row in rows}
-    for seed in range(1, given.seeds + 1):
-        # Quick ones first, as far as known: whoever has little time has most verdicts.
-        for network in sorted(NETWORKS, key=lambda each: took.get(each.name, 0.0)):
-            if not fnmatchcase(network.name, given.networks) or (network.name, seed) in known:
-                continue
-            row = measure(network, seed, given.evaluations, given.longest_cpu_s)
-            with file.open("a", encoding="utf-8") as results:
-                results.write(json.dumps({"label": given.label, **row}) + "\n")
-            said = (
-                f"{row['outcome']} {row.get('alone')} -> {row.get('tuned')}, {row['cpu_s']} CPU s"
-            )
-            now = time.strftime("%H:%M:%S")
-            print(now, network.name, seed, said, file=sys.stderr, flush=True)  # noqa: T201
+    missing = [
+        (seed, network)
+        for seed in range(1, given.seeds + 1)
+        for network in NETWORKS
+        if fnmatchcase(network.name, given.networks) and (network.name, seed) not in known
+    ]
+    while missing:
+        # Every network once; then whatever costs least, for the most verdicts in the time there is.
+        seed, network = min(
+            missing, key=lambda each: (each[0] > 1, each[0] * took.get(each[1].name, 0.0))
+        )
+        missing.remove((seed, network))
+        row = measure(network, seed, given.evaluations, given.longest_cpu_s)
+        took[network.name] = float(row["cpu_s"])
+        with file.open("a", encoding="utf-8") as results:
+            results.write(json.dumps({"label": given.label, **row}) + "\n")
+        said = f"{row['outcome']} {row.get('alone')} -> {row.get('tuned')}, {row['cpu_s']} CPU s"
+        now = time.strftime("%H:%M:%S")
+        print(now, network.name, seed, said, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def default_file(label: str) -> Path:

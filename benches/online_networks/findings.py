@@ -28,13 +28,15 @@ class Broken:
     Attributes:
         broken: how many, tuned.
         alone: how many, left alone.
-        silently: of those tuned, of how many the log says nothing.
+        silently: of those tuned, of how many the log does not say it of the network.
+        in_model: of these, of how many it says it of a setting in a model.
         phases: of how many.
     """
 
     broken: int
     alone: int
     silently: int
+    in_model: int
     phases: int
 
 
@@ -75,6 +77,7 @@ def broken(rows: Sequence[Row], wanted: Callable[[str], bool] = lambda _: True) 
         sum(each["broken"] for each in entries),
         sum(each["broken_alone"] for each in entries),
         sum(each["broken"] - each["named"] for each in entries),
+        sum(each["named_in_model"] for each in entries),
         sum(each["phases"] for each in entries),
     )
 
@@ -142,7 +145,7 @@ def _silently(rows: Sequence[Row]) -> str:
     for label, each in (("asked for", asked), ("the usual one", usual)):
         said.append(
             f"{label}: {each.broken} of {each.phases} phases broken ({each.alone} alone), "
-            f"{each.silently} silently"
+            f"{each.silently} silently (of {each.in_model} a model's setting is said to break it)"
         )
     return "; ".join(said)
 

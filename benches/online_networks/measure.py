@@ -12,7 +12,7 @@ import re
 import signal
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import vermilion
 from online_networks import sentences
@@ -64,6 +64,9 @@ BREAKING = (
     r"break|broke|violat|constraint|not kept|exceed|too (low|high|many|much)|cannot be (kept|met)"
 )
 """How a sentence may say that a bound is not kept."""
+
+IN_A_MODEL = "in the model"
+"""What a sentence has that speaks of settings in a model."""
 
 
 class TooSlowError(Exception):
@@ -219,16 +222,7 @@ def _kept(constraint: Constraint, run: OnlineRun, settle_s: float) -> dict[str, 
         (relative_violation(margins[each] or 0.0, bounds[each] or 0.0) for each in broken),
         default=0.0,
     )
-    named = sum(
-        names(
-            constraint,
-            run.decisions,
-            windows[each]["start_s"] - settle_s,
-            windows[each]["end_s"] + NAMED_WITHIN_S,
-        )
-        for each in broken
-    )
-    return {
+    entry: dict[str, Any] = {
         "text": constraint.text,
         "phases": sum(margin is not None for margin in margins),
         "margins": [
@@ -237,30 +231,44 @@ def _kept(constraint: Constraint, run: OnlineRun, settle_s: float) -> dict[str, 
         ],
         "broken": len(broken),
         "broken_alone": sum(margin is not None and margin < 0 for margin in alone),
-        "named": named,
         "worst": round(worst, 4),
     }
+    if not constraint.of_harm:
+        said = [
+            names(
+                constraint,
+                run.decisions,
+                windows[each]["start_s"] - settle_s,
+                windows[each]["end_s"] + NAMED_WITHIN_S,
+            )
+            for each in broken
+        ]
+        entry["named"], entry["named_in_model"] = said.count("network"), said.count("model")
+    return entry
 
 
 def names(
     constraint: Constraint, decisions: Sequence[Decision], begin_s: float, end_s: float
-) -> bool:
-    """Whether a decision of that time says that the constraint is not kept.
+) -> Literal["network", "model", ""]:
+    """Whether a decision of that time says that the constraint is not kept, and where.
 
     By the constraint as it is written, or by a word for its metric and one for a broken bound. What
-    is said of a candidate's harm in a model is no such sentence.
+    is said of a setting in a model, met or not, does not say that the network keeps to it.
     """
     metric = constraint.path.metric.partition(".")[0]
     word = WORDS.get(metric, metric)
+    found: Literal["model", ""] = ""
     for each in decisions:
         if not begin_s <= each.time_s <= end_s:
             continue
         text = f"{each.reason} {json.dumps(each.details, default=str)}"
-        if "it would do harm" in text:
-            continue
-        if constraint.text in text or (
+        if constraint.text not in text and not (
             re.search(word, each.reason, re.IGNORECASE)
             and re.search(BREAKING, each.reason, re.IGNORECASE)
         ):
-            return True
-    return False
+            continue
+        if IN_A_MODEL not in each.reason:
+            return "network"
+        if constraint.text in text:
+            found = "model"
+    return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WORST = 12
 ABOUT_ALL = (
     "Every network; means over the seeds and phases. *Broken* counts phases in which a constraint "
-    "does not hold, and those of them of which the log says nothing. *Harm* names the bounds of "
+    "does not hold, and those of them of which the log does not say it. *Harm* names the bounds of "
     "harm that the mean over the seeds breaks in some phase."
 )
 LEFT, RIGHT = "---", "---:"
@@ -67,9 +67,9 @@ class Judged:
 def judged(name: str, rows: Sequence[Row]) -> Judged:
     """The verdict on a network, tuned against left alone, paired by seed.
 
-    "better" and "worse" are significant (the 95 % interval of the paired differences excludes
-    zero) and of a size that anyone would notice (docs/objectives.md). A network in which any seed
-    crashed has that as its verdict.
+    "better" and "worse" are significant (the 95 % interval of the logarithms of the paired ratios
+    excludes zero) and of a size that anyone would notice (docs/objectives.md). A network in which
+    any seed crashed has that as its verdict.
     """
     for outcome in ("crashed", "too slow", "refused"):
         if any(row["outcome"] == outcome for row in rows):
@@ -84,11 +84,16 @@ def judged(name: str, rows: Sequence[Row]) -> Judged:
     ratio = ratio_interval(pairs)
     if len(pairs) < 2:  # noqa: PLR2004 - an interval needs two
         return Judged(name, rows, "one seed", None if ratio is None else ratio.mean)
-    difference = mean_interval(first - second for first, second in pairs)
+    # Deviations are squares, which differ by factors: so do their intervals.
+    logarithm = mean_interval(
+        math.log(first / second) if first > 0.0 < second else first - second
+        for first, second in pairs
+    )
     noticed = statistics.fmean(row["noticed"] for row in rows if row["alone"] is not None)
+    change = statistics.fmean(first - second for first, second in pairs)
     verdict = "no different"
-    if difference.excludes(0.0) and abs(difference.mean) >= noticed:
-        verdict = "better" if difference.mean < 0.0 else "worse"
+    if logarithm.excludes(0.0) and abs(change) >= noticed:
+        verdict = "better" if logarithm.mean < 0.0 else "worse"
     return Judged(name, rows, verdict, None if ratio is None else ratio.mean)
 
 
