@@ -6,7 +6,8 @@
 Runs `vermilion.online.run_online` on each network of `online_networks/` with seeds 1, 2, ..., N,
 all networks with the first seed before any with another, and adds a line to the results for each
 run. What the results hold already is not run again, so an interrupted benchmark goes on where it
-stood. With `--table` it prints what one or two files of results say, beside each other.
+stood. With `--table` it prints what one or two files of results say, beside each other, of
+two files only the runs that both have.
 
 Whatever is judged is measured on the network: the operator's objective over the phases after
 settling, against the same network and seed left alone. Searches try a fixed number of settings
@@ -49,7 +50,7 @@ def main() -> None:
         files = given.results or [
             file for label in ("before", "after") if (file := default_file(label)).exists()
         ]
-        print(table({file.stem.rpartition("-")[2]: load(file) for file in files}))  # noqa: T201
+        print(table(common({file.stem.rpartition("-")[2]: load(file) for file in files})))  # noqa: T201
         return
     [file] = given.results or [default_file(given.label)]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -75,6 +76,19 @@ def main() -> None:
         said = f"{row['outcome']} {row.get('alone')} -> {row.get('tuned')}, {row['cpu_s']} CPU s"
         now = time.strftime("%H:%M:%S")
         print(now, network.name, seed, said, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def common(results: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Of each file the runs that all of them have: only those can be compared."""
+
+    def keys(rows: list[dict[str, Any]]) -> set[tuple[str, int]]:
+        return {(row["network"], row["seed"]) for row in rows}
+
+    shared = set.intersection(*(keys(rows) for rows in results.values()))
+    return {
+        label: [row for row in rows if (row["network"], row["seed"]) in shared]
+        for label, rows in results.items()
+    }
 
 
 def default_file(label: str) -> Path:

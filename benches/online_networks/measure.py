@@ -190,7 +190,7 @@ def _pushes(run: OnlineRun) -> dict[str, Any]:
     most = max(
         (sum(begin <= each < begin + MINUTE_S for each in times) for begin in times), default=0
     )
-    return {"pushes": len(times), "most_in_a_minute": most, "push_times": times}
+    return {"pushes": len(times), "most_in_a_minute": most}
 
 
 def _bounds(scenario: Scenario, run: OnlineRun) -> dict[str, Any]:

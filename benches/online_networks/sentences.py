@@ -103,7 +103,6 @@ def replayed(network: Network, run: OnlineRun) -> dict[str, Any]:
         "replay_exact": True,
         "judged": len(ratios),
         "made_worse": sum(ratio > 1.0 + NOTICED for ratio in ratios),
-        "ratios": [round(ratio, 3) for ratio in ratios],
         "nearer_said": said,
         "nearer_false": false,
     }

@@ -79,11 +79,23 @@ def judged(name: str, rows: Sequence[Row]) -> Judged:
         for row in rows
         if row["tuned"] is not None and row["alone"] is not None
     ]
+    verdict, ratio = compared(pairs, rows)
+    return Judged(name, rows, verdict, ratio)
+
+
+def compared(pairs: Sequence[tuple[float, float]], rows: Sequence[Row]) -> tuple[str, float | None]:
+    """The verdict on the first of each pair against the second, and their ratio.
+
+    Args:
+        pairs: of the objective's values, with a seed in common.
+        rows: runs of the network, which tell which way is better and what would be noticed.
+    """
     if rows[0]["maximised"]:
-        pairs = [(alone, tuned) for tuned, alone in pairs]
-    ratio = ratio_interval(pairs)
+        pairs = [(second, first) for first, second in pairs]
+    interval = ratio_interval(pairs)
+    ratio = None if interval is None else interval.mean
     if len(pairs) < 2:  # noqa: PLR2004 - an interval needs two
-        return Judged(name, rows, "one seed", None if ratio is None else ratio.mean)
+        return "one seed", ratio
     # Deviations are squares, which differ by factors: so do their intervals.
     logarithm = mean_interval(
         math.log(first / second) if first > 0.0 < second else first - second
@@ -91,10 +103,9 @@ def judged(name: str, rows: Sequence[Row]) -> Judged:
     )
     noticed = statistics.fmean(row["noticed"] for row in rows if row["alone"] is not None)
     change = statistics.fmean(first - second for first, second in pairs)
-    verdict = "no different"
     if logarithm.excludes(0.0) and abs(change) >= noticed:
-        verdict = "better" if logarithm.mean < 0.0 else "worse"
-    return Judged(name, rows, verdict, None if ratio is None else ratio.mean)
+        return ("better" if logarithm.mean < 0.0 else "worse"), ratio
+    return "no different", ratio
 
 
 def table(results: Mapping[str, Sequence[Row]]) -> str:
@@ -104,10 +115,14 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
         results: rows by label.
     """
     networks = {label: _by_network(rows) for label, rows in results.items()}
+    rated = set.intersection(
+        *({each.name for each in of.values() if each.ratio is not None} for of in networks.values())
+    )
     return "\n\n".join(
         [
             _head(results),
-            _beside(results, "summary", {k: _summary(v) for k, v in networks.items()}),
+            _beside(results, "summary", {k: _summary(v, rated) for k, v in networks.items()}),
+            *([_against(*networks.items())] if len(networks) == 2 else []),  # noqa: PLR2004
             _beside(results, "finding", {k: findings.found(v) for k, v in results.items()}),
             *(_worst(label, each) for label, each in networks.items()),
             _all(networks),
@@ -155,12 +170,41 @@ def _beside(
     return "\n".join(lines)
 
 
-def _summary(networks: Mapping[str, Judged]) -> dict[str, str]:
+def _against(
+    first: tuple[str, Mapping[str, Judged]], second: tuple[str, Mapping[str, Judged]]
+) -> str:
+    """How the second controller does against the first, paired by network and seed."""
+    verdicts: dict[str, list[str]] = {}
+    ratios: dict[str, float] = {}
+    for name, one in first[1].items():
+        before = {row["seed"]: row["tuned"] for row in one.ran}
+        after = {row["seed"]: row["tuned"] for row in second[1][name].ran}
+        pairs = [
+            (after[seed], value)
+            for seed, value in before.items()
+            if value is not None and after.get(seed) is not None
+        ]
+        if pairs:
+            verdict, ratio = compared(pairs, one.rows)
+            verdicts.setdefault(verdict, []).append(name)
+            if ratio is not None:
+                ratios[name] = ratio
+    worst = sorted(ratios, key=lambda name: -ratios[name])[:WORST]
+    counts = ", ".join(f"{verdict} in {len(names)}" for verdict, names in verdicts.items())
+    return (
+        f"*{second[0]}* against *{first[0]}* in the networks that both have brought to an end, by "
+        f"the objective under control: {counts}. Highest ratios: "
+        + ", ".join(f"{name} {ratios[name]:.2f}" for name in worst)
+        + "."
+    )
+
+
+def _summary(networks: Mapping[str, Judged], rated: set[str]) -> dict[str, str]:
     counts = {
         verdict: sum(each.verdict == verdict for each in networks.values()) for verdict in VERDICTS
     }
     ran = [row for each in networks.values() for row in each.ran]
-    ratios = [each.ratio for each in networks.values() if each.ratio is not None]
+    ratios = [networks[name].ratio or math.nan for name in rated]
     pushes = sum(row["pushes"] for row in ran)
     kinds = findings.decisions(ran)
     harmed = findings.harmed(ran)
