@@ -72,7 +72,7 @@ def main() -> None:
         row = measure(network, seed, given.evaluations, given.longest_cpu_s)
         took[network.name] = float(row["cpu_s"])
         with file.open("a", encoding="utf-8") as results:
-            results.write(json.dumps({"label": given.label, **row}) + "\n")
+            results.write(json.dumps({"label": given.label, **row}, separators=(",", ":")) + "\n")
         said = f"{row['outcome']} {row.get('alone')} -> {row.get('tuned')}, {row['cpu_s']} CPU s"
         now = time.strftime("%H:%M:%S")
         print(now, network.name, seed, said, file=sys.stderr, flush=True)  # noqa: T201
