@@ -49,16 +49,21 @@ def main() -> int:
                 run.play()
             except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
                 failed += 1
-                print(f"seed {seed}: {type(error).__name__}: {error}")
+                sys.stdout.write(f"seed {seed}: {type(error).__name__}: {error}\n")
         kills += run.killed
         faults.update(fault.kind for fault in run.router.begun)
         decisions.update(str(decision.kind) for decision in run.decided)
     cpu_s = time.process_time() - begun_s
-    print(f"{runs} runs, {faults.total()} faults, {kills} kills: {failed} runs failed")
-    print("faults:    ", ", ".join(f"{kind} {count}" for kind, count in faults.most_common()))
-    print("decisions: ", ", ".join(f"{kind} {count}" for kind, count in decisions.most_common()))
-    print(f"{cpu_s:.0f} s of CPU time")
+    sys.stdout.write(f"{runs} runs, {faults.total()} faults, {kills} kills: {failed} runs failed\n")
+    _tell("faults", faults)
+    _tell("decisions", decisions)
+    sys.stdout.write(f"{cpu_s:.0f} s of CPU time\n")
     return 1 if failed else 0
+
+
+def _tell(what: str, counts: Counter[str]) -> None:
+    each = ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
+    sys.stdout.write(f"{what}: {each}\n")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,12 @@ import json
 import random
 import sqlite3
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-from online_world import CONFIGURATION, FIRST, LINK, POLICY, TARGET, TICK_S, World, best
 
+from online_world import CONFIGURATION, FIRST, LINK, POLICY, TARGET, TICK_S, World, best
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused, Proposing, Watching
 from vermilion.online.drive.network_time import NetworkTimeDriver
@@ -49,8 +50,12 @@ class Killed(BaseException):
     """As by ``kill -9``: nothing is tidied up."""
 
 
-class Unsafe(AssertionError):
+class UnsafeError(AssertionError):
     """What must never happen has happened."""
+
+
+def _unsafe(what):
+    raise UnsafeError(what)
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,7 @@ class FaultyRouter(ManagedQueue):
     def now(self, *kinds):
         """Whether such a fault lasts now."""
         return any(
-            each.begins_s <= self.now_s < each.ends_s and each.kind in kinds
-            for each in self.faults
+            each.begins_s <= self.now_s < each.ends_s and each.kind in kinds for each in self.faults
         )
 
     def wait(self, until_s):
@@ -294,7 +298,8 @@ class ChaosRun:
             except Killed:
                 continue
             except RouterError:  # at the very beginning: whoever started it tries again
-                self.router.wait(self.router.now_s + 1.0)
+                with suppress(Killed):
+                    self.router.wait(self.router.now_s + 1.0)
         self._check_end()
 
     def _process(self):
@@ -365,12 +370,12 @@ class ChaosRun:
     def _check_apply(self, parameters):
         state = self.driver.controller.state
         if self.policy.mode == "observe":
-            raise Unsafe("a change in mode observe")
+            _unsafe("a change in mode observe")
         if isinstance(state, HandsOff):
-            raise Unsafe("a change while somebody else is in charge")
+            _unsafe("a change while somebody else is in charge")
         if isinstance(state, Blind):
             if state.since_s in self.fallen_back:
-                raise Unsafe("a second change while blind")
+                _unsafe("a second change while blind")
             self.fallen_back.add(state.since_s)
         text = json.dumps(dict(parameters))
         with sqlite3.connect(self.path) as database:
@@ -379,32 +384,32 @@ class ChaosRun:
             ).fetchone()
         database.close()
         if rows[0] < 1:
-            raise Unsafe("a change that is not in the journal")
+            _unsafe("a change that is not in the journal")
         for name, value in parameters.items():
             self.router.values[name].add(value)
 
     def _check_in_force(self):
         for name, value in self.router.world.in_force.items():
             if value not in self.router.values[name]:
-                raise Unsafe(f"{name} {value} is in force, which nobody has asked for")
+                _unsafe(f"{name} {value} is in force, which nobody has asked for")
 
     def _check_end(self):
         with sqlite3.connect(self.path) as database:
             [(whole,)] = database.execute("PRAGMA integrity_check").fetchall()
         database.close()
         if whole != "ok":
-            raise Unsafe(f"the journal is not whole: {whole}")
+            _unsafe(f"the journal is not whole: {whole}")
         if not self.rested:
-            raise Unsafe(f"no rest in the end, but {self.driver.controller.state}")
+            _unsafe(f"no rest in the end, but {self.driver.controller.state}")
         minutes = Counter(int(each.time_s // 60.0) for each in self.decided)
         if max(minutes.values()) > MOST_DECISIONS_A_MINUTE:
-            raise Unsafe(f"a flood of decisions: {minutes}")
+            _unsafe(f"a flood of decisions: {minutes}")
         foreign = any(each.kind == "hand" for each in self.router.begun)
         if not foreign and any(each.kind == "hands-off" for each in self.decided):
-            raise Unsafe("somebody else is suspected, and nobody else was there")
+            _unsafe("somebody else is suspected, and nobody else was there")
         world = self.router.world
         left = self.hands_off or self.policy.mode != "control"
         off = abs(world.in_force["level"] + world.offset - TARGET)
         alone = abs(FIRST["level"] + world.offset - TARGET)
         if not left and off > alone + 2.0:
-            raise Unsafe(f"the queue is {off} packets off; left alone it would be {alone}")
+            _unsafe(f"the queue is {off} packets off; left alone it would be {alone}")

@@ -1,6 +1,7 @@
 """Whatever goes wrong is survived in safety, and afterwards the controller comes to rest."""
 
 import pytest
+
 from online_chaos import ChaosRun
 
 SEEDS = range(1, 7)

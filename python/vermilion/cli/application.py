@@ -17,6 +17,7 @@ from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
 from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
+from vermilion.cli.undo import undo
 
 
 def application() -> typer.Typer:
@@ -39,6 +40,7 @@ def application() -> typer.Typer:
         atlas,
         report,
         online,
+        undo,
         papers,
         scenarios,
         disciplines,
