@@ -8,9 +8,9 @@ import time
 from dataclasses import replace
 
 import pytest
+
 import slow_searches
 from online_world import CONFIGURATION, LINK, POLICY, TARGET, TICK_S, World
-
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.events import Command
