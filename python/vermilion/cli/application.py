@@ -19,6 +19,7 @@ from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
 from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
+from vermilion.cli.undo import undo
 
 
 def application() -> typer.Typer:
@@ -43,6 +44,7 @@ def application() -> typer.Typer:
         online,
         routers,
         monitor,
+        undo,
         papers,
         scenarios,
         disciplines,

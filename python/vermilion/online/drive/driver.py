@@ -5,8 +5,10 @@ A driver owns what the controller must not touch: the router, the clock, the sea
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.step import step
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     from vermilion.online.effects import Effect
     from vermilion.online.events import Event
     from vermilion.online.record.log import Log
-    from vermilion.routers.base import ManagedQueue
+    from vermilion.routers.base import ManagedQueue, Observation
 
 SAMPLE_INTERVAL_S = 0.1
 """Time between two observations."""
+
+_LARGEST_STEP_S = 2.0  # by which a router's clock may be off before it counts as another clock
 
 
 class Driver(ABC):
@@ -46,6 +50,7 @@ class Driver(ABC):
         self._log = log
         self._events: deque[Event] = deque()
         self._read_back = False
+        self._ahead_s = 0.0  # of the router's clock
         self._ended = False
 
     @property
@@ -77,11 +82,23 @@ class Driver(ABC):
         """Look at the router once."""
         with_parameters, self._read_back = self._read_back, False
         try:
-            observation = self._router.observe()
+            observation = self._on_our_clock(self._router.observe())
             return Observed(observation, self._router.parameters() if with_parameters else None)
         except RouterError as error:
             self._read_back = with_parameters
             return Silent(str(error))
+
+    def _on_our_clock(self, observation: Observation) -> Observation:
+        """The observation as of this driver's time, whatever has become of the router's clock."""
+        read_s = observation.reading.time_s
+        if not math.isfinite(read_s):
+            return observation
+        if abs(read_s - self._ahead_s - self.now_s) > _LARGEST_STEP_S:
+            self._ahead_s = read_s - self.now_s
+        if self._ahead_s == 0.0:
+            return observation
+        reading = replace(observation.reading, time_s=read_s - self._ahead_s)
+        return replace(observation, reading=reading)
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.drive.driver import SAMPLE_INTERVAL_S, Driver
-from vermilion.online.events import Began, Command, Found
+from vermilion.online.events import Began, Command, Found, SearchFailed
 from vermilion.online.plan.solve import solve as solve_task
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import ManagedQueue
 
 _EPSILON_S = 1e-9
+_LONGEST_END_S = 30
 
 
 class NetworkTimeDriver(Driver):
@@ -73,6 +74,16 @@ class NetworkTimeDriver(Driver):
             if self._ended:
                 return
         self.give(Command("stop"))
+        self._wait_for_end(until_s)
+
+    def _wait_for_end(self, from_s: float) -> None:
+        """Let the time pass that it takes to put the first setting back over a bad line."""
+        for tick in range(1, _LONGEST_END_S * round(1.0 / SAMPLE_INTERVAL_S)):
+            if self._ended:
+                return
+            self._now_s = from_s + tick * SAMPLE_INTERVAL_S
+            self._router.wait(self._now_s)
+            self.give(self._observe())
 
     def _give_findings(self) -> None:
         """The findings of all searches that have ended by now."""
@@ -86,7 +97,11 @@ class NetworkTimeDriver(Driver):
                 self.give(self._searches.pop(number)[1])
 
     def _search(self, search: Search) -> None:
-        finding, took_s = self._pace.work(search.task, self._solve)
+        try:
+            finding, took_s = self._pace.work(search.task, self._solve)
+        except Exception as error:  # noqa: BLE001 - as with a process that dies: the queue goes on
+            self._events.append(SearchFailed(search.number, f"{type(error).__name__}: {error}"))
+            return
         found = Found(search.number, finding, took_s)
         self._searches[search.number] = (self._now_s + took_s, found)
 

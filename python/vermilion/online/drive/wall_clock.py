@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from vermilion.online.drive.driver import SAMPLE_INTERVAL_S, Driver
-from vermilion.online.drive.worker import SearchWorker
+from vermilion.online.drive.worker import LEAST_PATIENCE_S, SearchWorker
 from vermilion.online.events import Began, Command
 from vermilion.online.plan.solve import solve as solve_task
 
@@ -43,6 +43,7 @@ class WallClockDriver(Driver):
         on_proposal: Callable[[Propose], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        least_patience_s: float = LEAST_PATIENCE_S,
     ) -> None:
         """Prepare, and start the process that searches.
 
@@ -54,6 +55,7 @@ class WallClockDriver(Driver):
             on_proposal: told of every proposal; the answer comes as a command.
             clock: seconds, never set back.
             sleep: passes the time.
+            least_patience_s: before which no search counts as hung.
         """
         super().__init__(router, controller, log)
         self.commands: SimpleQueue[Command] = SimpleQueue()
@@ -61,7 +63,7 @@ class WallClockDriver(Driver):
         self._on_proposal = on_proposal
         self._clock = clock
         self._sleep = sleep
-        self._worker = SearchWorker(solve, clock)
+        self._worker = SearchWorker(solve, clock, least_patience_s=least_patience_s)
 
     @property
     def now_s(self) -> float:

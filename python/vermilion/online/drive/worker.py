@@ -34,14 +34,22 @@ class SearchWorker:
     Use as a context manager, or call :meth:`close`.
     """
 
-    def __init__(self, solve: Solve, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        solve: Solve,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        least_patience_s: float = LEAST_PATIENCE_S,
+    ) -> None:
         """Start the process.
 
         Args:
             solve: a function of a module, to be called there.
             clock: seconds.
+            least_patience_s: before which no search counts as hung.
         """
         self._solve = solve
+        self._least_patience_s = least_patience_s
         self._clock = clock
         self._busy: tuple[int, float, float] | None = None  # number, begun, patience
         self._start()
@@ -50,7 +58,7 @@ class SearchWorker:
         """Begin a task; one that is still being done is given up."""
         if self._busy is not None:
             self._restart()
-        patience_s = max(PATIENCE * task.deadline_s, LEAST_PATIENCE_S)
+        patience_s = max(PATIENCE * task.deadline_s, self._least_patience_s)
         self._busy = (number, self._clock(), patience_s)
         try:
             self._connection.send(task)

@@ -55,6 +55,8 @@ class Untouched:
         link: its name.
         discipline: of the queue.
         title: of the scenario or the router.
+        network: which simulated one; "" for a queue that lasts.
+        rate_bit_per_s: the most that was seen to pass in a tenth of a second; ``None`` for nothing.
         since: when that was, by the wall clock (ISO 8601, UTC).
         original: every parameter before the first change.
         in_force: the same as last read back.
@@ -64,6 +66,8 @@ class Untouched:
     link: str
     discipline: str
     title: str
+    network: str
+    rate_bit_per_s: float | None
     since: str
     original: Mapping[str, ParameterValue]
     in_force: Mapping[str, ParameterValue]
@@ -123,10 +127,28 @@ def untouched(path: Path) -> list[Untouched]:
             ) or (before is not None and _predecessor(database, run) is not None)
             original = before.original if goes_on and before is not None else settings[0]
             since = before.since if goes_on and before is not None else begun
-            found[key] = Untouched(router, link, discipline, title, since, original, settings[-1])
+            found[key] = Untouched(
+                router=router,
+                link=link,
+                discipline=discipline,
+                title=title,
+                network=network or "",
+                rate_bit_per_s=_most_passed(database, run),
+                since=since,
+                original=original,
+                in_force=settings[-1],
+            )
         return list(found.values())
     finally:
         database.close()
+
+
+def _most_passed(database: sqlite3.Connection, run: int) -> float | None:
+    (most,) = database.execute(
+        "SELECT max(8.0 * bytes / interval_s) FROM sample WHERE run = ? AND interval_s > 0.05",
+        (run,),
+    ).fetchone()
+    return None if most is None or most <= 0 else float(most)
 
 
 def _predecessor(database: sqlite3.Connection, run: int) -> int | None:

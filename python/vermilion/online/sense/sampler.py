@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 SAMPLE_INTERVAL_S = 0.1
 """Time between two readings."""
 
+_LARGEST_COUNT = 1 << 64  # no counter has more bits
 _LARGEST_PACKET = 1 << 20  # bytes; offloads hand a queue packets of up to half a megabyte
 
 
@@ -96,7 +97,7 @@ def is_a_reading(reading: Reading) -> bool:
         reading.drops,
         reading.marks,
     )
-    return math.isfinite(reading.time_s) and min(counts) >= 0
+    return math.isfinite(reading.time_s) and min(counts) >= 0 and max(counts) < _LARGEST_COUNT
 
 
 def began_anew(before: Reading, now: Reading) -> bool:

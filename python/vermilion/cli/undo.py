@@ -1,0 +1,143 @@
+"""``vermilion undo``: what stood before the on-line controller's first change, from its journal."""
+
+import shlex
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import output_file
+
+if TYPE_CHECKING:
+    from vermilion.online.record.restart import Untouched
+
+_PROFILES: Final = {
+    "fq-codel": "linux-fq-codel",
+    "fq-pie": "linux-fq-pie",
+    "codel": "linux-codel",
+    "pie": "linux-pie",
+    "linux-red": "linux-red",
+    "drop-tail": "linux-fifo",
+}
+"""Disciplines that Linux has, and the profile that writes them as tc does."""
+
+
+def undo(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="JOURNAL", help="Of vermilion online.", show_default=False),
+    ],
+    *,
+    interface: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="For the commands, like eth0.", show_default=False),
+    ] = None,
+    target: options.Json = None,
+) -> None:
+    """Show what stood before the first change that a journal tells of.
+
+    For each queue: the parameters as they were, as they were last read back, and the tc command
+    that puts them back where the queue is one of Linux's. Nothing is changed.
+    """
+    from vermilion.online.record.restart import untouched
+
+    if not path.is_file():
+        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
+        raise UserError(message)
+    try:
+        queues = untouched(path)
+    except (sqlite3.Error, ValueError) as error:
+        message = (
+            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
+        )
+        raise UserError(message) from None
+    entries = [_entry(each, interface) for each in queues]
+    if target is not None:
+        import json
+
+        with output_file("--json", target) as file:
+            file.write(f"{json.dumps(entries, indent=2)}\n")
+        return
+    if not entries:
+        typer.echo("The journal tells of no queue.")
+    for entry in entries:
+        _show(entry)
+
+
+def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
+    original, now = dict(queue.original), dict(queue.in_force)
+    return {
+        "title": queue.title,
+        "router": queue.router,
+        "link": queue.link,
+        "discipline": queue.discipline,
+        "network": queue.network,
+        "since": queue.since,
+        "changed": original != now,
+        "original": original,
+        "in_force": now,
+        "command": _command(queue, interface),
+    }
+
+
+def _show(entry: dict[str, Any]) -> None:
+    network = f", {entry['network']}" if entry["network"] else ""
+    typer.echo(f"{entry['title']}: {entry['discipline']} of link {entry['link']}{network}")
+    if not entry["changed"]:
+        typer.echo(f"  as it was on {entry['since']}; there is nothing to undo")
+        return
+    typer.echo(f"  changed since {entry['since']}:")
+    for name, value in entry["original"].items():
+        now = entry["in_force"].get(name)
+        if now != value:
+            typer.echo(f"    {name}: was {_text(value)}, is {_text(now)}")
+    if entry["command"]:
+        typer.echo(f"  to put it back:\n    {entry['command']}")
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "automatic"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _command(queue: "Untouched", interface: str | None) -> str:
+    """As tc writes it; "" where Linux has no such queue, or does not take the values."""
+    if queue.discipline not in _PROFILES:
+        return ""
+    from vermilion.profiles import PROFILES, Place
+    from vermilion.scenario import ScenarioError, disciplines, scenario_from_document
+
+    table = disciplines()[queue.discipline].parameters
+    given = {name: value for name, value in queue.original.items() if name in table}
+    link = "link"
+    try:
+        texts = {
+            name: table[name].exact_text(value)
+            for name, value in given.items()
+            if value is not None
+        }
+        scenario = scenario_from_document(
+            {
+                "title": queue.title,
+                "duration": "1 s",
+                "links": {
+                    link: {
+                        "rate": f"{queue.rate_bit_per_s or _UNKNOWN_RATE:.0f} bit/s",
+                        "delay": "1 ms",
+                        "queue": {"discipline": queue.discipline, **texts},
+                    }
+                },
+                "flows": {"any": {"path": [link], "rtt": "10 ms", "sender": "newreno"}},
+            }
+        )
+        place = Place(device=None if interface is None else shlex.quote(interface), verb="change")
+        return PROFILES[_PROFILES[queue.discipline]](scenario, link).command({}, place)
+    except ScenarioError:
+        return ""
+
+
+_UNKNOWN_RATE: Final = 1e9  # where the journal has seen no traffic; only red's idle times use it

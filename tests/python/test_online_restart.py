@@ -1,0 +1,206 @@
+"""A controller that was killed: what the next one goes on with, and what can be undone."""
+
+import json
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+from online_world import CONFIGURATION, FIRST, LINK, POLICY, TARGET
+from vermilion.cli.application import application
+from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.states import Applying, HandsOff, Waiting
+from vermilion.online.decide.step import step
+from vermilion.online.effects import Apply
+from vermilion.online.events import Began, Done, Lost, Refused
+from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.record.journal import Journal
+
+SECOND = {**FIRST, "level": 30.0, "weight": 0.4}
+THIRD = {**FIRST, "level": 25.0, "weight": 0.3}
+
+
+def journal_at(path, *, network=None, discipline="fake"):
+    return Journal(
+        path,
+        version="test",
+        title="a queue",
+        router="kernel" if network is None else "simulated",
+        link=LINK,
+        discipline=discipline,
+        target_packets=TARGET,
+        network=network,
+    )
+
+
+def killed(path, *entries, network=None, discipline="fake"):
+    """A run that leaves these entries and is killed; (number, parameters, answer) is a change."""
+    journal = journal_at(path, network=network, discipline=discipline)
+    for time_s, entry in enumerate(entries):
+        match entry:
+            case (number, parameters, answer):
+                journal.intend(time_s, Apply(number, parameters))
+                if answer is not None:
+                    journal.answered(time_s, answer)
+            case (kind, reason):
+                details = {"by": "a person"} if "person" in reason else {}
+                journal.keep(Decision(time_s, kind, reason, details))
+            case _:
+                journal.keep(SettingInForce(time_s, entry))
+    journal._database.close()
+
+
+def remembered(path, **more):
+    with journal_at(path, **more) as journal:
+        return journal.remembered()
+
+
+def goes_on(path, in_force, **more):
+    """The controller that goes on, and what it does first, where this is in force."""
+    policy = POLICY
+    with journal_at(path, **more) as journal:
+        controller = Controller.of(policy, CONFIGURATION, remembered=journal.remembered())
+    return step(controller, Began(in_force), 5.0)
+
+
+def reasons(effects):
+    return [
+        each.entry.reason
+        for each in effects
+        if hasattr(each, "entry") and isinstance(each.entry, Decision)
+    ]
+
+
+def test_a_run_that_ended_in_order_leaves_nothing_to_go_on_with(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    with journal_at(path) as journal:
+        journal.keep(SettingInForce(0.0, FIRST))
+    assert remembered(path) is None
+
+
+def test_a_killed_run_is_gone_on_with(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND, ("unproven", "it does no harm"))
+    controller, effects = goes_on(path, SECOND)
+    assert reasons(effects)[0].startswith("an earlier run was not ended in order and is gone on")
+    assert isinstance(controller.state, Waiting)
+    assert controller.original == FIRST
+    assert controller.in_force == SECOND
+    assert controller.proven == SECOND
+
+
+def test_what_stood_before_the_first_change_survives_any_number_of_kills(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND)
+    killed(path, SECOND, (1, THIRD, Done(1, THIRD)), THIRD)
+    killed(path)
+    assert remembered(path).original == FIRST
+
+
+@pytest.mark.parametrize(
+    ("answer", "in_force", "state"),
+    [
+        (None, SECOND, Waiting),
+        (Lost(1, "no answer"), SECOND, Waiting),
+        (Done(1, SECOND), SECOND, Waiting),
+        (None, FIRST, Waiting),
+        (None, {**FIRST, "level": 30.0}, Applying),
+        (Refused(1, "busy"), SECOND, HandsOff),
+        (None, {**FIRST, "level": 60.0}, HandsOff),
+    ],
+)
+def test_what_was_asked_for_without_an_answer_is_nobody_elses(tmp_path, answer, in_force, state):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, (1, {"level": 30.0, "weight": 0.4}, answer))
+    controller, effects = goes_on(path, in_force)
+    assert isinstance(controller.state, state)
+    assert controller.original == FIRST
+    asked = [each.parameters for each in effects if isinstance(each, Apply)]
+    assert asked == ([FIRST] if state is Applying else [])
+
+
+def test_hands_off_survives_a_kill(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, SECOND, ("hands-off", "somebody else has set level to 30.0; it is left"))
+    controller, _ = goes_on(path, SECOND)
+    assert isinstance(controller.state, HandsOff)
+    killed(path, SECOND, ("resumed", "a person has given the queue back after 5 s"))
+    controller, _ = goes_on(path, SECOND)
+    assert isinstance(controller.state, Waiting)
+
+
+def test_a_person_who_wanted_nothing_changed_still_wants_so(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, ("paused", "a person has asked that nothing be changed"))
+    controller, _ = goes_on(path, FIRST)
+    assert controller.paused_by_person
+
+
+def test_simulated_networks_are_queues_of_their_own(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, SECOND, network="seed 1")
+    assert remembered(path, network="seed 2") is None
+    assert remembered(path, network="seed 1").in_force == SECOND
+
+
+def test_a_journal_of_version_2_is_brought_up(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, SECOND)
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE run DROP COLUMN goes_on_from")
+        database.execute("ALTER TABLE run DROP COLUMN network")
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    assert remembered(path).original == FIRST
+
+
+def undone(path, *options):
+    result = CliRunner().invoke(application(), ["undo", str(path), *options])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_undo_shows_what_stood_before_the_first_change(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, SECOND)
+    killed(path, SECOND, THIRD)
+    [entry] = json.loads(undone(path, "--json", "-"))
+    assert entry["original"] == FIRST
+    assert entry["in_force"] == THIRD
+    assert entry["changed"] is True
+    assert entry["command"] == ""
+    assert "level: was 45, is 25" in undone(path)
+
+
+def test_what_was_undone_or_set_by_somebody_else_begins_anew(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    for settings in ((FIRST, SECOND, FIRST), (SECOND, THIRD)):
+        with journal_at(path) as journal:
+            for setting in settings:
+                journal.keep(SettingInForce(0.0, setting))
+    [entry] = json.loads(undone(path, "--json", "-"))
+    assert entry["original"] == SECOND
+
+
+def test_undo_writes_what_linux_has_as_tc_does(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    before = {"target": 0.005, "interval": 0.1, "limit": 1000}
+    killed(path, before, {**before, "target": 0.02}, discipline="codel")
+    [entry] = json.loads(undone(path, "--json", "-", "--interface", "eth0"))
+    command = entry["command"]
+    assert command.startswith("tc qdisc change dev eth0 root codel")
+    assert "target 5ms" in command or "target 5000us" in command
+
+
+def test_undo_refuses_what_is_no_journal(tmp_path):
+    for name, content in (("notes.txt", "these are my notes" * 100), ("other.sqlite", None)):
+        path = tmp_path / name
+        if content is None:
+            with sqlite3.connect(path) as database:
+                database.execute("CREATE TABLE precious (x)")
+            database.close()
+        else:
+            path.write_text(content)
+        result = CliRunner().invoke(application(), ["undo", str(path)])
+        assert result.exit_code != 0
+        assert "expected the file of online --journal" in str(result.exception)
