@@ -1,4 +1,7 @@
-"""``vermilion online``: keeps a changing network tuned, beside the same network left alone."""
+"""``vermilion online``: keeps a changing network tuned, beside the same network left alone.
+
+With ``--router`` the network is a real one: :mod:`vermilion.cli.online_router`.
+"""
 
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,15 +24,44 @@ if TYPE_CHECKING:
 
 
 def online(
+    context: typer.Context,
     scenarios: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="SCENARIO...",
-            help="Scenario files (TOML) or names of shipped ones, each with a [tuning] table.",
+            help="Scenario files (TOML) or names of shipped ones, each with a [tuning] table. "
+            "None with --router.",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
+    router: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A queue of this machine instead of a simulation, like linux:eth0 or "
+            "linux:eth0/1:10; see: vermilion routers",
+            show_default=False,
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="What you want of the router's queue, and how freely. Default: the knee, by the "
+            "parameters that are worth a search.",
+            show_default=False,
+        ),
+    ] = None,
+    for_: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="TIME",
+            help="How long to control the router. Default: until Ctrl-C or SIGTERM.",
+            show_default=False,
+        ),
+    ] = None,
     seeds: options.Seeds = 1,
     first_seed: options.FirstSeed = 1,
     overrides: options.Overrides = None,
@@ -50,12 +82,13 @@ def online(
         ),
     ] = "measured",
     mode: Annotated[
-        Literal["observe", "propose", "control"],
+        Literal["observe", "propose", "control"] | None,
         typer.Option(
             help='"control" changes the setting; "propose" asks on the terminal first; "observe" '
-            "only says what it would do."
+            "only says what it would do. Default: control of a simulation, observe of a router.",
+            show_default=False,
         ),
-    ] = "control",
+    ] = None,
     changes_per_minute: Annotated[
         int | None,
         typer.Option(
@@ -67,12 +100,13 @@ def online(
         ),
     ] = None,
     at_exit: Annotated[
-        Literal["keep", "restore"],
+        Literal["keep", "restore"] | None,
         typer.Option(
             help='What stays in force at the end: the last setting ("keep"), or the one before '
-            'the first change ("restore").'
+            'the first change ("restore"). Default: keep.',
+            show_default=False,
         ),
-    ] = "keep",
+    ] = None,
     knowledge: Annotated[
         Literal["full", "flow count", "counters"],
         typer.Option(
@@ -84,7 +118,9 @@ def online(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep every sample, decision and setting in this SQLite file.",
+            help="Keep every sample, decision and setting in this SQLite file. Of a router there "
+            "is always one: by default $STATE_DIRECTORY/journal.sqlite or below "
+            "~/.local/state/vermilion.",
             show_default=False,
         ),
     ] = None,
@@ -98,10 +134,33 @@ def online(
 ) -> None:
     """Keep a changing network tuned.
 
-    The network is a running simulation with a hidden seed. The controller sees what a router
+    The network is a running simulation with a hidden seed, or with --router the one at a queue of
+    this machine, which is only observed unless told otherwise. The controller sees what a router
     can export; it notices changes, rebuilds a model, tunes it, applies what is significantly
     better, verifies and rolls back. Every decision is shown with its reason.
     """
+    if router is not None:
+        from vermilion.cli.online_router import RouterRequest, online_router
+
+        _refuse_given(context, _OF_SIMULATIONS, "is for a simulation; leave it away with --router")
+        online_router(
+            RouterRequest(
+                address=router,
+                policy=policy,
+                mode=mode,
+                changes_per_minute=changes_per_minute,
+                at_exit=at_exit,
+                deadline_s=None if deadline is None else options.seconds("--deadline", deadline),
+                for_s=None if for_ is None else options.seconds("--for", for_),
+                journal=journal,
+                json=target,
+            )
+        )
+        return
+    _refuse_given(context, _OF_ROUTERS, "is for a real router; expected --router beside it")
+    if not scenarios:
+        message = "SCENARIO is missing; expected a scenario, or --router; see vermilion online -h"
+        raise UserError(message)
     from vermilion.online.policy import CHANGES_PER_MINUTE, Policy
     from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
@@ -112,9 +171,9 @@ def online(
     for scenario in loaded:
         Policy.of_scenario(scenario)
     freedom = _Freedom(
-        mode,
+        mode or "control",
         CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
-        at_exit,
+        at_exit or "keep",
         knowledge,
     )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
@@ -157,6 +216,28 @@ def online(
             from vermilion.report import online_report
 
             report_file.write(online_report(runs, rivals))
+
+
+_OF_SIMULATIONS = {
+    "scenarios": "SCENARIO",
+    "seeds": "--seeds",
+    "first_seed": "--seed",
+    "overrides": "--set",
+    "plugins": "--plugin",
+    "clock": "--clock",
+    "knowledge": "--knowledge",
+    "report": "--report",
+}
+_OF_ROUTERS = {"policy": "--policy", "for_": "--for"}
+
+
+def _refuse_given(context: typer.Context, names: dict[str, str], why: str) -> None:
+    """Refuses what was given on the command line and would have no effect."""
+    for parameter, name in names.items():
+        source = context.get_parameter_source(parameter)
+        if source is not None and source.name != "DEFAULT":
+            message = f"{name} {why}"
+            raise UserError(message)
 
 
 @dataclass(frozen=True)

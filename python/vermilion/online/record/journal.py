@@ -171,6 +171,7 @@ class Journal:
             raise JournalError(message) from error
         self.run = cursor.lastrowid
         self._link = link
+        self._discipline = discipline
 
     def _prepare(self, name: str) -> None:
         self._database.execute("PRAGMA journal_mode = WAL")
@@ -244,9 +245,11 @@ class Journal:
         )
 
     def regimes(self, link: str) -> Regimes:
-        """What all runs have learned of the conditions on this link."""
+        """What all runs have learned of the conditions on this link under its discipline."""
         rows = self._database.execute(
-            "SELECT regime FROM regime WHERE link = ? ORDER BY id", (link,)
+            "SELECT regime FROM regime JOIN run ON run.id = regime.run"
+            " WHERE regime.link = ? AND run.discipline = ? ORDER BY regime.id",
+            (link, self._discipline),
         ).fetchall()
         known = Regimes()
         for (text,) in rows:

@@ -8,6 +8,8 @@ from enum import StrEnum
 class DecisionKind(StrEnum):
     """The kind of a decision; its value is what the journal and ``--json`` have."""
 
+    FOUND = "found"
+    """What stood on a real router before the first change, and how to put it back by hand."""
     START = "start"
     """The controller has taken charge of a queue."""
     CHANGE_DETECTED = "change-detected"

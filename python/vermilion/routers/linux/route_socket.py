@@ -10,7 +10,7 @@ import errno
 import socket
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from vermilion.routers.base import RouterError
+from vermilion.routers.base import RouterError, RouterSilent
 from vermilion.routers.linux.attributes import attribute_bytes
 from vermilion.routers.linux.message import (
     ACKNOWLEDGE,
@@ -175,7 +175,8 @@ class RouteSocket:
 
         Raises:
             KernelError: the kernel refuses.
-            RouterError: it does not answer.
+            RouterSilent: it does not answer; it may have done it or not.
+            RouterError: it takes no request.
         """
         self._send(kind, flags | ACKNOWLEDGE, body)
         for message in self._answers():
@@ -221,10 +222,10 @@ class RouteSocket:
                 data, _, flags, sender = self._socket.recvmsg(_RECEIVE_BYTES)
             except TimeoutError:
                 message = f"the kernel has not answered within {_TIMEOUT_S:g} s"
-                raise RouterError(message) from None
+                raise RouterSilent(message) from None
             except OSError as error:
                 message = f"the kernel's answer is lost ({error.strerror or error})"
-                raise RouterError(message) from None
+                raise RouterSilent(message) from None
             if flags & socket.MSG_TRUNC:
                 message = f"the kernel's answer is longer than {_RECEIVE_BYTES} bytes"
                 raise RouterError(message)

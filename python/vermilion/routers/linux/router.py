@@ -19,12 +19,14 @@ from vermilion.routers.base import (
     ParameterValue,
     Reading,
     RouterError,
+    RouterSilent,
     RttSamples,
 )
 from vermilion.routers.linux.address import QueueAddress, parse_address
 from vermilion.routers.linux.change import PlannedChange, change_body, plan_change
 from vermilion.routers.linux.discovery import FoundQueue, discover
 from vermilion.routers.linux.message import NEW_QUEUE
+from vermilion.routers.linux.push import push_price
 from vermilion.routers.linux.route_socket import Kernel, KernelError, RouteSocket
 from vermilion.routers.linux.wrapping import Unwrapped
 from vermilion.scenario.errors import did_you_mean, one_of, printable
@@ -91,11 +93,21 @@ class LinuxRouter(ManagedQueue):
             message = f"{self.address}: {self._found.why_not}"
             raise RouterError(message)
         self._configuration = LinkConfiguration(str(self.address), discipline, delay_s)
+        self.push_price = push_price(self._found.state, self._found.around)
 
     @property
     def configuration(self) -> LinkConfiguration:
         """The link's static configuration."""
         return self._configuration
+
+    @property
+    def settable(self) -> tuple[str, ...]:
+        """The names of the parameters that can be changed."""
+        return tuple(self._found.state.options.settable)
+
+    def now_s(self) -> float:
+        """The time of a reading that is taken now, seconds."""
+        return self._clock() - self._began
 
     def close(self) -> None:
         """Closes the socket to the kernel."""
@@ -127,7 +139,7 @@ class LinuxRouter(ManagedQueue):
             raw["packets"] = told.packets or 0
         whole = self._unwrapped.take(raw, told.sent_bytes or 0, now.handle)
         return Reading(
-            time_s=self._clock() - self._began,
+            time_s=self.now_s(),
             backlog_packets=told.backlog_packets or 0,
             backlog_bytes=told.backlog_bytes or 0,
             forwarded_packets=whole.get("packets", told.packets or 0),
@@ -136,21 +148,13 @@ class LinuxRouter(ManagedQueue):
             marks=now.options.marked(whole) or 0,
         )
 
-    def active_flows(self) -> int:
-        """The number of flows, from the monitor.
+    def active_flows(self) -> int | None:
+        """The number of flows, from the monitor; ``None`` where there is none."""
+        return None if self._monitor is None else self._monitor.active_flows()
 
-        Raises:
-            RouterError: there is none.
-        """
-        return self._watched().active_flows()
-
-    def rtt_samples(self) -> RttSamples:
-        """The round-trip samples since the last call, from the monitor.
-
-        Raises:
-            RouterError: there is none.
-        """
-        return self._watched().rtt_samples()
+    def rtt_samples(self) -> RttSamples | None:
+        """The round-trip samples since the last call, from the monitor; ``None`` without one."""
+        return None if self._monitor is None else self._monitor.rtt_samples()
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every parameter that the kernel says, by its name in the discipline's table."""
@@ -179,6 +183,7 @@ class LinuxRouter(ManagedQueue):
         Raises:
             RouterError: the kernel refused or did something else; what was there is there again,
                 or the message says that it is not.
+            RouterSilent: the kernel was told and does not say what is in force now.
         """
         planned = self._plan(parameters)
         if planned is None:
@@ -191,7 +196,12 @@ class LinuxRouter(ManagedQueue):
             # Some kinds have changed a part when they refuse.
             rest = self._put_back(planned) if self._is_changed(planned) else ""
             raise self._named(error, rest) from None
-        wrong = planned.disagreements(self.state().options)
+        try:
+            now = self.state()
+        except RouterError as error:
+            message = f"{error}; the change was sent, and may be in force"
+            raise RouterSilent(message) from None
+        wrong = planned.disagreements(now.options)
         if wrong:
             rest = self._put_back(planned)
             message = f"{self.address}: the kernel took other values: {'; '.join(wrong)}{rest}"
@@ -199,7 +209,7 @@ class LinuxRouter(ManagedQueue):
 
     def wait(self, until_s: float) -> None:
         """Return when the clock has reached ``until_s`` (at once if it has passed)."""
-        remaining = until_s - (self._clock() - self._began)
+        remaining = until_s - self.now_s()
         if remaining > 0.0:
             self._sleep(remaining)
 
@@ -229,15 +239,6 @@ class LinuxRouter(ManagedQueue):
         if left:
             return f". Not all of what was there could be put back: {'; '.join(left)}"
         return ". What was there is in force again"
-
-    def _watched(self) -> TrafficMonitor:
-        if self._monitor is None:
-            message = (
-                f"{self.address}: no traffic monitor is beside this queue; the kernel knows "
-                "neither flows nor round-trip times"
-            )
-            raise RouterError(message)
-        return self._monitor
 
 
 def _find(kernel: Kernel, address: QueueAddress, rate_bit_per_s: float | None) -> FoundQueue:

@@ -1,0 +1,152 @@
+"""Watching, or controlling, a queue of a real router until a person says stop.
+
+What stands before the first change is in the journal before the controller begins: as parameters,
+and as the command that puts them back by hand. Where it cannot be written down and something might
+be changed, nothing begins.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.entering import in_words
+from vermilion.online.drive.operated_queue import OperatedQueue
+from vermilion.online.drive.wall_clock import WallClockDriver
+from vermilion.online.plan.solve import solve as solve_task
+from vermilion.online.record.entries import Decision
+from vermilion.online.record.journal import Journal, JournalError
+from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.record.log import Log
+from vermilion.routers.base import LinkConfiguration
+from vermilion.routers.linux.nearest import nearest_settable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from vermilion.online.drive.pacing import Solve
+    from vermilion.online.effects import Propose
+    from vermilion.online.policy import Policy
+    from vermilion.online.record.entries import SettingInForce
+    from vermilion.routers.base import ParameterValue
+    from vermilion.routers.linux.router import LinuxRouter
+
+
+@dataclass(frozen=True)
+class RouterRun:
+    """What became of a queue of a real router.
+
+    Attributes:
+        router: its address.
+        discipline: Vermilion's name for it.
+        policy: what was wanted.
+        found: every parameter before the first change.
+        undo: the command that puts them back; ``None`` where there is none.
+        decisions: everything that was decided, in order of time.
+        settings: every setting in force, likewise.
+        missed: observations that came too late to be taken.
+        unwritten: entries that the journal could not take.
+    """
+
+    router: str
+    discipline: str
+    policy: Policy
+    found: Mapping[str, ParameterValue]
+    undo: str | None
+    decisions: tuple[Decision, ...]
+    settings: tuple[SettingInForce, ...]
+    missed: int
+    unwritten: int
+
+
+def run_on_router(
+    router: LinuxRouter,
+    policy: Policy,
+    *,
+    delay_s: float = 0.0,
+    journal_path: Path | None = None,
+    on_event: Callable[[Decision], object] | None = None,
+    on_proposal: Callable[[Propose], object] | None = None,
+    attended: Callable[[WallClockDriver], AbstractContextManager[object]] = lambda _: nullcontext(),
+    for_s: float | None = None,
+    solve: Solve = solve_task,
+) -> RouterRun:
+    """Keep a real queue tuned, or say what would be done, until a person says stop.
+
+    Args:
+        router: the queue.
+        policy: what its operator wants; mode "observe" never changes anything.
+        delay_s: the link's propagation delay, as far as it is known.
+        journal_path: where to keep the journal; ``None`` keeps none.
+        on_event: told of every decision as it is made.
+        on_proposal: told of every proposal; the answer comes as a command.
+        attended: a context in which the driver runs: whoever may put commands into it.
+        for_s: how long; ``None`` until somebody says stop.
+        solve: does the searches, in another process: a function of a module.
+
+    Raises:
+        JournalError: the journal cannot be used, or what stands now cannot be written down.
+        RouterError: the router does not answer at the very beginning.
+    """
+    from vermilion import _core
+
+    address, discipline = str(router.address), router.configuration.discipline
+    queue = OperatedQueue(
+        router,
+        LinkConfiguration(policy.link, discipline, delay_s),
+        may_change=policy.mode != "observe",
+        nearest=nearest_settable,
+    )
+    found, undo = router.parameters(), router.tc_command()
+    with Journal(
+        journal_path,
+        version=_core.VERSION,
+        title=address,
+        router=router.kind,
+        link=address,
+        discipline=discipline,
+        target_packets=policy.target_packets,
+    ) as journal:
+        log = Log(journal, on_event)
+        log.keep(_found(router.now_s(), address, found, undo))
+        if log.lost and policy.mode != "observe":
+            raise JournalError(log.obstacle)
+        controller = Controller.of(
+            policy,
+            queue.configuration,
+            push_price=queue.push_price,
+            regimes=journal.regimes(address),
+        )
+        driver = WallClockDriver(
+            queue, controller, log, solve=solve, on_proposal=on_proposal, clock=router.now_s
+        )
+        with attended(driver):
+            driver.run(for_s)
+    return RouterRun(
+        router=address,
+        discipline=discipline,
+        policy=policy,
+        found=found,
+        undo=undo,
+        decisions=tuple(log.decisions),
+        settings=tuple(log.settings),
+        missed=driver.missed,
+        unwritten=log.lost,
+    )
+
+
+def _found(
+    now_s: float, address: str, found: Mapping[str, ParameterValue], undo: str | None
+) -> Decision:
+    """What stands before anything is changed."""
+    known = {name: value for name, value in found.items() if value is not None}
+    by_hand = "tc has no command that puts it back" if undo is None else f"to put it back: {undo}"
+    return Decision(
+        now_s,
+        DecisionKind.FOUND,
+        f"{address} stands at {in_words(known)}; {by_hand}",
+        {"parameters": dict(found), "command": undo},
+    )

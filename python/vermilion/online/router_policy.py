@@ -1,0 +1,381 @@
+"""What the operator of a real router wants, from a file and from options.
+
+A policy file has the words of a scenario, without a network::
+
+    rate  = "50 Mbit/s"             # of the link; only a target given as a time needs it
+    delay = "5 ms"                  # of the link, one way, after the queue
+    [tuning]                        # as in a scenario; parameters may be named without their path
+    objective   = { name = "queue-deviation", target = "10 ms" }
+    constraints = ["links.eth0.utilization >= 0.95"]
+    [freedom]
+    mode = "control"
+
+Everything may be left away. Pure: who reads the file hands over its text.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from vermilion.online.policy import (
+    BLIND_AFTER_S,
+    CHANGES_PER_MINUTE,
+    DEADLINE_S,
+    AtExit,
+    Mode,
+    Policy,
+)
+from vermilion.scenario import (
+    RATE,
+    TIME,
+    QuantityError,
+    ScenarioError,
+    disciplines,
+    scenario_from_document,
+)
+from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
+from vermilion.scenario.quantities import Quantity
+from vermilion.scenario.round_trips import LONGEST_DELAY_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.routers.base import ParameterValue
+    from vermilion.scenario import Scenario
+    from vermilion.scenario.algorithms import Algorithm
+
+NOMINAL_RATE: Final = "10 Mbit/s"
+"""Of a link whose rate nobody has said; the controller measures what really leaves."""
+
+NOMINAL_PACKET: Final = "1500 bytes"
+"""How large the packets are with which a target given as a time is counted."""
+
+_LONGEST_BLIND_S: Final = 86_400.0
+_RATE: Final = Quantity(RATE, minimum=1.0)
+_DELAY: Final = Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)
+_BLIND: Final = Quantity(TIME, minimum=0.1, maximum=_LONGEST_BLIND_S)
+_KEYS: Final = ("rate", "delay", "tuning", "freedom")
+_TUNING_KEYS: Final = ("objective", "constraints", "harm", "space", "parameters")
+_FREEDOM_KEYS: Final = ("mode", "changes_per_minute", "at_exit", "fall_back", "blind_after")
+_MOST_CHANGES: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedLink:
+    """What is known of a real queue before anything is measured.
+
+    Attributes:
+        interface: its name, which the link is called by.
+        discipline: Vermilion's name for what the queue does.
+        in_force: its parameters, as far as the router says them.
+        settable: those that can be changed.
+    """
+
+    interface: str
+    discipline: str
+    in_force: Mapping[str, ParameterValue]
+    settable: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The link's name in paths like ``links.eth0.queue.limit``, which hold no dots."""
+        return re.sub(r"[^A-Za-z0-9_-]", "-", self.interface)
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The discipline with its table."""
+        return disciplines()[self.discipline]
+
+
+@dataclass(frozen=True, slots=True)
+class Freedom:
+    """What a controller may do; ``None`` leaves it to whoever is asked next.
+
+    Attributes:
+        mode: whether anything is changed.
+        changes_per_minute: how often at most.
+        at_exit: what stays in force.
+        fall_back: what to put in force when the router is silent, as written.
+        blind_after_s: how long it may be silent.
+    """
+
+    mode: Mode | None = None
+    changes_per_minute: int | None = None
+    at_exit: AtExit | None = None
+    fall_back: Mapping[str, Any] | None = None
+    blind_after_s: float | None = None
+
+    def or_else(self, other: Freedom) -> Freedom:
+        """This one, and where it says nothing, another."""
+        return Freedom(
+            mode=self.mode or other.mode,
+            changes_per_minute=(
+                other.changes_per_minute
+                if self.changes_per_minute is None
+                else self.changes_per_minute
+            ),
+            at_exit=self.at_exit or other.at_exit,
+            fall_back=other.fall_back if self.fall_back is None else self.fall_back,
+            blind_after_s=(
+                other.blind_after_s if self.blind_after_s is None else self.blind_after_s
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """What a policy file says; what it leaves away is ``None`` or empty.
+
+    Attributes:
+        origin: the file's name, for messages.
+        rate_bit_per_s: of the link.
+        delay_s: the link's propagation delay.
+        tuning: the table as written.
+        freedom: the table, read.
+    """
+
+    origin: str = "policy"
+    rate_bit_per_s: float | None = None
+    delay_s: float | None = None
+    tuning: Mapping[str, Any] = field(default_factory=dict)
+    freedom: Freedom = field(default_factory=Freedom)
+
+
+def read_policy(text: str, origin: str = "policy") -> PolicyFile:
+    """What the text of a policy file says.
+
+    Raises:
+        ScenarioError: a key or a value that is not accepted; the message names those that are.
+    """
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        problem = " ".join(str(error).split())[:200]
+        accepted = "a policy in TOML (https://toml.io)"
+        raise ScenarioError("", f"is not valid TOML: {problem}", accepted, origin) from None
+    try:
+        _check_keys(document, _KEYS, "", "a policy")
+        tuning = _table(document, "tuning", _TUNING_KEYS)
+        return PolicyFile(
+            origin=origin,
+            rate_bit_per_s=_quantity(document, "rate", _RATE),
+            delay_s=_quantity(document, "delay", _DELAY),
+            tuning=tuning,
+            freedom=_freedom(_table(document, "freedom", _FREEDOM_KEYS)),
+        )
+    except FieldError as error:
+        raise error.at(origin) from None
+
+
+def policy_for(
+    link: ManagedLink,
+    file: PolicyFile | None = None,
+    freedom: Freedom | None = None,
+    *,
+    deadline_s: float = DEADLINE_S,
+) -> Policy:
+    """The policy for a real queue.
+
+    Args:
+        link: the queue.
+        file: what the operator has written; ``None`` for the knee, by what is worth a search.
+        freedom: what the command line says; it wins over the file.
+        deadline_s: how long a search may take.
+
+    Raises:
+        ScenarioError: it cannot be pursued on this queue.
+    """
+    known = PolicyFile() if file is None else file
+    policy = Policy.of_scenario(scenario_of_router(link, known), deadline_s)
+    given = (freedom or Freedom()).or_else(known.freedom)
+    mode = given.mode or "observe"
+    return replace(
+        policy,
+        mode=mode,
+        changes_per_minute=(
+            CHANGES_PER_MINUTE if given.changes_per_minute is None else given.changes_per_minute
+        ),
+        # Who only observes must not undo what others have done.
+        at_exit="keep" if mode == "observe" else given.at_exit or "keep",
+        fall_back=_fall_back(link, given.fall_back, known.origin),
+        blind_after_s=BLIND_AFTER_S if given.blind_after_s is None else given.blind_after_s,
+    )
+
+
+def scenario_of_router(link: ManagedLink, file: PolicyFile) -> Scenario:
+    """A real queue as a scenario, so that the words of ``[tuning]`` can be read.
+
+    **Nothing of its traffic is ever used**: the one group of flows, its round trip, and the rate
+    where nobody has said it stand there because a scenario must have some. What the controller
+    knows of the traffic, it has measured. Of this scenario it gets the policy: the objective, the
+    bounds, the parameters and their ends. The rate and the size of a packet have one effect: a
+    target given as a time becomes packets by them, and is refused where nobody has said the rate.
+
+    Raises:
+        ScenarioError: what the file asks for, or what is in force, cannot be read.
+    """
+    table = link.algorithm.parameters
+    tuning = dict(file.tuning)
+    tuning["parameters"] = _parameters(link, file)
+    if "space" in tuning:
+        tuning["space"] = _space(link, file)
+    objective = tuning.get("objective")
+    if isinstance(objective, dict) and "target" in objective:
+        tuning["objective"] = {"link": link.name, **objective}
+    rate = NOMINAL_RATE if file.rate_bit_per_s is None else f"{file.rate_bit_per_s!r} bit/s"
+    scenario = scenario_from_document(
+        {
+            "title": link.interface,
+            "duration": "1 s",
+            "links": {
+                link.name: {
+                    "rate": rate,
+                    "delay": f"{file.delay_s or 0.0!r} s",
+                    "queue": {
+                        "discipline": link.discipline,
+                        **{n: table[n].exact_text(value) for n, value in link.in_force.items()},
+                    },
+                }
+            },
+            "flows": {
+                "any": {
+                    "count": 1,
+                    "path": [link.name],
+                    "rtt": f"{max(0.1, 4.0 * (file.delay_s or 0.0))!r} s",
+                    "sender": "reno",
+                    "packet_size": NOMINAL_PACKET,
+                    "start": "0 s",
+                }
+            },
+            "tuning": tuning,
+        },
+        file.origin,
+    )
+    read = scenario.tuning
+    timed = read is not None and read.objective.target_delay_s is not None
+    if timed and file.rate_bit_per_s is None:
+        accepted = (
+            'the link\'s rate, like rate = "50 Mbit/s", because the target is a time; '
+            "or a target in packets"
+        )
+        raise ScenarioError("rate", MISSING, accepted, file.origin)
+    return scenario
+
+
+def _parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
+    """The paths of what may be changed."""
+    table = link.algorithm.parameters
+    given = file.tuning.get("parameters")
+    if given is None:
+        usual = [name for name in link.settable if name in table and table[name].search is not None]
+        if not usual:
+            accepted = (
+                f"some of {_names(link)}, with their ends in tuning.space: nothing of "
+                f"{link.discipline} is searched unless asked for"
+            )
+            raise ScenarioError("tuning.parameters", MISSING, accepted, file.origin)
+        return [_path(link, name) for name in usual]
+    if not isinstance(given, list) or not given:
+        accepted = f"a list of {_names(link)}"
+        raise ScenarioError("tuning.parameters", given, accepted, file.origin)
+    for name in given:
+        if not isinstance(name, str) or _bare(link, name) not in link.settable:
+            accepted = f"what can be changed on this queue: {_names(link)}"
+            raise ScenarioError("tuning.parameters", name, accepted, file.origin)
+    return [_path(link, _bare(link, name)) for name in given]
+
+
+def _space(link: ManagedLink, file: PolicyFile) -> object:
+    """The table of ends, with whole paths."""
+    space = file.tuning["space"]
+    if not isinstance(space, dict):
+        return space
+    return {_path(link, _bare(link, name)): ends for name, ends in space.items()}
+
+
+def _path(link: ManagedLink, name: str) -> str:
+    return f"links.{link.name}.queue.{name}"
+
+
+def _bare(link: ManagedLink, name: str) -> str:
+    return name.removeprefix(f"links.{link.name}.queue.")
+
+
+def _names(link: ManagedLink) -> str:
+    table = link.algorithm.parameters
+    return one_of(name for name in link.settable if name in table and table[name].kind == "number")
+
+
+def _fall_back(
+    link: ManagedLink, given: Mapping[str, Any] | None, origin: str
+) -> dict[str, ParameterValue] | None:
+    """The parameters for blind times, in their tables' units."""
+    if given is None:
+        return None
+    found: dict[str, ParameterValue] = {}
+    for name, value in given.items():
+        where = f"freedom.fall_back.{name}"
+        if name not in link.settable:
+            accepted = f"what can be changed on this queue: {did_you_mean(name, link.settable)}"
+            raise ScenarioError(where, value, accepted, origin)
+        try:
+            found[name] = link.algorithm.parse_one(name, value)
+        except FieldError as error:
+            raise ScenarioError(where, value, error.accepted, origin) from None
+    return found
+
+
+def _freedom(table: Mapping[str, Any]) -> Freedom:
+    changes = table.get("changes_per_minute")
+    whole = isinstance(changes, int) and not isinstance(changes, bool)
+    if changes is not None and not (whole and 0 <= changes <= _MOST_CHANGES):
+        accepted = f"a whole number from 0 to {_MOST_CHANGES}"
+        raise FieldError("freedom.changes_per_minute", changes, accepted)
+    fall_back = table.get("fall_back")
+    if fall_back is not None and not (isinstance(fall_back, dict) and fall_back):
+        accepted = 'a table of parameters, like { target = "5 ms" }'
+        raise FieldError("freedom.fall_back", fall_back, accepted)
+    return Freedom(
+        mode=_choice(table, "mode", get_args(Mode)),
+        changes_per_minute=changes,
+        at_exit=_choice(table, "at_exit", get_args(AtExit)),
+        fall_back=fall_back,
+        blind_after_s=_quantity(table, "blind_after", _BLIND, "freedom."),
+    )
+
+
+def _choice(table: Mapping[str, Any], key: str, choices: Sequence[str]) -> Any:  # noqa: ANN401
+    value = table.get(key)
+    if value is not None and value not in choices:
+        raise FieldError(f"freedom.{key}", value, one_of(choices))
+    return value
+
+
+def _quantity(
+    table: Mapping[str, Any], key: str, quantity: Quantity, before: str = ""
+) -> float | None:
+    if key not in table:
+        return None
+    try:
+        return float(quantity.parse(table[key]))
+    except QuantityError as error:
+        raise FieldError(f"{before}{key}", table[key], error.accepted) from None
+
+
+def _table(document: Mapping[str, Any], name: str, keys: Sequence[str]) -> dict[str, Any]:
+    value = document.get(name, {})
+    if not isinstance(value, dict):
+        raise FieldError(name, value, f"a table [{name}] with some of {one_of(keys)}")
+    _check_keys(value, keys, f"{name}.", f"[{name}]")
+    return value
+
+
+def _check_keys(table: Mapping[str, Any], keys: Sequence[str], before: str, place: str) -> None:
+    for key, value in table.items():
+        if key not in keys:
+            raise FieldError(
+                f"{before}{key}", value, f"a key of {place}: {did_you_mean(key, keys)}"
+            )
