@@ -82,6 +82,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         workers=session.workers,
         progress=session.progress,
         memory=session.study,
+        refines=True,
     )
     scenario = case.scenario
     link = (*case.objective.links, *tuning.links)[0]

@@ -53,6 +53,7 @@ class SearchOutcome:
         search_state: of the search, to go on from.
         race: how the re-evaluation went; ``None`` if it did not come to that.
         fidelity: whether short simulations were used; ``None`` if that was not asked for.
+        refinement: settings tried besides along a constraint's edge.
     """
 
     best: Setting | None
@@ -69,6 +70,7 @@ class SearchOutcome:
     search_state: Mapping[str, Any]
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
+    refinement: int = 0
 
 
 def search_best(
@@ -95,6 +97,7 @@ def search_best(
     workers: BatchRunner | None = None,
     progress: ProgressReport | None = None,
     memory: Memory | None = None,
+    refines: bool = False,
 ) -> SearchOutcome:
     """Searches the best setting of a model and compares it with the incumbent.
 
@@ -129,6 +132,8 @@ def search_best(
         progress: called now and then.
         memory: what an earlier call with the same arguments has simulated (another budget or
             deadline apart), and keeps what this one does.
+        refines: whether further settings, up to a tenth of the budget, are tried along the edge of
+            a constraint that the best lies on (:mod:`vermilion.tuning.edge_refinement`).
 
     Raises:
         ValueError: a model, space, incumbent or search that do not fit each other.
@@ -180,6 +185,7 @@ def search_best(
         shorter=Shorter(full, space, threads, workers),
         memory=memory,
         compare=compared,
+        refines=refines,
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
     accepted, reason, comparison = _decision(tuning)
@@ -198,6 +204,7 @@ def search_best(
         search_state=searcher.state(),
         race=tuning.race,
         fidelity=tuning.fidelity,
+        refinement=tuning.refinement,
     )
 
 

@@ -87,6 +87,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         until=prepared.until(session),
         shorter=Shorter(full, space, session.threads, session.workers),
         memory=session.study,
+        refines=True,
     )
     tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)
     accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)

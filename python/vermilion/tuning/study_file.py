@@ -37,7 +37,8 @@ CREATE TABLE simulation (
     length REAL NOT NULL,          -- fraction of the scenario's measured time
     setting TEXT NOT NULL,         -- JSON list: values in the order of the plan's parameters
     seed TEXT NOT NULL,            -- decimal: SQLite's integers end at 2^63
-    made_for TEXT NOT NULL,        -- incumbent, pilot, search, climb, re-evaluation, comparison
+    made_for TEXT NOT NULL,        -- incumbent, pilot, search, refinement, climb,
+                                   -- re-evaluation, comparison
     objective REAL NOT NULL,       -- to be minimised; infinite if not measured
     constrained TEXT NOT NULL,     -- JSON: for each constraint, its metric in each phase;
                                    -- of a front, the second objective comes last
