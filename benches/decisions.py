@@ -341,8 +341,10 @@ def on_fresh_seeds(scenario: Scenario, found: Recommendation) -> OnFreshSeeds:
 def edge(seed: int) -> str:
     """The table of *edge*."""
     lines = [
-        "| network | tunings | proven | kept on fresh seeds | within a tenth of the best | "
-        "median, of the best | worst |",
+        (
+            "| network | tunings | proven | kept on fresh seeds | within a tenth of the best | "
+            "median, of the best | worst |"
+        ),
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     proven, kept, near, total = 0, 0, 0, 0
