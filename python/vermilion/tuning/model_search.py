@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Space
     from vermilion.simulate import Result
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.memory import Memory
     from vermilion.tuning.progress import ProgressReport
     from vermilion.tuning.race import RaceReport
+    from vermilion.tuning.remembered_runs import Runner
     from vermilion.tuning.seeds import Seeds
 
 
@@ -80,6 +80,7 @@ def search_best(
     constraints: Sequence[Constraint] = (),
     *,
     incumbent: Setting,
+    in_force: Evaluation | None = None,
     seeds: Seeds,
     budget: int,
     deadline_s: float | None = None,
@@ -94,7 +95,7 @@ def search_best(
     required_improvement: float = 0.0,
     least_gain: Callable[[float], float] | None = None,
     threads: int | None = None,
-    workers: BatchRunner | None = None,
+    workers: Runner | None = None,
     progress: ProgressReport | None = None,
     memory: Memory | None = None,
     refines: bool = False,
@@ -108,6 +109,8 @@ def search_best(
         constraints: what must hold; "of reference" refers to the incumbent.
         incumbent: the setting in force, a value for each parameter of the space (``None``:
             automatic). It need not lie in the box.
+        in_force: simulated instead of it where what is in force is no setting of these parameters,
+            but another discipline; ``incumbent`` is then only where the search begins.
         seeds: of the simulations.
         budget: settings that the search may use, start points included. Without a deadline
             the outcome depends on it, on the seeds, and on nothing else.
@@ -147,7 +150,7 @@ def search_best(
     simulations = Simulations(
         Candidates(text, space.names), objective, constraints, threads, workers, memory=memory
     )
-    full = Horizon([text], 1.0, simulations, constraints, Evaluation(incumbent))
+    full = Horizon([text], 1.0, simulations, constraints, in_force or Evaluation(incumbent))
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:

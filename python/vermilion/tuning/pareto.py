@@ -8,7 +8,8 @@ the front is not convex, which no weighted sum does.
 
 1. *Ends.* Each objective is minimised alone.
 2. *Gaps.* Again and again, a bound halves the widest gap between neighbours on the front so far,
-   both objectives being measured by their ranges on it. While there is no gap, because one setting
+   both objectives being measured by their ranges on it, on a logarithmic scale where one spans a
+   decade or more. While there is no gap, because one setting
    is better in both than all others, the ends are searched further. Every setting that was ever
    simulated is in one archive, and each search begins with the archive's best for its question.
    All searches have the same seed, so what they explore at random is the same and is simulated
@@ -30,7 +31,6 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.domination import non_dominated, thinned
-from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.front import Front, FrontPoint
 from vermilion.tuning.front_search import Archive, Entry, Hunt, Second, keeps
 from vermilion.tuning.simulations import Simulations
@@ -69,7 +69,7 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
         session.workers,
         memory=session.study,
     )
-    incumbent = Entry(Evaluation(case.incumbent))
+    incumbent = Entry(case.in_force())
     hunt = Hunt(
         archive=Archive(simulations, second, case.constraints, tuning.seeds.search, incumbent),
         space=tuning.space,
@@ -120,7 +120,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
             for entry in sorted(kept, key=lambda entry: entry.means)
         ),
         incumbent=FrontPoint(
-            now.setting,
+            now.setting if case.before is None else {},
             _intervals(now, objectives),
             (False, False),
             metrics=_price(now, tuning) if fresh else {},
