@@ -368,5 +368,7 @@ class Hunt:
 
     def _widest_gap(self) -> float | None:
         """The bound on the second objective that halves the front's widest gap."""
-        middles = gaps(non_dominated(self.archive.feasible()))
-        return next((middle for middle in middles if middle not in self._asked), None)
+        for high, low in gaps(non_dominated(self.archive.feasible())):
+            if (high + low) / 2 not in self._asked:
+                return (high + low) / 2
+        return None

@@ -8,8 +8,7 @@ the front is not convex, which no weighted sum does.
 
 1. *Ends.* Each objective is minimised alone.
 2. *Gaps.* Again and again, a bound halves the widest gap between neighbours on the front so far,
-   both objectives being measured by their ranges on it, on a logarithmic scale where one spans a
-   decade or more. While there is no gap, because one setting
+   both objectives being measured by their ranges on it. While there is no gap, because one setting
    is better in both than all others, the ends are searched further. Every setting that was ever
    simulated is in one archive, and each search begins with the archive's best for its question.
    All searches have the same seed, so what they explore at random is the same and is simulated
