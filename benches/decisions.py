@@ -3,8 +3,8 @@
 - *wall*: RED tuned for each phase of both example scenarios and for ten networks drawn at random,
   to hold its queue at the target: with the bounds of harm, without them, and drop-tail with its
   best limit. What each gains against RED as published, and what the flows get.
-- *edge*: forty tunings whose optimum lies on a constraint: how many end in a recommendation that is
-  proven, and how far it is from the best that is known to be provable.
+- *edge*: fifty tunings whose optimum lies on a constraint: how many end in a recommendation that is
+  proven, how many of these keep it on other seeds, and how far they are from the best known.
 - *ablation*: the on-line loop with and without its first guesses, and the recommendations of *wall*
   with and without the check of their neighbourhood: what each gives and costs.
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import vermilion
-from vermilion.objectives import objective_of
+from vermilion.objectives import constraints_of, objective_of
 from vermilion.objectives.price import price_of
 from vermilion.scenario import scenario_from_document
 from vermilion.simulate import mean_interval, run_many
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
     from vermilion.simulate.statistics import Interval
+    from vermilion.tuning import Recommendation
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 LINK = "links.bottleneck"
@@ -51,6 +52,7 @@ NETWORKS = 10
 BUDGET = 400
 JAIN_MARGIN = 0.05
 EDGE_SEEDS = 10
+EDGE_FRESH = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + 40)
 EDGE_BUDGET = 400
 EDGE_REFERENCE_BUDGET = 1200
 NEAR = 1.10
@@ -279,16 +281,73 @@ def edges() -> list[Scenario]:
             target=30.0,
             tuning=aim(f"{LINK}.drop_rate <= 8 %"),
         ),
+        network(
+            "24 SACK flows, 30 Mbit/s, least drops, 95 % wait at most 12 ms",
+            rate_mbit=30.0,
+            seconds=20.0,
+            flows=24,
+            rtt="40 ms .. 80 ms",
+            sender="sack",
+            target=40.0,
+            tuning={
+                "objective": {"name": "drop-rate", "link": "bottleneck"},
+                "constraints": [f"{LINK}.sojourn_ms.p95 <= 12 ms"],
+            },
+        ),
     ]
+
+
+@dataclass(frozen=True)
+class OnFreshSeeds:
+    """What a recommendation does on seeds that no tuning has met.
+
+    Attributes:
+        choosing: the objective's mean over half of them, by which the best is chosen.
+        judging: the same over the other half, by which all are judged. The best of many is the
+            luckiest of them too, on the seeds that it was chosen by.
+        keeps: whether the mean over all of them keeps every constraint that was asked for.
+    """
+
+    choosing: float
+    judging: float
+    keeps: bool
+
+
+def on_fresh_seeds(scenario: Scenario, found: Recommendation) -> OnFreshSeeds:
+    """Measures a recommendation again."""
+    objective = objective_of(scenario)
+    asked = constraints_of(scenario, objective)
+    rows = run_many([scenario.with_values(dict(found.chosen)), scenario], EDGE_FRESH)
+    [mine, now] = [[result for result in row if result is not None] for row in rows]
+    values = [objective.measure(result) for result in mine]
+    keeps = all(
+        statistics.fmean(margin) >= 0.0
+        for constraint in asked
+        for margin in zip(
+            *(
+                [
+                    0.0 if each is None else each
+                    for each in constraint.margins(constraint.values(one), constraint.values(other))
+                ]
+                for one, other in zip(mine, now, strict=True)
+            ),
+            strict=True,
+        )
+    )
+    half = len(EDGE_FRESH) // 2
+    return OnFreshSeeds(statistics.fmean(values[:half]), statistics.fmean(values[half:]), keeps)
 
 
 def edge(seed: int) -> str:
     """The table of *edge*."""
     lines = [
-        "| network | tunings | proven | within a tenth of the best | median, of the best |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        (
+            "| network | tunings | proven | kept on fresh seeds | within a tenth of the best | "
+            "median, of the best | worst |"
+        ),
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    proven, near, total = 0, 0, 0
+    proven, kept, near, total = 0, 0, 0, 0
     for scenario in edges():
         found = [
             vermilion.tune(
@@ -307,24 +366,26 @@ def edge(seed: int) -> str:
             rivals=False,
             robustness=False,
         )
-        accepted = [each for each in found if each.accepted]
-        values = [
-            statistics.fmean(reached(scenario.with_values(dict(each.chosen))).objective)
-            for each in (*accepted, *([known] if known.accepted else []))
-        ]
-        best = min(values, default=math.nan)
-        ratios = [value / best for value in values[: len(accepted)]]
+        accepted = [on_fresh_seeds(scenario, each) for each in found if each.accepted]
+        others = [on_fresh_seeds(scenario, known)] if known.accepted else []
+        choice = [each for each in (*accepted, *others) if each.keeps]
+        best = min(choice, key=lambda each: each.choosing).judging if choice else math.nan
+        ratios = [each.judging / best for each in accepted]
         close = sum(ratio <= NEAR for ratio in ratios)
+        held = sum(each.keeps for each in accepted)
         lines.append(
-            f"| {scenario.title} | {len(found)} | {len(accepted)} | {close} | "
-            f"{statistics.median(ratios or [math.nan]):.3f} |"
+            f"| {scenario.title} | {len(found)} | {len(accepted)} | {held} | {close} | "
+            f"{statistics.median(ratios or [math.nan]):.3f} | {max(ratios, default=math.nan):.3f} |"
         )
         say(lines[-1:])
         proven, near, total = proven + len(accepted), near + close, total + len(found)
+        kept += held
     said = (
         f"{total} tunings of {EDGE_BUDGET} settings: {proven} end in a proven recommendation, "
         f"{near} of them within a tenth of the best that any, or one of {EDGE_REFERENCE_BUDGET} "
-        "settings, has proven. The seeds on which they are measured are others than theirs."
+        f"settings, has proven. They are measured on {len(EDGE_FRESH)} seeds that no tuning has "
+        f"met; on these {kept} keep their constraint on average. The best is chosen by half of "
+        "these seeds, and all are judged by the other half."
     )
     return "\n".join([said, "", *lines])
 

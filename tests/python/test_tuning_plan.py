@@ -9,8 +9,10 @@ import pytest
 from test_cli import SHORT, refused, strict, vermilion
 from test_tuning_study import execute as execute_in
 from vermilion import ScenarioError, load_scenario, parse_scenario
+from vermilion.objectives import objective_from_text
 from vermilion.profiles import Place
 from vermilion.search import Space
+from vermilion.simulate import run_many
 from vermilion.tuning import (
     AnswerFile,
     Seeds,
@@ -241,6 +243,42 @@ def test_another_discipline_takes_over_and_its_own_box_is_searched(scenario):
     assert [each.text for each in case.asked] == list(scenario.tuning.constraints)
 
 
+def phases_of(result):
+    link = result.link("bottleneck")
+    return link.phases or [link.total]
+
+
+def test_another_discipline_is_judged_against_the_queue_that_stands(scenario):
+    least = "minimise links.bottleneck.sojourn_ms.p99"
+    found = tune(
+        scenario,
+        discipline="codel",
+        objective=least,
+        constraints=["links.bottleneck.utilization >= 0.9 of reference"],
+        harm=["none"],
+        fidelity="full",
+        budget=12,
+    )
+    # Measured apart, with nothing of the tuning: RED as the scenario has it, on its seeds.
+    count = found.comparison.incumbent.count
+    seeds = [*found.seeds.comparison, *found.seeds.further(count)][:count]
+    [now] = run_many([scenario], seeds)
+    objective, _ = objective_from_text(least, scenario)
+    reached = [objective.measure(result) for result in now]
+    assert found.comparison.incumbent.mean == pytest.approx(sum(reached) / count)
+    [held] = found.comparison.best_verdicts
+    used = [min(phase["utilization"] for phase in phases_of(result)) for result in now]
+    assert held.bound == pytest.approx(0.9 * sum(used) / count, rel=0.02)
+    assert found.incumbent == {
+        f"{QUEUE}.{name}": scenario.get(f"{QUEUE}.{name}")
+        for name in scenario.links["bottleneck"].queue.parameters
+    }
+    assert found.readable[f"{QUEUE}.discipline"] == ("red", "codel")
+    # The new one with its defaults stands beside as one more row.
+    assert found.rivals[0].label == "CoDel, not tuned"
+    assert found.rivals[0].parameters == {f"{QUEUE}.target": 0.005, f"{QUEUE}.interval": 0.1}
+
+
 def test_the_discipline_that_a_queue_has_keeps_its_list(scenario):
     tuning = prepare(TuningPlan(scenarios=(scenario,), discipline="red"))
     assert tuning.space.names == scenario.tuning.parameters
@@ -274,7 +312,8 @@ def test_a_discipline_that_cannot_be_tuned_is_refused(vermilion, discipline, wor
 
 
 def test_a_discipline_is_tuned_and_the_command_shows_it(vermilion):
-    options = ("--budget=30", "--discipline=codel", "--harm=none")
+    least = "minimise links.bottleneck.sojourn_ms.p99"
+    options = ("--budget=30", "--discipline=codel", "--harm=none", f"--objective={least}")
     code, out, err = vermilion(*QUICK, *options)
     assert code == 0
     assert err.startswith("note: codel on bottleneck takes over from red: limit; not known to it")

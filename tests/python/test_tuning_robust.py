@@ -10,6 +10,7 @@ import pytest
 
 from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
+from vermilion.objectives import objective_of
 from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result, run_many
 from vermilion.tuning import Seeds, Study, read_studies, simulations, tune_robust
@@ -17,7 +18,14 @@ from vermilion.tuning.joint import Joining
 
 WEIGHT = "links.bottleneck.queue.weight"
 SEEDS = Seeds.counted(1, search=2, re_evaluation=2, comparison=6)
-SEARCH = {"parameters": [WEIGHT], "boxes": {WEIGHT: (0.0001, 1.0)}, "seeds": SEEDS, "budget": 60}
+SEARCH = {
+    "rivals": False,
+    "robustness": False,
+    "parameters": [WEIGHT],
+    "boxes": {WEIGHT: (0.0001, 1.0)},
+    "seeds": SEEDS,
+    "budget": 60,
+}
 
 
 def scenario(name, weight=0.002, more=""):
@@ -386,14 +394,29 @@ def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
         progress=moments.append,
     )
     assert outcome.accepted
-    assert {moment.stage for moment in moments} == {"search", "re-evaluation", "comparison"}
+    stages = list(dict.fromkeys(moment.stage for moment in moments))
+    assert stages == ["search", "re-evaluation", "comparison", "neighbourhood", "rivals"]
     assert all(0 <= moment.done <= moment.total for moment in moments)
-    assert moments[-1].incumbent == pytest.approx(1.0, abs=0.2)  # the scale is of other seeds
-    assert moments[-1].best < 1.0
+    compared = [moment for moment in moments if moment.stage == "comparison"][-1]
+    assert compared.incumbent == pytest.approx(1.0, abs=0.2)  # the scale is of other seeds
+    assert compared.best < 1.0
     assert "burst" in outcome.device.command
     assert outcome.device.command in str(outcome)
-    for case in outcome.cases:
+    data = json.loads(outcome.to_json())["scenarios"]
+    for each, case, shown in zip(pair, outcome.cases, data, strict=True):
         assert case.comparison.best.mean < case.comparison.incumbent.mean
+        # Each scenario has its own rivals and its own neighbourhood; drop-tail measured apart:
+        drop_tail, pie = case.rivals
+        assert pie.label.startswith("PIE, target")
+        replaced = each.with_values({"links.bottleneck.queue.discipline": "drop-tail"})
+        runs = run_many([replaced.with_values(dict(drop_tail.parameters))], SEEDS.comparison)[0]
+        reached = [objective_of(each).measure(result) for result in runs]
+        assert drop_tail.objective.mean == pytest.approx(sum(reached) / len(reached))
+        assert [rival["name"] for rival in shown["rivals"]] == [drop_tail.label, pie.label]
+        keys = [condition["key"] for condition in shown["robustness"]["conditions"]]
+        assert {"flows-doubled", "trips-halved", "web"} <= set(keys)
+        lost = [f"in {case.scenario}, {warning}" for warning in case.robustness.warnings]
+        assert set(lost) <= set(outcome.warnings)
 
 
 def test_short_runs_of_all_scenarios_are_used_where_they_rank_settings_alike(tmp_path):

@@ -303,8 +303,7 @@ def test_progress_tells_the_best_value_with_its_interval_and_the_incumbents(scen
     assert last.best == pytest.approx(last.interval.mean)
     assert last.interval.count == len(found.seeds.search)
     assert last.best < last.incumbent
-    final = moments[-1]
-    assert final.stage == "comparison"
+    final = [each for each in moments if each.stage == "comparison"][-1]
     # The seeds of the search favoured it, so fresh ones may lie a little beside.
     assert final.interval.high > found.comparison.best.low
     assert found.comparison.best.high > final.interval.low
@@ -341,3 +340,44 @@ def test_the_bar_says_how_good_the_best_is(moment, words):
     report_to(bar)(moment)
     assert bar.said == (words, 9)
     assert bar.done == 3
+
+
+def test_what_stands_beside_a_recommendation_is_told_of_and_simulated_once(
+    scenario, tmp_path, monkeypatch
+):
+    moments, outcomes = [], []
+    options = {"budget": 40, "harm": ["none"], "fidelity": "full"}
+    for _ in range(2):
+        with Study(tmp_path / "x.study") as study:
+            outcomes.append(tune(scenario, study=study, progress=moments.append, **options))
+        # Who goes on with it knows all of it.
+        monkeypatch.setattr("vermilion.tuning.remembered_runs.run_many", None)
+    first, second = outcomes
+    assert first.accepted
+    stages = list(dict.fromkeys(each.stage for each in moments))
+    assert stages == ["search", "re-evaluation", "comparison", "neighbourhood", "rivals"]
+    assert all(0 <= each.done <= each.total for each in moments)
+    assert [rival.label.partition(",")[0] for rival in second.rivals] == ["drop-tail", "PIE"]
+    assert second.rivals == first.rivals
+    assert second.robustness == first.robustness
+    without = tune(scenario, **options)
+    assert without.rivals == first.rivals
+    assert without.robustness == first.robustness
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE beside SET data = x'00'",
+        "UPDATE beside SET data = 'text'",
+        "UPDATE beside SET data = 7",
+    ],
+)
+def test_a_damaged_run_beside_a_recommendation_is_one_message(
+    scenario, tmp_path, vermilion, damage
+):
+    path = tmp_path / "x.study"
+    with Study(path) as study:
+        tune(scenario, budget=2, study=study)
+    execute(path, damage)
+    assert "x.study" in refused(vermilion("tune", f"--study={path}"))

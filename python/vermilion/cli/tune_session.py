@@ -24,6 +24,14 @@ EXIT_CODES: Final[Mapping[Conclusion, int]] = {"recommended": 0, "kept": 10, "re
 """What ``--exit-code`` makes of a recommendation."""
 
 
+_IN_WORDS: Final[Mapping[str, str]] = {
+    "refinement": "refining along the edge",
+    "rivals": "measuring the rivals",
+    "neighbourhood": "checking the neighbourhood",
+}
+"""What a bar calls the stages whose names do not speak for themselves."""
+
+
 class Tuned(Protocol):
     """What a tuning has come to."""
 
@@ -146,7 +154,8 @@ def report_to(bar: ProgressBar) -> ProgressReport | None:
         return None
 
     def report(progress: TuningProgress) -> None:
-        bar.describe(f"{progress.stage}{_best_so_far(progress)}", progress.total)
+        stage = _IN_WORDS.get(progress.stage, progress.stage)
+        bar.describe(f"{stage}{_best_so_far(progress)}", progress.total)
         update(progress.done)
 
     return report

@@ -52,7 +52,7 @@ def front_parameters_figure(front: Front) -> Figure:
                 label="front, from one end to the other",
             )
             incumbent = front.incumbent
-            now = None if incumbent is None else _scaled(incumbent.parameters[path], factor)
+            now = None if incumbent is None else _scaled(incumbent.parameters.get(path), factor)
             if now is not None:
                 known.append(now)
                 axes.axhline(

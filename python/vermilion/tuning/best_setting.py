@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.tuning.answers import Answer
+from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
 from vermilion.tuning.box_warnings import box_warnings
 from vermilion.tuning.conditions import conditions_of
-from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.model_search import search_best
-from vermilion.tuning.recommendation import Recommendation, RivalOutcome
-from vermilion.tuning.rivals import RIVAL_BUDGET, simple_rivals
-from vermilion.tuning.robustness import check_robustness
-from vermilion.tuning.verdict import judge
+from vermilion.tuning.recommendation import Recommendation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from vermilion.objectives import Objective
-    from vermilion.scenario import Scenario
-    from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.model_search import SearchOutcome
     from vermilion.tuning.preparation import Case, PreparedTuning
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
-
-ROBUSTNESS_SEEDS: Final = 5
-"""Fresh seeds that the chosen setting and the incumbent meet under each neighbouring condition."""
-
-LEAST_DEADLINE_S: Final = 10.0
-"""Deadlines from which on there is time to look beyond the setting itself."""
-
-_BESIDE: Final = 0.25
-"""The part of such a deadline that is set aside for that."""
 
 
 def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendation:
@@ -58,13 +42,14 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     warm_starts = [*plan.warm_starts, *(setting for _, _, setting in tuning.earlier)]
     left = tuning.seconds_left(session)
     if left is not None and left >= LEAST_DEADLINE_S:
-        left *= 1.0 - _BESIDE
+        left *= 1.0 - BESIDE
     outcome = search_best(
         case.text,
         tuning.space,
         case.objective,
         case.constraints,
         incumbent=case.incumbent,
+        in_force=case.in_force(),
         seeds=tuning.seeds,
         budget=plan.budget,
         deadline_s=left,
@@ -82,10 +67,13 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         workers=session.workers,
         progress=session.progress,
         memory=session.study,
+        refines=True,
     )
     scenario = case.scenario
-    link = (*case.objective.links, *tuning.links)[0]
-    robustness = _robustness(tuning, session, outcome)
+    beside, more = Beside(tuning, session, case), is_time_for_more(session, outcome.end)
+    robustness = None
+    if more and outcome.accepted and outcome.best is not None:
+        robustness = beside.robustness(outcome.best)
     if session.answers is not None and outcome.accepted:
         numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
         conditions = conditions_of(scenario, tuning.space.names, case.objective)
@@ -94,11 +82,11 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         scenario=scenario.origin,
         objective=case.objective.label,
         parameters=outcome.best or {},
-        incumbent=outcome.incumbent,
+        incumbent=case.standing_setting,
         accepted=outcome.accepted,
         reason=outcome.reason,
         comparison=outcome.comparison,
-        metrics=_price(outcome, link, case.objective),
+        metrics=_price(outcome, beside.link, case.objective),
         evaluations=outcome.evaluations,
         simulations=outcome.simulations,
         seconds=outcome.seconds,
@@ -107,21 +95,25 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         search=str((session.resume or {}).get("search", tuning.search)),
         search_state=outcome.search_state,
         version=_core.VERSION,
-        readable=_readable(scenario, outcome),
+        readable=_readable(case, outcome),
         race=outcome.race,
         fidelity=outcome.fidelity,
         warm_starts=tuple((source, apart) for source, apart, _ in tuning.earlier),
-        device=tuning.on_device(_chosen(outcome)),
+        device=tuning.on_device(_chosen(case, outcome)),
         unit=case.objective.unit,
-        rivals=_rivals(tuning, session, outcome, link),
+        rivals=beside.rivals(outcome.incumbent_results)
+        if more and outcome.comparison is not None
+        else (),
         robustness=robustness,
         warnings=_warnings(tuning, outcome, robustness),
     )
 
 
-def _chosen(outcome: SearchOutcome) -> Setting:
-    """The best setting, or the incumbent if it stays."""
-    return outcome.best if outcome.accepted and outcome.best is not None else outcome.incumbent
+def _chosen(case: Case, outcome: SearchOutcome) -> Setting:
+    """The best setting, or the incumbent if it stays; of another discipline no values are known."""
+    if outcome.accepted and outcome.best is not None:
+        return outcome.best
+    return case.in_force().setting
 
 
 def _price(
@@ -135,88 +127,6 @@ def _price(
     return {name: (best[name], incumbent[name]) for name in best if name in incumbent}
 
 
-def _time_is_left(session: TuningSession, outcome: SearchOutcome) -> bool:
-    """Whether to look beyond the setting itself: not after Ctrl-C, nor within short deadlines."""
-    deadline = session.deadline_s
-    return outcome.end != "interrupted" and (deadline is None or deadline >= LEAST_DEADLINE_S)
-
-
-def _rivals(
-    tuning: PreparedTuning, session: TuningSession, outcome: SearchOutcome, link: str
-) -> tuple[RivalOutcome, ...]:
-    """The simplest things that might do the same, beside what was found."""
-    plan, [case] = tuning.plan, tuning.cases
-    links = list(
-        dict.fromkeys(path.split(".")[1] for path in tuning.space.names if path.startswith("links"))
-    )
-    if not plan.rivals or not links or outcome.comparison is None:
-        return ()
-    if not _time_is_left(session, outcome):
-        return ()
-    rivals = simple_rivals(
-        case.scenario,
-        case.objective,
-        case.asked,
-        links=links,
-        seeds=tuning.seeds,
-        budget=min(RIVAL_BUDGET, plan.budget),
-        device=plan.profile,
-        search_seed=plan.seed,
-        threads=session.threads,
-        workers=session.workers,
-        deadline_s=tuning.seconds_left(session),
-    )
-    incumbent = _evaluated(case, tuning.seeds.comparison, outcome.incumbent_results)
-    found = []
-    for rival in rivals:
-        if rival.objective is None:
-            continue
-        evaluation = _evaluated(case, rival.seeds, rival.results)
-        verdicts = judge(case.constraints, evaluation, incumbent)
-        found.append(
-            RivalOutcome(
-                label=rival.name,
-                parameters=rival.parameters,
-                objective=rival.objective,
-                metrics=price_intervals(rival.results, link, over_of(case.objective)),
-                missed=tuple(str(each) for each in verdicts if each.holds != "met"),
-            )
-        )
-    return tuple(found)
-
-
-def _evaluated(case: Case, seeds: Sequence[int], results: Sequence[Result]) -> Evaluation:
-    """Runs of whatever stands in the scenario's queue, by its objective and all its constraints."""
-    evaluation = Evaluation({})
-    for seed, result in zip(seeds, results, strict=False):
-        evaluation.add(seed, result, case.objective, case.constraints)
-    return evaluation
-
-
-def _robustness(
-    tuning: PreparedTuning, session: TuningSession, outcome: SearchOutcome
-) -> Robustness | None:
-    """How an accepted setting fares around the conditions that it was found for."""
-    plan, [case] = tuning.plan, tuning.cases
-    if not plan.robustness or not outcome.accepted or outcome.best is None:
-        return None
-    if not _time_is_left(session, outcome):
-        return None
-    return check_robustness(
-        case.scenario,
-        tuning.space.names,
-        outcome.best,
-        outcome.incumbent,
-        case.objective,
-        case.constraints,
-        seeds=tuning.seeds.comparison[:ROBUSTNESS_SEEDS],
-        least_loss=case.objective.least_gain(0.0),
-        threads=session.threads,
-        workers=session.workers,
-        deadline_s=tuning.seconds_left(session),
-    )
-
-
 def _warnings(
     tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
 ) -> tuple[str, ...]:
@@ -227,11 +137,20 @@ def _warnings(
     return (*ends, *(() if robustness is None else robustness.warnings))
 
 
-def _readable(scenario: Scenario, outcome: SearchOutcome) -> dict[str, tuple[str, str]]:
+def _readable(case: Case, outcome: SearchOutcome) -> dict[str, tuple[str, str]]:
     """Both settings as one would write them: the incumbent's and the best's value."""
     texts = {}
-    for path, value in outcome.incumbent.items():
-        parameter = scenario.parameter(path)
-        best = "" if outcome.best is None else parameter.readable(outcome.best[path])
-        texts[path] = (parameter.readable(value), best)
+    before = case.standing
+    if case.before is not None:
+        for link in case.queues:
+            path = f"links.{link}.queue.discipline"
+            texts[path] = (
+                before.links[link].queue.discipline,
+                case.scenario.links[link].queue.discipline,
+            )
+    standing, best = case.standing_setting, outcome.best or {}
+    for path in dict.fromkeys([*standing, *best]):
+        now = before.parameter(path).readable(standing[path]) if path in standing else ""
+        then = case.scenario.parameter(path).readable(best[path]) if path in best else ""
+        texts[path] = (now, then)
     return texts

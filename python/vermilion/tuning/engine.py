@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vermilion.objectives.feasible_first import BROKEN
 from vermilion.simulate.statistics import mean_interval
+from vermilion.tuning.edge import Length, is_at_edge, refined_settings
 from vermilion.tuning.memory import Used
 from vermilion.tuning.noise import MarginNoise
 from vermilion.tuning.progress import TuningProgress
@@ -78,6 +79,16 @@ _MOST_RACE = 0.25
 """The fraction of the time that is set aside for the race at most; it ends whenever it must."""
 
 
+_MOST_REFINEMENT = 0.15
+"""The same for further settings along the constraints' edge."""
+
+_SHORT = 3
+"""Of these, one in so many is of a short simulation, where the search used them."""
+
+LEAST_SECONDS_TO_REFINE = 5.0
+"""Deadlines from which on they are tried: modelling takes some tenths of a second."""
+
+
 def complete(setting: Setting) -> list[dict[str, float]]:
     """The setting in a list, as a point to start from; none if some of its values are automatic."""
     numbers = {name: value for name, value in setting.items() if value is not None}
@@ -117,7 +128,10 @@ class Tuning:
         compared: the best and the incumbent on fresh seeds, and their ``results``.
         compare: decides between two settings at a confidence; without it the fresh seeds are met
             and nothing is decided.
+        refines: whether further settings are tried along the constraints' edge, if the best
+            lies there.
         comparison: what it has come to.
+        refinement: how many settings those were.
         unsaved: settings whose values the search has used since the memory was last told.
     """
 
@@ -134,7 +148,9 @@ class Tuning:
     shorter: Shorter
     memory: Memory | None
     compare: Compare | None = None
+    refines: bool = False
     comparison: Comparison | None = None
+    refinement: int = 0
     horizon: Horizon = field(init=False)
     search_start: float = 0.0
     end: End = "budget"
@@ -207,6 +223,8 @@ class Tuning:
         self._search(budget)
         if self.best is None:
             return
+        if self.refines:
+            self._refine(budget)
         self._re_evaluate(self._leaders())
         self.compared = (self.best.fresh(), incumbent.fresh())
         self.results = self.meet(seeds.comparison, self.compared)
@@ -261,7 +279,7 @@ class Tuning:
         points = self.search.outstanding()
         while points or self.evaluations < budget:
             points = points or self.search.ask(min(at_once, budget - self.evaluations))
-            until = self._search_until()
+            until = self._search_until(budget)
             # Something is tried in any case: the first simulations may have met a busy machine.
             each = 0.0 if self.best is None else simulations.least_seconds_each
             expected = each * len(points) * len(seeds)
@@ -319,12 +337,13 @@ class Tuning:
         first = evaluation.only_first()
         return self.horizon.value(first, self.screening.expected(first))
 
-    def _search_until(self) -> float | None:
+    def _search_until(self, budget: int) -> float | None:
         """The moment when the search must end for the later stages to fit in."""
         if self.until is None:
             return None
         earliest = self.search_start + LEAST_SEARCH * (self.until - self.search_start)
-        return max(earliest, self.until - self._climb_seconds() - self._race_seconds())
+        later = self._refinement_seconds(budget) + self._climb_seconds() + self._race_seconds()
+        return max(earliest, self.until - later)
 
     def _race_seconds(self) -> float:
         """Wall seconds set aside for the race and the comparison."""
@@ -345,6 +364,69 @@ class Tuning:
         runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
         each = self.full.simulations.seconds_each
         return RESERVE * each * runs * self.shortlist * len(self.seeds.search)
+
+    def _refinement_seconds(self, budget: int) -> float:
+        """Wall seconds set aside for further settings along the constraints' edge."""
+        if not self._may_refine(budget) or self.until is None:
+            return 0.0
+        settings = refined_settings(budget) + (0 if self.horizon is self.full else self.shortlist)
+        runs = settings * len(self.seeds.search)
+        seconds = RESERVE * self.full.simulations.seconds_each * runs
+        return min(seconds, _MOST_REFINEMENT * (self.until - self.search_start))
+
+    def _may_refine(self, budget: int) -> bool:
+        """Whether to try further settings, should the best lie on an edge."""
+        in_time = self.until is None or self.until - self.start >= LEAST_SECONDS_TO_REFINE
+        return self.refines and in_time and refined_settings(budget) > 0
+
+    def _refine(self, budget: int) -> None:
+        """Tries further settings along the constraints' edge, if the best lies there."""
+        known = self._known()
+        if not self._may_refine(budget) or not is_at_edge(known):
+            return
+        from vermilion.tuning.edge_refinement import EdgeRefinement  # with numpy, which takes time
+
+        until = None if self.until is None else self.until - self._race_seconds()
+        count = refined_settings(budget)
+        further = EdgeRefinement(
+            self.space,
+            self.seeds.search,
+            self.seeds.search[0],
+            until,
+            self._report("refinement", count),
+        )
+        if self.horizon is self.full:
+            self._take_up(further.run(known, count))
+        else:
+            self._take_up(further.run(known, count // _SHORT))
+            known, leaders = self._known(), self._leaders()
+            self.full.simulations.run(
+                leaders, self.seeds.search, until=until, made_for="refinement"
+            )
+            met = [each for each in leaders if each.is_complete(self.seeds.search)]
+            if met and len(met) == len(leaders):
+                # From here on only what was simulated at the whole length counts.
+                self.horizon, self.ranking, self.ranked = self.full, [], set()
+                self._take_up(met)
+                count -= further.count
+                self._take_up(further.run(Length(self.full, met), count, [known]))
+        self.refinement = further.count
+
+    def _known(self) -> Length:
+        """What the search has simulated with all its seeds."""
+        seeds = self.seeds.search
+        met = [each for _, _, each in self.ranking if each.is_complete(seeds)]
+        return Length(self.horizon, met)
+
+    def _take_up(self, evaluations: Sequence[Evaluation]) -> None:
+        """Ranks settings that no search has asked for."""
+        for evaluation in evaluations:
+            if evaluation.refusal is None:
+                value = self.horizon.value(evaluation)
+                self.ranked.add(id(evaluation))
+                heappush(self.ranking, (value, len(self.ranking), evaluation))
+        if self.ranking:
+            self.best = self.ranking[0][2]
 
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""

@@ -39,6 +39,8 @@ class Evaluation:
         refusal: why the core would not simulate it, if so.
         not_measured: why the objective is infinite with some seed, if so.
         results: of the comparison all that was measured, with each seed; else none.
+        text: what is simulated, as the core reads it, where that is no setting of what is tuned:
+            another discipline that is in force. ``None`` for the setting.
     """
 
     setting: Setting
@@ -48,6 +50,7 @@ class Evaluation:
     refusal: ScenarioError | None = None
     not_measured: NotMeasuredError | None = None
     results: list[Result] = field(default_factory=list, compare=False, repr=False)
+    text: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def objective(self) -> float:
@@ -72,7 +75,7 @@ class Evaluation:
 
     def fresh(self) -> Evaluation:
         """One of the same setting, on no seeds yet."""
-        return Evaluation(self.setting)
+        return Evaluation(self.setting, text=self.text)
 
     def apart(self) -> Evaluation:
         """The same, to be the measure of others than this one is."""
@@ -97,6 +100,7 @@ class Evaluation:
             [values[:1] for values in self.constrained],
             self.refusal,
             self.not_measured,
+            text=self.text,
         )
 
     def is_complete(self, seeds: Sequence[int]) -> bool:

@@ -145,6 +145,9 @@ class Front:
         """The parameters of a setting in the units of :meth:`parameter_headings`."""
         cells = []
         for path, unit in zip(self.parameters, self.parameter_units, strict=True):
+            if path not in point.parameters:  # another discipline is in force
+                cells.append(ABSENT)
+                continue
             value = point.parameters[path]
             _, factor = shown_unit(unit)
             cells.append(AUTOMATIC if value is None else f"{value * factor:.4g}")

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint
     from vermilion.search import Point, Space
     from vermilion.simulate import Result
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.noise import MarginNoise
+    from vermilion.tuning.remembered_runs import Runner
 
 PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
 """Name and version of the random stream of the pilot set."""
@@ -101,7 +101,7 @@ class Shorter:
         full: Horizon,
         space: Space,
         threads: int | None,
-        workers: BatchRunner | None = None,
+        workers: Runner | None = None,
     ) -> None:
         self._full = full
         self._space = space
@@ -201,7 +201,11 @@ class Shorter:
             length=fraction,
             further=further,
         )
-        return Horizon(texts, fraction, simulations, full.constraints, full.incumbent.apart())
+        incumbent = full.incumbent.apart()
+        for piece, result in zip(incumbent.pieces, results, strict=True):
+            if piece.text is not None:
+                piece.text = shortened(piece.text, _windows(result), fraction)
+        return Horizon(texts, fraction, simulations, full.constraints, incumbent)
 
     def _run_incumbent(
         self, results: Sequence[Result], seeds: Sequence[int], until: float | None

@@ -76,10 +76,10 @@ class JointEvaluation(Evaluation):
     joining: Joining = field(default_factory=lambda: Joining("worst", (), ()))
 
     @classmethod
-    def of_incumbents(cls, settings: Sequence[Setting], joining: Joining) -> JointEvaluation:
+    def of_incumbents(cls, parts: Sequence[Evaluation], joining: Joining) -> JointEvaluation:
         """The scenarios' own settings, by which all others are measured."""
+        settings = [part.setting for part in parts]
         common = settings[0] if all(each == settings[0] for each in settings) else {}
-        parts = [Evaluation(setting) for setting in settings]
         return cls(common, parts=parts, joining=joining)
 
     @property

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.fidelity import FidelityReport
 
-SimulatedFor = Literal["incumbent", "pilot", "search", "climb", "re-evaluation", "comparison"]
+SimulatedFor = Literal[
+    "incumbent", "pilot", "search", "refinement", "climb", "re-evaluation", "comparison"
+]
 """What a simulation was made for."""
 
 KEPT_WHOLE: frozenset[SimulatedFor] = frozenset({"incumbent", "comparison"})

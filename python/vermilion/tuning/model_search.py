@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Space
     from vermilion.simulate import Result
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.memory import Memory
     from vermilion.tuning.progress import ProgressReport
     from vermilion.tuning.race import RaceReport
+    from vermilion.tuning.remembered_runs import Runner
     from vermilion.tuning.seeds import Seeds
 
 
@@ -53,6 +53,7 @@ class SearchOutcome:
         search_state: of the search, to go on from.
         race: how the re-evaluation went; ``None`` if it did not come to that.
         fidelity: whether short simulations were used; ``None`` if that was not asked for.
+        refinement: settings tried besides along a constraint's edge.
     """
 
     best: Setting | None
@@ -69,6 +70,7 @@ class SearchOutcome:
     search_state: Mapping[str, Any]
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
+    refinement: int = 0
 
 
 def search_best(
@@ -78,6 +80,7 @@ def search_best(
     constraints: Sequence[Constraint] = (),
     *,
     incumbent: Setting,
+    in_force: Evaluation | None = None,
     seeds: Seeds,
     budget: int,
     deadline_s: float | None = None,
@@ -92,9 +95,10 @@ def search_best(
     required_improvement: float = 0.0,
     least_gain: Callable[[float], float] | None = None,
     threads: int | None = None,
-    workers: BatchRunner | None = None,
+    workers: Runner | None = None,
     progress: ProgressReport | None = None,
     memory: Memory | None = None,
+    refines: bool = False,
 ) -> SearchOutcome:
     """Searches the best setting of a model and compares it with the incumbent.
 
@@ -105,6 +109,8 @@ def search_best(
         constraints: what must hold; "of reference" refers to the incumbent.
         incumbent: the setting in force, a value for each parameter of the space (``None``:
             automatic). It need not lie in the box.
+        in_force: simulated instead of it where what is in force is no setting of these parameters,
+            but another discipline; ``incumbent`` is then only where the search begins.
         seeds: of the simulations.
         budget: settings that the search may use, start points included. Without a deadline
             the outcome depends on it, on the seeds, and on nothing else.
@@ -129,6 +135,8 @@ def search_best(
         progress: called now and then.
         memory: what an earlier call with the same arguments has simulated (another budget or
             deadline apart), and keeps what this one does.
+        refines: whether further settings, up to a tenth of the budget, are tried along the edge of
+            a constraint that the best lies on (:mod:`vermilion.tuning.edge_refinement`).
 
     Raises:
         ValueError: a model, space, incumbent or search that do not fit each other.
@@ -142,7 +150,7 @@ def search_best(
     simulations = Simulations(
         Candidates(text, space.names), objective, constraints, threads, workers, memory=memory
     )
-    full = Horizon([text], 1.0, simulations, constraints, Evaluation(incumbent))
+    full = Horizon([text], 1.0, simulations, constraints, in_force or Evaluation(incumbent))
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
@@ -180,6 +188,7 @@ def search_best(
         shorter=Shorter(full, space, threads, workers),
         memory=memory,
         compare=compared,
+        refines=refines,
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
     accepted, reason, comparison = _decision(tuning)
@@ -198,6 +207,7 @@ def search_best(
         search_state=searcher.state(),
         race=tuning.race,
         fidelity=tuning.fidelity,
+        refinement=tuning.refinement,
     )
 
 

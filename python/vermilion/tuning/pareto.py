@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.domination import non_dominated, thinned
-from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.front import Front, FrontPoint
 from vermilion.tuning.front_search import Archive, Entry, Hunt, Second, keeps
 from vermilion.tuning.simulations import Simulations
@@ -69,7 +68,7 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
         session.workers,
         memory=session.study,
     )
-    incumbent = Entry(Evaluation(case.incumbent))
+    incumbent = Entry(case.in_force())
     hunt = Hunt(
         archive=Archive(simulations, second, case.constraints, tuning.seeds.search, incumbent),
         space=tuning.space,
@@ -120,7 +119,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
             for entry in sorted(kept, key=lambda entry: entry.means)
         ),
         incumbent=FrontPoint(
-            now.setting,
+            now.setting if case.before is None else {},
             _intervals(now, objectives),
             (False, False),
             metrics=_price(now, tuning) if fresh else {},

@@ -26,6 +26,7 @@ from vermilion.scenario.errors import ScenarioError
 from vermilion.search import Space, chosen_search
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.other_discipline import tuned_links, tuned_scenarios
 from vermilion.tuning.recommendation import OnDevice
 from vermilion.tuning.seeds import Seeds
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.scenario.carry_over import CarriedOver
     from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.other_discipline import Tuned
     from vermilion.tuning.plan import Goal, TuningPlan
     from vermilion.tuning.session import TuningSession
 
@@ -59,7 +61,9 @@ class Case:
         candidates: writes it with a setting.
         objectives: of a front two, else one.
         constraints: what must hold, and but for a front what a change may cost at most.
-        incumbent: the setting in force.
+        incumbent: the setting in force, or where another discipline is, what the new one has taken
+            over from it.
+        before: the scenario with the discipline in force, where the plan names another one.
         minimum_improvement: the fraction of the objective that somebody would notice; ``None``
             for what is usual.
     """
@@ -72,6 +76,39 @@ class Case:
     constraints: tuple[Constraint, ...]
     incumbent: Setting
     minimum_improvement: float | None
+    before: Scenario | None = None
+
+    @property
+    def standing(self) -> Scenario:
+        """The scenario with what is in force."""
+        return self.scenario if self.before is None else self.before
+
+    @property
+    def queues(self) -> list[str]:
+        """The links whose queues are tuned."""
+        paths = (path.split(".") for path in self.incumbent)
+        links = (path[1] for path in paths if (path[0], path[2]) == ("links", "queue"))
+        return list(dict.fromkeys(links))
+
+    @property
+    def standing_setting(self) -> dict[str, float | None]:
+        """What is in force: of the searched parameters, or of a discipline what it was given."""
+        if self.before is None:
+            return dict(self.incumbent)
+        found: dict[str, float | None] = {}
+        for link in self.queues:
+            for name in self.before.links[link].queue.parameters:
+                value = self.before.get(f"links.{link}.queue.{name}")
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    found[f"links.{link}.queue.{name}"] = float(value)
+        return found
+
+    def in_force(self) -> Evaluation:
+        """What is in force, on no seeds yet."""
+        if self.before is None:
+            return Evaluation(self.incumbent)
+        # It has no values of the parameters that are searched.
+        return Evaluation(dict.fromkeys(self.incumbent), text=self.before.core_json())
 
     @property
     def objective(self) -> Objective:
@@ -93,7 +130,7 @@ class Case:
             return self
         # What they are relative to may be what packets feel, which runs measure if asked.
         needed = any(needs_flow_delays(each) for each in self.objectives)
-        [now] = run_many([self.scenario], seeds, threads=threads, flow_delays=needed)
+        [now] = run_many([self.standing], seeds, threads=threads, flow_delays=needed)
         results = [result for result in now if result is not None]
         told = tuple(
             each.relative_to(results) if each.needs_incumbent else each for each in self.objectives
@@ -181,8 +218,8 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
     return PreparedTuning(
         plan=plan,
         cases=tuple(
-            _case(plan, scenario, label, space.names)
-            for scenario, label in zip(scenarios, _labels(scenarios), strict=True)
+            _case(plan, each, given, label, space.names)
+            for each, given, label in zip(tuned, plan.scenarios, _labels(scenarios), strict=True)
         ),
         space=space,
         device=device,
@@ -193,7 +230,10 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
     )
 
 
-def _case(plan: TuningPlan, scenario: Scenario, label: str, paths: Sequence[str]) -> Case:
+def _case(
+    plan: TuningPlan, tuned: Tuned, given: Scenario, label: str, paths: Sequence[str]
+) -> Case:
+    scenario = tuned.scenario
     links = tuned_links(scenario, paths)
     objectives, constraints = (
         _pair(plan, scenario, links) if plan.kind == "front" else _one(plan, scenario, links)
@@ -215,6 +255,7 @@ def _case(plan: TuningPlan, scenario: Scenario, label: str, paths: Sequence[str]
         constraints=constraints,
         incumbent={path: scenario.get(path) for path in paths},
         minimum_improvement=least,
+        before=given if tuned.carried_over else None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
 
-Stage = Literal["search", "re-evaluation", "comparison"]
+Stage = Literal["search", "refinement", "re-evaluation", "comparison", "rivals", "neighbourhood"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ class Recommendation:
                 name: {"best": _interval(best), "incumbent": _interval(incumbent)}
                 for name, (best, incumbent) in self.metrics.items()
             },
-            "rivals": [_rival(rival) for rival in self.rivals],
+            "rivals": [rival_data(rival) for rival in self.rivals],
             "robustness": self.robustness and self.robustness.to_data(),
             "evaluations": self.evaluations,
             "simulations": self.simulations,
@@ -329,7 +329,8 @@ def _verdicts(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[d
     return [verdict_data(verdict) for verdict in verdicts if verdict.of_harm is of_harm]
 
 
-def _rival(rival: RivalOutcome) -> dict[str, Any]:
+def rival_data(rival: RivalOutcome) -> dict[str, Any]:
+    """A rival for machines."""
     return {
         "name": rival.label,
         "parameters": dict(rival.parameters),

@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.model_search import SearchOutcome
     from vermilion.tuning.progress import ProgressReport
+    from vermilion.tuning.remembered_runs import Runner
     from vermilion.tuning.seeds import Seeds
 
 RIVAL_BUDGET: Final = 24
@@ -137,7 +137,7 @@ def simple_rivals(
     search_seed: int = 1,
     search_settings: Mapping[str, Any] | None = None,
     threads: int | None = None,
-    workers: BatchRunner | None = None,
+    workers: Runner | None = None,
     deadline_s: float | None = None,
     progress: ProgressReport | None = None,
 ) -> tuple[Rival, ...]:
@@ -219,7 +219,7 @@ class _Runs:
     """Simulates a scenario while there is time."""
 
     threads: int | None
-    workers: BatchRunner | None
+    workers: Runner | None
     until: float | None
     flow_delays: bool
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.search import search_named
 from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
 from vermilion.tuning.box_warnings import box_warnings
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.joint import Over
     from vermilion.tuning.preparation import Case, PreparedTuning
+    from vermilion.tuning.recommendation import RivalOutcome
+    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
 
 
@@ -84,14 +87,17 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         race_budget=race_budget_of(plan.shortlist, numbers) if race_budget is None else race_budget,
         progress=session.progress,
         start=prepared.start,
-        until=prepared.until(session),
+        until=_search_until(prepared, session),
         shorter=Shorter(full, space, session.threads, session.workers),
         memory=session.study,
+        refines=True,
     )
     tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)
     accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
     best = None if tuning.best is None else tuning.best.setting
     first = cases[0].scenario
+    around, rivals = _beside(tuning, prepared, session, accepted=accepted)
+    warnings = box_warnings(first, space, best) if best is not None and accepted else ()
     return RobustRecommendation(
         over=plan.over,
         parameters=best or {},
@@ -101,14 +107,16 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
             RobustCase(
                 case.label,
                 case.objective.label,
-                case.incumbent,
+                case.standing_setting,
                 weight,
                 each,
                 price,
                 case.objective.unit,
+                others,
+                robustness,
             )
-            for case, weight, each, price in zip(
-                cases, shares, compared, _prices(tuning, prepared), strict=True
+            for case, weight, each, price, others, robustness in zip(
+                cases, shares, compared, _prices(tuning, prepared), rivals, around, strict=True
             )
         ),
         together=_together(tuning, plan.over, shares),
@@ -125,8 +133,47 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         fidelity=tuning.fidelity,
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
         device=prepared.on_device(best) if best is not None and accepted else None,
-        warnings=box_warnings(first, space, best) if best is not None and accepted else (),
+        warnings=(
+            *warnings,
+            *(
+                f"in {case.label}, {warning}"
+                for case, each in zip(cases, around, strict=True)
+                if each is not None
+                for warning in each.warnings
+            ),
+        ),
     )
+
+
+def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | None:
+    """The moment when all but what stands beside the outcome must be over."""
+    until = prepared.until(session)
+    if until is None or until - prepared.start < LEAST_DEADLINE_S:
+        return until
+    return until - BESIDE * (until - prepared.start)
+
+
+def _beside(
+    tuning: Tuning, prepared: PreparedTuning, session: TuningSession, *, accepted: bool
+) -> tuple[list[Robustness | None], list[tuple[RivalOutcome, ...]]]:
+    """In each scenario how the setting fares around it, and the simplest rivals there."""
+    cases = prepared.cases
+    around: list[Robustness | None] = [None] * len(cases)
+    rivals: list[tuple[RivalOutcome, ...]] = [()] * len(cases)
+    if tuning.compared is None or not is_time_for_more(session, tuning.end):
+        return around, rivals
+    best, now = tuning.compared
+    left = 2 * len(cases)
+    for number, case in enumerate(cases):
+        if accepted:
+            beside = Beside(prepared, session, case, share=1.0 / left)
+            around[number] = beside.robustness(best.setting)
+        left -= 1
+    for number, case in enumerate(cases):
+        beside = Beside(prepared, session, case, share=1.0 / left)
+        rivals[number] = beside.rivals(now.pieces[number].results)
+        left -= 1
+    return around, rivals
 
 
 def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) -> Horizon:
@@ -150,7 +197,7 @@ def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) ->
         memory=first.memory,
         further=others,
     )
-    incumbents = JointEvaluation.of_incumbents([case.incumbent for case in cases], joining)
+    incumbents = JointEvaluation.of_incumbents([case.in_force() for case in cases], joining)
     constraints = [constraint for case in cases for constraint in case.constraints]
     texts = [case.text for case in cases]
     return Horizon(texts, 1.0, simulations, constraints, incumbents)

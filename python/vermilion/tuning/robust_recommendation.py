@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from vermilion.tuning.price_table import aligned, kept_lines, price_rows
-from vermilion.tuning.recommendation import ended_by, present, verdict_data
+from vermilion.tuning.recommendation import ended_by, present, rival_data, verdict_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from vermilion.tuning.engine import End
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
-    from vermilion.tuning.recommendation import OnDevice
+    from vermilion.tuning.recommendation import OnDevice, RivalOutcome
+    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.seeds import Seeds
 
 
@@ -38,6 +39,8 @@ class RobustCase:
         metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent
             here.
         unit: of the objective, "" for a plain number.
+        rivals: the simplest things that might do the same in this scenario alone.
+        robustness: how the setting fares around this scenario; ``None`` where that was not tried.
     """
 
     scenario: str
@@ -47,6 +50,8 @@ class RobustCase:
     comparison: Comparison | None
     metrics: Mapping[str, tuple[Interval, Interval]] = field(default_factory=dict)
     unit: str = ""
+    rivals: tuple[RivalOutcome, ...] = ()
+    robustness: Robustness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,13 @@ class RobustRecommendation:
                 lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
                 lines += [f"  {line}" for line in kept_lines(each.best_verdicts)]
                 lines += _price_lines(case)
+                lines += [
+                    f"  * {rival.label} does not keep: {'; '.join(rival.missed)}"
+                    for rival in case.rivals
+                    if rival.missed
+                ]
+            if case.robustness is not None:
+                lines += [str(case.robustness)]
         last = self.seeds.comparison
         reports = (self.fidelity, self.race)
         lines += ["", *(str(report) for report in reports if report is not None)]
@@ -197,7 +209,21 @@ def _price_lines(case: RobustCase) -> list[str]:
     best, incumbent = (
         {name: pair[place] for name, pair in case.metrics.items()} for place in (0, 1)
     )
-    rows = [("on fresh seeds", "incumbent", "best found"), *price_rows([incumbent, best])]
+    rivals = case.rivals
+    rows: list[tuple[str, ...]] = [
+        (
+            "on fresh seeds",
+            "incumbent",
+            "best found",
+            *(f"{rival.label}{'*' if rival.missed else ''}" for rival in rivals),
+        )
+    ]
+    if rivals and case.comparison is not None:
+        each = case.comparison
+        reached = (each.incumbent, each.best, *(rival.objective for rival in rivals))
+        name = f"{case.objective} ({case.unit})" if case.unit else case.objective
+        rows.append((name, *map(_text, reached)))
+    rows += price_rows([incumbent, best, *(rival.metrics for rival in rivals)])
     return aligned(rows)
 
 
@@ -229,6 +255,9 @@ def _case(case: RobustCase) -> dict[str, Any]:
             name: {"best": _interval(best), "incumbent": _interval(incumbent)}
             for name, (best, incumbent) in case.metrics.items()
         }
+    data["rivals"] = [rival_data(rival) for rival in case.rivals]
+    if case.robustness is not None:
+        data["robustness"] = case.robustness.to_data()
     return data
 
 

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.neighbourhood import Neighbour
+    from vermilion.tuning.remembered_runs import Runner
     from vermilion.tuning.verdict import ConstraintVerdict
 
 RELEVANT_LOSS: Final = 0.05
@@ -190,7 +190,7 @@ def check_robustness(
     margin: float = RELEVANT_LOSS,
     least_loss: float = 0.0,
     threads: int | None = None,
-    workers: BatchRunner | None = None,
+    workers: Runner | None = None,
     deadline_s: float | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Robustness:

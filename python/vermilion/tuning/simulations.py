@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vermilion.objectives import Objective
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.simulate.result_data import ResultData
     from vermilion.tuning.candidates import Candidates
     from vermilion.tuning.evaluation import Evaluation, Watched
     from vermilion.tuning.memory import Outcome, SimulatedFor, SimulationMemory
+    from vermilion.tuning.remembered_runs import Runner
 
 
 _BUSY: Final = 0.9
@@ -90,7 +90,7 @@ class Simulations:
         objective: Objective,
         constraints: Sequence[Watched],
         threads: int | None = None,
-        workers: BatchRunner | None = None,
+        workers: Runner | None = None,
         *,
         memory: SimulationMemory | None = None,
         length: float = 1.0,
@@ -229,7 +229,10 @@ class Simulations:
         if not pieces:
             return []
         start = time.monotonic()
-        texts = [measured.candidates.text(piece.setting) for measured, piece in pieces]
+        texts = [
+            measured.candidates.text(piece.setting) if piece.text is None else piece.text
+            for measured, piece in pieces
+        ]
         deadline = None if until is None else max(0.0, until - start)
         try:
             run = run_many if self._workers is None else self._workers.run_many

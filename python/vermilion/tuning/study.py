@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import zlib
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,15 @@ from typing import TYPE_CHECKING, Final, Protocol, Self, cast
 
 from vermilion.tuning.fidelity import FidelityReport, RankAgreement
 from vermilion.tuning.memory import Outcome
-from vermilion.tuning.study_file import StudyError, damaged, open_to_write
+from vermilion.tuning.study_file import (
+    RUNS_BESIDE,
+    StudyError,
+    damaged,
+    has_runs_beside,
+    open_to_write,
+    packed,
+    unpacked,
+)
 from vermilion.tuning.study_plan import StudyPlan
 
 if TYPE_CHECKING:
@@ -221,6 +230,23 @@ class Study:
         """Remembers what was found about short simulations."""
         self._update("fidelity", json.dumps(asdict(report)))
 
+    def recall_run(self, key: str) -> Mapping[str, Any] | None:
+        """A run beside the tuning's own: see :mod:`vermilion.tuning.remembered_runs`."""
+        with self._reading() as database:
+            if not has_runs_beside(database):
+                return None
+            row = database.execute(
+                "SELECT data FROM beside WHERE study = ? AND run = ?", (self._id, key)
+            ).fetchone()
+            return None if row is None else unpacked(row[0])
+
+    def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """Remembers runs beside the tuning's own: likewise."""
+        rows = [(self._id, key, packed(data)) for key, data in runs]
+        with self._transaction() as database:
+            database.execute(RUNS_BESIDE)
+            database.executemany("INSERT OR REPLACE INTO beside VALUES (?, ?, ?)", rows)
+
     def conclude(self, recommendation: Concluded) -> None:
         """Remembers what the tuning has come to."""
         self._update("recommendation", recommendation.to_json(None))
@@ -295,7 +321,14 @@ class Study:
             yield self._database
         except StudyError:
             raise
-        except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (
+            sqlite3.Error,
+            zlib.error,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ) as error:
             raise damaged(self.path, error) from None
 
     @contextmanager

@@ -7,10 +7,13 @@ never tear one. docs/tuning.md describes the tables.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from typing import TYPE_CHECKING, Final
+import zlib
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 SCHEMA_VERSION: Final = 3
@@ -37,7 +40,8 @@ CREATE TABLE simulation (
     length REAL NOT NULL,          -- fraction of the scenario's measured time
     setting TEXT NOT NULL,         -- JSON list: values in the order of the plan's parameters
     seed TEXT NOT NULL,            -- decimal: SQLite's integers end at 2^63
-    made_for TEXT NOT NULL,        -- incumbent, pilot, search, climb, re-evaluation, comparison
+    made_for TEXT NOT NULL,        -- incumbent, pilot, search, refinement, climb,
+                                   -- re-evaluation, comparison
     objective REAL NOT NULL,       -- to be minimised; infinite if not measured
     constrained TEXT NOT NULL,     -- JSON: for each constraint, its metric in each phase;
                                    -- of a front, the second objective comes last
@@ -65,6 +69,47 @@ _HEADER: Final = b"SQLite format 3\0"
 
 class StudyError(ValueError):
     """A file or a study that cannot be used; the message says which and what would be."""
+
+
+RUNS_BESIDE: Final = """
+CREATE TABLE IF NOT EXISTS beside (
+    study INTEGER NOT NULL REFERENCES study (id),
+    run TEXT NOT NULL,             -- a digest of what was simulated, with which seed
+    data BLOB NOT NULL,            -- all that was measured: JSON, compressed (zlib)
+    PRIMARY KEY (study, run)
+) WITHOUT ROWID;
+"""
+"""What was simulated of rivals and around a recommendation. A file has this table once there is
+something to keep in it, so that files without it are of the same format."""
+
+_MOST_BYTES: Final = 1 << 26
+"""Of one run's data: a hundred times what the largest scenarios measure."""
+
+
+def has_runs_beside(database: sqlite3.Connection) -> bool:
+    """Whether a file has that table."""
+    query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'beside'"
+    (count,) = database.execute(query).fetchone()
+    return bool(count)
+
+
+def packed(data: Mapping[str, Any]) -> bytes:
+    """Data as the table has them."""
+    return zlib.compress(json.dumps(data).encode())
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """The data that these bytes are of.
+
+    Raises:
+        ValueError: they are of something else; also zlib.error.
+    """
+    inflating = zlib.decompressobj()
+    text = inflating.decompress(data, _MOST_BYTES)
+    if inflating.unconsumed_tail:
+        message = "a run that is too long"
+        raise ValueError(message)
+    return dict(json.loads(text))
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:

@@ -1,0 +1,119 @@
+"""Simulations beside a tuning's own, remembered in its study.
+
+What stands beside a recommendation (rivals, and the conditions around it) is simulated after the
+tuning, of scenarios that are no settings of it. Each run is remembered by what it was: the text
+that the core reads, the seed, and the version. A study that is gone on with repeats none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Protocol
+
+from vermilion.simulate import Result
+from vermilion.simulate.runs import run_many
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+
+class Runner(Protocol):
+    """Whatever simulates many: the workers of a cluster, or this machine with a memory."""
+
+    cores: int
+
+    def run_many(
+        self,
+        texts: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], object] | None = None,
+        deadline_s: float | None = None,
+        flow_delays: bool = False,
+    ) -> list[list[Result | None]]:
+        """The same as :func:`vermilion.simulate.run_many`, of texts that the core reads."""
+
+
+class RunMemory(Protocol):
+    """Keeps runs by a text that says what they were."""
+
+    def recall_run(self, key: str) -> Mapping[str, Any] | None:
+        """All that was measured; ``None`` if it is not known."""
+
+    def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """Remembers runs, all or none of them."""
+
+
+class RememberedRuns:
+    """Simulates what is not known yet.
+
+    Args:
+        memory: what is known.
+        workers: that simulate; ``None`` for this machine.
+        threads: simulations at a time; ``None`` for one on each core.
+
+    Attributes:
+        cores: how many simulations run at a time.
+    """
+
+    def __init__(self, memory: RunMemory, workers: Runner | None, threads: int | None) -> None:
+        self._memory = memory
+        self._workers = workers
+        self.cores = (threads or len(os.sched_getaffinity(0))) if workers is None else workers.cores
+
+    def run_many(
+        self,
+        texts: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], object] | None = None,
+        deadline_s: float | None = None,
+        flow_delays: bool = False,
+    ) -> list[list[Result | None]]:
+        """The same as :func:`vermilion.simulate.run_many`, of texts that the core reads."""
+        rows = [
+            [self._recalled(_key(text, seed, flow_delays=flow_delays)) for seed in seeds]
+            for text in texts
+        ]
+        missing = [number for number, row in enumerate(rows) if None in row]
+        done = (len(texts) - len(missing)) * len(seeds)
+        if not missing:
+            if progress is not None:
+                progress(done)
+            return rows
+        run = run_many if self._workers is None else self._workers.run_many
+        new = run(
+            [texts[number] for number in missing],
+            seeds,
+            threads=threads,
+            progress=None if progress is None else lambda count: progress(done + count),
+            deadline_s=deadline_s,
+            flow_delays=flow_delays,
+        )
+        self._memory.keep_runs(
+            (_key(texts[number], seed, flow_delays=flow_delays), result.data)
+            for number, row in zip(missing, new, strict=True)
+            for seed, result in zip(seeds, row, strict=True)
+            if result is not None
+        )
+        for number, row in zip(missing, new, strict=True):
+            # Time may be up before what was known of a text has been simulated again.
+            pairs = zip(row, rows[number], strict=True)
+            rows[number] = [known if fresh is None else fresh for fresh, known in pairs]
+        return rows
+
+    def _recalled(self, key: str) -> Result | None:
+        data = self._memory.recall_run(key)
+        return None if data is None else Result(dict(data))
+
+
+def _key(text: str, seed: int, *, flow_delays: bool) -> str:
+    """What a run was, in a few bytes."""
+    from vermilion import _core
+
+    said = "\0".join([_core.VERSION, str(seed), str(flow_delays), text])
+    return hashlib.sha256(said.encode()).hexdigest()
