@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from vermilion.simulate import Result
 from vermilion.simulate.runs import run_many
@@ -17,6 +17,8 @@ from vermilion.simulate.runs import run_many
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
+
+    from vermilion.simulate.result_data import ResultData
 
 
 class Runner(Protocol):
@@ -108,7 +110,7 @@ class RememberedRuns:
 
     def _recalled(self, key: str) -> Result | None:
         data = self._memory.recall_run(key)
-        return None if data is None else Result(dict(data))
+        return None if data is None else Result(cast("ResultData", dict(data)))
 
 
 def _key(text: str, seed: int, *, flow_delays: bool) -> str:

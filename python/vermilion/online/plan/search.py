@@ -19,6 +19,7 @@ from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.search import search_named
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
+from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.horizon import Horizon, Shorter
 from vermilion.tuning.joint import Joining, JointEvaluation
 from vermilion.tuning.model_search import search_best
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.seeds import Seeds
     from vermilion.tuning.verdict import ConstraintVerdict
 
@@ -195,7 +195,9 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
     )
     joining = _Averaging("mean", [case.share for case in cases], [1.0] * len(cases))
     constraints = [constraint for case in cases for constraint in case.constraints]
-    incumbents = JointEvaluation.of_incumbents([looking.incumbent] * len(cases), joining)
+    incumbents = JointEvaluation.of_incumbents(
+        [Evaluation(looking.incumbent) for _ in cases], joining
+    )
     texts = [case.model.core_json() for case in cases]
     full = Horizon(texts, 1.0, simulations, constraints, incumbents)
     starts = [space.point(each) for each in (*complete(looking.incumbent), *looking.starts)]
