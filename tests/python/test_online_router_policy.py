@@ -112,7 +112,7 @@ def test_the_queue_of_the_scenario_is_as_it_is_in_force():
         ("[freedom]\nchanges_per_minute = true", "a whole number from 0"),
         ('[freedom]\nblind_after = "soon"', "freedom.blind_after"),
         ("[freedom]\nfall_back = 3", "a table of parameters"),
-        ('[freedom.fall_back]\nflows = 3', "freedom.fall_back.flows: 3 is not accepted"),
+        ("[freedom.fall_back]\nflows = 3", "freedom.fall_back.flows: 3 is not accepted"),
         ('[freedom.fall_back]\ntarget = "8 apples"', 'freedom.fall_back.target: "8 apples"'),
         ("tuning = 3", "tuning: 3 is not accepted; expected a table"),
         ('rate = "fast"', 'rate: "fast" is not accepted; expected'),
