@@ -10,7 +10,6 @@ import json
 import random
 import sqlite3
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +33,8 @@ from vermilion.routers.base import (
 FAULTY_S = 60.0
 QUIET_S = 75.0
 REST_S = 60.0
-MOST_DECISIONS_A_MINUTE = 60
+MOST_DECISIONS_A_MINUTE = 120  # while a fault, or a change of traffic, comes every three seconds
+MOST_IN_THE_END = 30
 
 APPLY = ("refuse", "lose", "lose the answer", "half")
 READ = ("mute", "mute parameters")
@@ -80,6 +80,11 @@ def faults_of(coins, number):
         begins_s = coins.uniform(0.0, FAULTY_S - 1.0)
         lasts_s = coins.choice([0.2, 1.0, 4.0, 12.0])
         faults.append(Fault(begins_s, min(begins_s + lasts_s, FAULTY_S), coins.choice(KINDS)))
+    # Without a change of traffic now and then, there would be little to do and to go wrong.
+    faults += [
+        Fault(begins_s + coins.random(), FAULTY_S, coins.choice(["flows", "offset"]))
+        for begins_s in range(6, int(FAULTY_S), 6)
+    ]
     return sorted(faults, key=lambda each: each.begins_s)
 
 
@@ -257,6 +262,13 @@ class Driver(NetworkTimeDriver):
     def give(self, event):
         super().give(event)
         self._router.maybe_kill("after a step")
+        coins, faulty = self._router.coins, self._router.now_s < FAULTY_S
+        if isinstance(self.controller.state, HandsOff) and faulty and coins.random() < 0.03:
+            super().give(Command("resume"))
+        elif faulty and coins.random() < 0.002:
+            super().give(Command(coins.choice(["pause", "resume"])))
+        elif self.controller.paused_by_person and not faulty:
+            super().give(Command("resume"))
 
 
 class ChaosRun:
@@ -283,6 +295,7 @@ class ChaosRun:
         self.killed = 0
         self.processes = 0
         self.driver = None
+        self.running = False
         self.full = False
         self.rested = False
         self.hands_off = False
@@ -298,8 +311,7 @@ class ChaosRun:
             except Killed:
                 continue
             except RouterError:  # at the very beginning: whoever started it tries again
-                with suppress(Killed):
-                    self.router.wait(self.router.now_s + 1.0)
+                self.router.wait(self.router.now_s + 1.0)
         self._check_end()
 
     def _process(self):
@@ -312,6 +324,7 @@ class ChaosRun:
             discipline="fake",
             target_packets=TARGET,
         )
+        self.running = True
         self.router.clock_s = 0.0  # a driver's time begins with the router's
         try:
             controller = Controller.of(
@@ -334,6 +347,7 @@ class ChaosRun:
             self.driver.run(FAULTY_S + QUIET_S)
             journal.close()
         finally:
+            self.running = False
             journal._database.close()
 
     def _person(self, proposal):
@@ -341,6 +355,8 @@ class ChaosRun:
         return None if verb is None else Command(verb, proposal.number)
 
     def _maybe_kill(self, where):
+        if not self.running:
+            return
         self._fill_disk()
         state = self.driver.controller.state
         if self.router.now_s > FAULTY_S + QUIET_S - 15.0:
@@ -404,6 +420,11 @@ class ChaosRun:
         minutes = Counter(int(each.time_s // 60.0) for each in self.decided)
         if max(minutes.values()) > MOST_DECISIONS_A_MINUTE:
             _unsafe(f"a flood of decisions: {minutes}")
+        if (
+            sum(each.time_s > FAULTY_S + QUIET_S - REST_S for each in self.decided)
+            > MOST_IN_THE_END
+        ):
+            _unsafe("a flood of decisions when all is well")
         foreign = any(each.kind == "hand" for each in self.router.begun)
         if not foreign and any(each.kind == "hands-off" for each in self.decided):
             _unsafe("somebody else is suspected, and nobody else was there")

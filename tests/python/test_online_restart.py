@@ -1,7 +1,10 @@
 """A controller that was killed: what the next one goes on with, and what can be undone."""
 
 import json
+import signal
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -204,3 +207,49 @@ def test_undo_refuses_what_is_no_journal(tmp_path):
         result = CliRunner().invoke(application(), ["undo", str(path)])
         assert result.exit_code != 0
         assert "expected the file of online --journal" in str(result.exception)
+
+
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+from vermilion.online import run_online
+from vermilion.scenario import load_scenario
+
+def on_event(decision):
+    print(decision.kind, decision.reason, flush=True)
+    if decision.kind == "applied" and sys.argv[2] == "to be killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+scenario = load_scenario("varying-load", ["duration=5 s", "warm_up=1 s", "settle=1 s", "flows.late.start=2 s .. 3 s"])
+run_online(scenario, journal_path=Path(sys.argv[1]), clock="fixed", evaluations=20,
+           re_evaluations=0, comparisons=3, on_event=on_event)
+"""
+
+
+def test_a_process_killed_in_the_middle_of_a_simulated_run_is_gone_on_with(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    told = []
+    for how in ("to be killed", "to the end"):
+        process = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(path), how],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        told.append(process.stdout.splitlines())
+        assert process.returncode == (-signal.SIGKILL if how == "to be killed" else 0), (
+            process.stderr
+        )
+    assert told[0][0].startswith("start watching")
+    assert told[1][0].startswith("start an earlier run was not ended in order and is gone on with")
+    assert not any(line.startswith("hands-off") for line in told[1])
+    [entry] = json.loads(undone(path, "--json", "-"))
+    with sqlite3.connect(path) as database:
+        first = database.execute("SELECT parameters FROM setting ORDER BY id").fetchone()[0]
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("SELECT ended, goes_on_from FROM run").fetchall() == [
+            (0, None),
+            (1, 1),
+        ]
+    database.close()
+    assert entry["original"] == json.loads(first)

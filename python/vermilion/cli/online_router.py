@@ -103,9 +103,8 @@ def online_router(request: RouterRequest) -> None:
     finish_anyway()  # who reads along may go; the queue is left as it was asked for
     with ExitStack() as outputs:
         json_file = request.json and outputs.enter_context(output_file("--json", request.json))
-        attendance = _Attendance(asks=policy.mode == "propose", shown=shown)
-        if shown:
-            _show_beginning(request.address, policy.mode, policy.at_exit, journal)
+        beginning = _beginning(request.address, policy.mode, policy.at_exit, journal)
+        attendance = _Attendance(beginning if shown else None, asks=policy.mode == "propose")
         try:
             run = run_on_router(
                 router,
@@ -132,9 +131,11 @@ def online_router(request: RouterRequest) -> None:
 class _Attendance:
     """The people around a controller: who reads along, who is asked, who says stop."""
 
-    def __init__(self, *, asks: bool, shown: bool) -> None:
+    def __init__(self, beginning: str | None, *, asks: bool) -> None:
+        """Args: what to show before the first decision; ``None`` shows nothing at all."""
         self._asks = asks
-        self._shown = shown
+        self._shown = beginning is not None
+        self._beginning = beginning or ""
         self._terminal: Terminal | None = None
 
     def show(self, decision: Decision) -> None:
@@ -143,6 +144,9 @@ class _Attendance:
             self._terminal.withdraw()
         if self._shown:
             with contextlib.suppress(OSError):
+                if self._beginning:
+                    typer.echo(self._beginning)
+                    self._beginning = ""
                 typer.echo(
                     f"{decision.time_s:9.2f} s  {decision.kind:<15}  {printable(decision.reason)}"
                 )
@@ -255,7 +259,8 @@ def _default_journal(router: LinuxRouter) -> Path:
     return folder / f"{name}.sqlite"
 
 
-def _show_beginning(address: str, mode: Mode, at_exit: AtExit, journal: Path) -> None:
+def _beginning(address: str, mode: Mode, at_exit: AtExit, journal: Path) -> str:
+    """What will be done, how it ends, and where it is written down."""
     does = {
         "observe": "nothing is changed",
         "propose": "you are asked before every change",
@@ -266,8 +271,10 @@ def _show_beginning(address: str, mode: Mode, at_exit: AtExit, journal: Path) ->
         "restore": "puts back what stood before the first change",
     }[at_exit]
     ends = "" if mode == "observe" else f", and {end}"
-    typer.echo(f"{printable(address)}, mode {mode}: {does}. Ctrl-C ends it{ends}.")
-    typer.echo(f"journal: {printable(str(journal))}")
+    return (
+        f"{printable(address)}, mode {mode}: {does}. Ctrl-C ends it{ends}.\n"
+        f"journal: {printable(str(journal))}"
+    )
 
 
 def _show_end(run: RouterRun) -> None:

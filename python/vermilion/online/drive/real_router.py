@@ -121,7 +121,13 @@ def run_on_router(
             regimes=journal.regimes(address),
         )
         driver = WallClockDriver(
-            queue, controller, log, solve=solve, on_proposal=on_proposal, clock=router.now_s
+            queue,
+            controller,
+            log,
+            solve=solve,
+            on_proposal=on_proposal,
+            clock=router.now_s,
+            sleep=lambda seconds: router.wait(router.now_s() + seconds),
         )
         with attended(driver):
             driver.run(for_s)

@@ -1,0 +1,247 @@
+"""A queue of Linux on line: the kernel is a stand-in, the clock is the test's, all else is real."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+
+import codel_oracle
+from netlink_reference import FakeKernel, answered
+from vermilion.online.drive.operated_queue import OperatedQueue
+from vermilion.online.drive.real_router import run_on_router
+from vermilion.online.events import Command
+from vermilion.online.record.journal import JournalError
+from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy
+from vermilion.routers import RouterError
+from vermilion.routers.base import PushPrice
+from vermilion.routers.linux import LinuxRouter
+from vermilion.routers.linux.message import Refusal
+from vermilion.routers.linux.nearest import nearest_settable
+from vermilion.routers.linux.privileges import may_change_queues
+
+POLICY = """
+[tuning]
+objective = { name = "queue-deviation", target = "30 packets" }
+parameters = ["target"]
+"""
+LONGEST_S = 600.0
+"""Of the test's clock; nothing here takes so long."""
+
+
+class BusyKernel(FakeKernel):
+    """A queue whose length is what CoDel's target makes of it, and which sends all the time."""
+
+    def __init__(self, queue="codel", **more):
+        super().__init__(answered(queue), **more)
+        self.now_s = 0.0
+
+    def queue(self, interface, parent):
+        target_us = getattr(self.state.options, "target_us", 0)
+        waiting = int(codel_oracle.packets(1e-6 * target_us)) + round(10 * self.now_s) % 3 - 1
+        ticks = round(10 * self.now_s)
+        told = replace(
+            self.state.statistics,
+            backlog_packets=waiting,
+            backlog_bytes=1000 * waiting,
+            packets=125 * ticks,
+            sent_bytes=125_000 * ticks,
+            drops=2 * ticks,
+        )
+        return replace(super().queue(interface, parent), statistics=told)
+
+
+class Online:
+    """A run on a stand-in, and what it left behind."""
+
+    def __init__(self, kernel, tmp_path, freedom, until=("end",), text=POLICY, answer=None):
+        self.kernel = kernel
+        self.journal = tmp_path / "journal.sqlite"
+        self.driver = None
+        self.told_before = []
+        router = LinuxRouter(
+            "linux:dummy0", kernel=kernel, clock=lambda: kernel.now_s, sleep=self._sleep
+        )
+        link = ManagedLink("dummy0", "codel", router.parameters(), router.settable)
+        # Long deadlines: the test's clock runs much faster than the process that searches.
+        policy = policy_for(link, read_policy(text), freedom, deadline_s=LONGEST_S)
+        self._until = until
+        self._answer = answer
+        self.run = run_on_router(
+            router,
+            policy,
+            journal_path=self.journal,
+            on_event=self._hear,
+            on_proposal=self._propose,
+            attended=self._attend,
+            for_s=LONGEST_S,
+            solve=codel_oracle.solve,
+        )
+
+    def _sleep(self, seconds):
+        self.kernel.now_s += seconds
+        time.sleep(0.005)  # lets the process that searches get on
+
+    def _attend(self, driver):
+        self.driver = driver
+        return nullcontext()
+
+    def _hear(self, decision):
+        self.told_before.append((decision.kind, len(self.kernel.told)))
+        if decision.kind in self._until:
+            self.driver.commands.put(Command("stop"))
+
+    def _propose(self, proposal):
+        self.driver.commands.put(Command(self._answer, proposal.number))
+
+    @property
+    def kinds(self):
+        return [each.kind for each in self.run.decisions]
+
+    def rows(self, query):
+        database = sqlite3.connect(self.journal)
+        with database:
+            found = database.execute(query).fetchall()
+        database.close()
+        return found
+
+
+def test_observing_says_what_it_would_do_and_sends_nothing(tmp_path):
+    kernel = BusyKernel()
+    online = Online(kernel, tmp_path, Freedom(), until=("proposed",))
+    assert "proposed" in online.kinds
+    assert kernel.told == []
+    assert online.kinds[:2] == ["found", "start"]
+    assert online.rows("SELECT count(*) FROM effect") == [(0,)]
+
+
+def test_a_setting_is_applied_read_back_and_at_the_end_what_stood_before_is_there(tmp_path):
+    kernel = BusyKernel()
+    online = Online(
+        kernel, tmp_path, Freedom(mode="control", at_exit="restore"), until=("verified", "unproven")
+    )
+    assert "applied" in online.kinds
+    assert online.kinds[-2:] == ["restored", "end"]
+    targets = [each.parameters["target"] for each in online.run.settings]
+    assert targets == [0.005, 0.008, 0.005]
+    assert len(kernel.told) == 2
+    assert kernel.state.options == answered("codel").options
+    assert online.rows("SELECT answer FROM effect ORDER BY number") == [("done",), ("done",)]
+
+
+def test_what_stood_before_is_in_the_journal_before_anything_is_sent(tmp_path):
+    online = Online(BusyKernel(), tmp_path, Freedom(mode="control"), until=("applied",))
+    assert online.told_before[0] == ("found", 0)
+    [(details, reason)] = online.rows("SELECT details, reason FROM decision WHERE kind = 'found'")
+    found = json.loads(details)
+    assert found["parameters"]["target"] == 0.005
+    assert found["command"].startswith("tc qdisc change dev dummy0 root codel limit 1000 target")
+    assert found["command"] in reason
+    assert online.rows("SELECT link, discipline, ended FROM run") == [("linux:dummy0", "codel", 1)]
+
+
+def test_without_a_restore_the_setting_stays(tmp_path):
+    kernel = BusyKernel()
+    Online(kernel, tmp_path, Freedom(mode="control"), until=("applied",))
+    assert kernel.state.options.target_us != answered("codel").options.target_us
+
+
+@pytest.mark.parametrize(("answer", "sent"), [("accept", 1), ("decline", 0)])
+def test_a_proposal_is_made_only_when_a_person_says_yes(tmp_path, answer, sent):
+    kernel = BusyKernel()
+    until = ("applied", "declined")
+    online = Online(kernel, tmp_path, Freedom(mode="propose"), until=until, answer=answer)
+    assert "proposed" in online.kinds
+    assert len(kernel.told) == sent
+
+
+def test_a_kernel_that_refuses_is_named_and_asked_no_more(tmp_path):
+    kernel = BusyKernel(refusal=Refusal(1, None, None))
+    online = Online(kernel, tmp_path, Freedom(mode="control"), until=("refused",))
+    [refused] = [each for each in online.run.decisions if each.kind == "refused"]
+    assert "CAP_NET_ADMIN" in refused.reason
+    assert len(kernel.told) == 1
+
+
+def test_nothing_begins_where_it_cannot_be_written_down(tmp_path, monkeypatch):
+    from vermilion.online.record.journal import Journal
+
+    def full(*_):
+        message = "the journal cannot be written: database or disk is full"
+        raise JournalError(message)
+
+    monkeypatch.setattr(Journal, "_decision", full)
+    kernel = BusyKernel()
+    with pytest.raises(JournalError, match="disk is full"):
+        Online(kernel, tmp_path, Freedom(mode="control"))
+    assert kernel.told == []
+
+
+def test_the_second_lock_holds_where_the_controller_would_fail():
+    kernel = BusyKernel()
+    router = LinuxRouter("linux:dummy0", kernel=kernel)
+    queue = OperatedQueue(router, router.configuration, may_change=False)
+    with pytest.raises(RouterError, match="only observed"):
+        queue.apply({"target": 0.02})
+    assert kernel.told == []
+    assert queue.parameters() == router.parameters()
+
+
+RED = "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10Mbit probability 0.02"
+CHOKE = "choke limit 1000 min 83 max 250 avpkt 1000 burst 139 bandwidth 10mbit probability 0.02 ecn"
+
+
+@pytest.mark.parametrize(
+    ("queue", "price"),
+    [
+        (RED, PushPrice(flushes_queue=True, forgets_average=True)),
+        (CHOKE, PushPrice(flushes_queue=False, forgets_average=True)),
+        ("pie", PushPrice()),
+        ("codel", PushPrice()),
+        ("fq_codel", PushPrice()),
+        ("pfifo limit 321", PushPrice()),
+    ],
+)
+def test_what_a_push_costs_is_as_measured_on_a_kernel(queue, price):
+    """The table of docs/routers.md, which test_routers_linux_kernel.py measures."""
+    assert LinuxRouter("linux:dummy0", kernel=FakeKernel(answered(queue))).push_price == price
+
+
+@pytest.mark.parametrize(
+    ("queue", "wanted"),
+    [
+        (RED, {"min_threshold": 20_000.4, "max_threshold": 60_000.7, "max_probability": 1.0}),
+        (CHOKE, {"weight": 0.0021, "min_threshold": 12.5, "max_threshold": 60.2}),
+        ("pie", {"target": 0.0123456, "alpha": 0.13, "beta": 1.2345}),
+        ("pie", {"alpha": 0.01}),
+        ("fq_codel", {"target": 0.0054321, "interval": 0.0987654}),
+        ("pfifo limit 321", {"limit": 12.4}),
+    ],
+)
+def test_what_a_search_finds_between_the_kernels_steps_is_taken_at_the_nearest(queue, wanted):
+    router = LinuxRouter("linux:dummy0", kernel=FakeKernel(answered(queue)))
+    queue = OperatedQueue(router, router.configuration, may_change=True, nearest=nearest_settable)
+    queue.apply(wanted)
+    found = queue.parameters()
+    largest_step = {"weight": 0.5, "alpha": 1 / 16, "beta": 1 / 32}
+    for name, value in wanted.items():
+        step = largest_step.get(name, 0.04 * value)
+        assert found[name] == pytest.approx(value, abs=step), name
+
+
+@pytest.mark.parametrize(
+    ("status", "may"),
+    [
+        ("Name:\tx\nCapEff:\t0000000000001000\n", True),  # 1 << 12: capabilities(7)
+        ("CapInh:\t0000000000001000\nCapEff:\t000001ffffffefff\n", False),
+        ("CapEff:\t000001ffffffffff", True),
+        ("Name:\tx\n", None),
+        ("CapEff:\tnonsense\n", None),
+    ],
+)
+def test_the_capability_is_known_before_anything_is_tried(status, may):
+    assert may_change_queues(status) is may
