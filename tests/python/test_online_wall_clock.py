@@ -116,7 +116,7 @@ def test_an_answer_is_applied_while_sampling_goes_on():
 def test_a_search_that_hangs_is_ended_and_sampling_goes_on_meanwhile():
     _, log, router = driven(slow_searches.hangs, lambda seen: "search-failed" in seen)
     begun = next(each.time_s for each in log.decisions if each.kind == "model-built")
-    [failed] = [each for each in log.decisions if each.kind == "search-failed"]
+    failed, *_ = [each for each in log.decisions if each.kind == "search-failed"]
     assert "has not ended after" in failed.reason
     assert failed.time_s - begun >= POLICY.deadline_s
     assert router.reads >= 20
@@ -132,7 +132,7 @@ def test_a_process_that_is_killed_is_noticed_and_replaced():
             os.kill(pids[0], signal.SIGKILL)
 
     driver, log, _ = driven(slow_searches.hangs, lambda seen: "search-failed" in seen, during=kill)
-    [failed] = [each for each in log.decisions if each.kind == "search-failed"]
+    failed, *_ = [each for each in log.decisions if each.kind == "search-failed"]
     assert "the process that searches has died" in failed.reason
     assert driver._worker.process_id != pids[0]
     with pytest.raises(ProcessLookupError):
@@ -141,7 +141,7 @@ def test_a_process_that_is_killed_is_noticed_and_replaced():
 
 def test_a_search_that_raises_is_told_with_its_reason():
     _, log, _ = driven(slow_searches.raises, lambda seen: "search-failed" in seen)
-    [failed] = [each for each in log.decisions if each.kind == "search-failed"]
+    failed, *_ = [each for each in log.decisions if each.kind == "search-failed"]
     assert "ValueError: no such model" in failed.reason
 
 

@@ -88,7 +88,7 @@ def _notice_fluctuation(turn: Turn) -> None:
     """Seek one setting for all conditions met lately, where they change too often to follow."""
     controller = turn.controller
     before = controller.fluctuation.calmed(turn.now_s)
-    after = before.with_conditions(controller.lately_modelled)
+    after = before.changed(turn.now_s).with_conditions(controller.lately_modelled)
     turn.change(fluctuation=after)
     if after.lasts and not before.lasts:
         turn.decide(

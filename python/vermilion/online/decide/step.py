@@ -106,10 +106,11 @@ def _take_in(turn: Turn, event: Observed) -> bool:
 def _changed(turn: Turn, alarm: Alarm, picture: TrafficPicture) -> None:
     """Conditions have changed; within the span of fluctuating ones that is nothing new."""
     fluctuation = turn.controller.fluctuation.calmed(turn.now_s)
-    known = fluctuation.spans(picture)
-    turn.change(fluctuation=fluctuation.changed(turn.now_s))
-    if known:
-        turn.change(conditions=ConditionWatch(picture, turn.queueing_s(picture)))
+    if fluctuation.spans(picture):
+        turn.change(
+            fluctuation=fluctuation.changed(turn.now_s),
+            conditions=ConditionWatch(picture, turn.queueing_s(picture)),
+        )
     else:
         _dispatch(turn, alarm)
 

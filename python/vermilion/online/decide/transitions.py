@@ -188,11 +188,11 @@ TRANSITIONS: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
 BESIDES: Mapping[type[State], frozenset[type[State]]] = {
     state: frozenset(
         (
-            *((HandsOff, Waiting) if state not in {Applying, HandsOff, Ended} else ()),
+            *((Applying, HandsOff, Waiting) if state not in {Applying, HandsOff, Ended} else ()),
             *((Paused,) if state in {Waiting, Searching, Observing, Verifying, Watching} else ()),
         )
     )
     for state in STATES
 }
-"""Where an observation may lead before the state makes anything of it: somebody else has changed
-the queue, the router has restarted, or the queue tells nothing now."""
+"""Where an observation may lead before the state makes anything of it: a lost change has arrived in
+part, somebody else has changed the queue, the router has restarted, or the queue tells nothing."""
