@@ -220,7 +220,8 @@ def on_event(decision):
     if decision.kind == "applied" and sys.argv[2] == "to be killed":
         os.kill(os.getpid(), signal.SIGKILL)
 
-scenario = load_scenario("varying-load", ["duration=5 s", "warm_up=1 s", "settle=1 s", "flows.late.start=2 s .. 3 s"])
+short = ["duration=5 s", "warm_up=1 s", "settle=1 s", "flows.late.start=2 s .. 3 s"]
+scenario = load_scenario("varying-load", short)
 run_online(scenario, journal_path=Path(sys.argv[1]), clock="fixed", evaluations=20,
            re_evaluations=0, comparisons=3, on_event=on_event)
 """
