@@ -54,7 +54,10 @@ def main() -> int:
         faults.update(fault.kind for fault in run.router.begun)
         decisions.update(str(decision.kind) for decision in run.decided)
     cpu_s = time.process_time() - begun_s
-    sys.stdout.write(f"{runs} runs, {faults.total()} faults, {kills} kills: {failed} runs failed\n")
+    sys.stdout.write(
+        f"{runs} runs, {faults.total()} faults and changes of traffic, {kills} kills: "
+    )
+    sys.stdout.write(f"{failed} runs failed\n")
     _tell("faults", faults)
     _tell("decisions", decisions)
     sys.stdout.write(f"{cpu_s:.0f} s of CPU time\n")

@@ -249,4 +249,6 @@ def test_the_walks_meet_every_state_and_nearly_every_pair():
         for event in EVENTS
         if event is not Alarm and TRANSITIONS[state][event] is not IGNORED
     }
-    assert listed <= pairs, listed - pairs
+    # A controller begins once; that one which goes on begins hands off, the table's tests show.
+    missing = listed - pairs - {(HandsOff, Began)}
+    assert not missing, missing
