@@ -181,6 +181,33 @@ def test_nothing_begins_where_it_cannot_be_written_down(tmp_path, monkeypatch):
     assert kernel.told == []
 
 
+def test_a_run_that_was_killed_is_told_by_the_next_with_what_stood_before_it(tmp_path):
+    class Killed(BaseException):
+        pass
+
+    class Mortal(Online):
+        def _hear(self, decision):
+            super()._hear(decision)
+            if decision.kind == "applied":
+                raise Killed
+
+    kernel = BusyKernel()
+    freedom = Freedom(mode="control", at_exit="restore")
+    with pytest.raises(Killed):
+        Mortal(kernel, tmp_path, freedom)
+    assert len(kernel.told) == 1
+    found = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
+    assert found.details["left_behind_by_run"] == 1
+    assert "target 0.005" in found.reason.split("before it: ")[1]
+    # Whoever only looks has changed nothing of that.
+    again = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
+    assert again.details["left_behind_by_run"] == 1
+    # Once it stands as before, there is nothing to tell.
+    kernel.state = replace(kernel.state, options=answered("codel").options)
+    put_back = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
+    assert "left_behind_by_run" not in put_back.details
+
+
 def test_the_second_lock_holds_where_the_controller_would_fail():
     kernel = BusyKernel()
     router = LinuxRouter("linux:dummy0", kernel=kernel)

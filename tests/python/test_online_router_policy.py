@@ -1,5 +1,8 @@
 """What the operator of a real router may write, and what is said of what is wrong."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from vermilion.objectives.queue_deviation import QueueDeviation
@@ -141,3 +144,15 @@ def test_a_queue_without_parameters_to_search_needs_some_and_their_ends():
     assert 'some of "limit", with their ends in tuning.space' in refusal("", TAIL)
     with_ends = '[tuning]\nparameters = ["limit"]\nspace = { limit = ["10 packets", "99 packets"] }'
     assert policy(with_ends, TAIL).parameters == ("limit",)
+
+
+def test_the_example_beside_the_service_is_a_policy():
+    folder = Path(__file__).parents[2] / "docs" / "examples" / "systemd"
+    text = (folder / "eth0.toml").read_text(encoding="utf-8")
+    found = policy(text, replace(CODEL, interface="eth0"))
+    assert (found.mode, found.at_exit, found.parameters) == (
+        "observe",
+        "keep",
+        ("target", "interval"),
+    )
+    assert found.fall_back == {"target": 0.005, "interval": 0.1}

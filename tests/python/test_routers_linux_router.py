@@ -9,6 +9,7 @@ import pytest
 
 from netlink_reference import DUMMY, FakeKernel, answered
 from vermilion.routers import ROUTER_KINDS, RouterError, router_class
+from vermilion.routers.base import RouterSilent
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
 from vermilion.routers.linux.message import NEW_QUEUE, ROOT, Refusal
@@ -98,6 +99,18 @@ def test_a_refusal_that_has_changed_a_part_is_set_back():
     with pytest.raises(RouterError, match="refused: no"):
         own.apply({"limit": 7, "target": 0.02})
     assert own.parameters()["limit"] == 10_240
+
+
+def test_a_change_after_which_the_kernel_is_silent_may_be_in_force_and_is_no_refusal():
+    class Silenced(FakeKernel):
+        def queue(self, interface, parent):
+            if self.told:
+                message = "the kernel has not answered within 5 s"
+                raise RouterSilent(message)
+            return super().queue(interface, parent)
+
+    with pytest.raises(RouterSilent, match="the change was sent, and may be in force"):
+        router(Silenced(answered("codel"))).apply({"target": 0.02})
 
 
 def test_what_cannot_be_set_back_is_said():

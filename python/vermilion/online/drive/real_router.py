@@ -111,7 +111,8 @@ def run_on_router(
         target_packets=policy.target_packets,
     ) as journal:
         log = Log(journal, on_event)
-        log.keep(_found(router.now_s(), address, found, undo))
+        left_behind = journal.left_behind(found)
+        log.keep(_found(router.now_s(), address, found, undo, left_behind))
         if log.lost and policy.mode != "observe":
             raise JournalError(log.obstacle)
         controller = Controller.of(
@@ -145,14 +146,22 @@ def run_on_router(
 
 
 def _found(
-    now_s: float, address: str, found: Mapping[str, ParameterValue], undo: str | None
+    now_s: float,
+    address: str,
+    found: Mapping[str, ParameterValue],
+    undo: str | None,
+    left_behind: tuple[int, str] | None,
 ) -> Decision:
-    """What stands before anything is changed."""
+    """What stands before anything is changed, and whether that is of the operator's choice."""
     known = {name: value for name, value in found.items() if value is not None}
     by_hand = "tc has no command that puts it back" if undo is None else f"to put it back: {undo}"
-    return Decision(
-        now_s,
-        DecisionKind.FOUND,
-        f"{address} stands at {in_words(known)}; {by_hand}",
-        {"parameters": dict(found), "command": undo},
-    )
+    reason = f"{address} stands at {in_words(known)}; {by_hand}"
+    details: dict[str, object] = {"parameters": dict(found), "command": undo}
+    if left_behind is not None:
+        run, before = left_behind
+        reason += (
+            f". Run {run} of this journal has changed this queue and did not end in order, so this "
+            f"may be its setting; before it: {before}"
+        )
+        details["left_behind_by_run"] = run
+    return Decision(now_s, DecisionKind.FOUND, reason, details)

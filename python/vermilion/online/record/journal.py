@@ -244,6 +244,31 @@ class Journal:
             (now_s, type(answer).__name__.lower(), reason, self.run, answer.number),
         )
 
+    def left_behind(self, in_force: Mapping[str, ParameterValue]) -> tuple[int, str] | None:
+        """The last run that changed this link's queue, if it did not end in order.
+
+        Args:
+            in_force: what stands now; where it is what that run has found, nothing is left.
+
+        Returns:
+            Its number, and what it found before its first change, as it was told then; ``None``
+            where there is no such run. One that is still running looks the same.
+        """
+        # A change that was refused is none; one that was never answered may be in force.
+        row = self._database.execute(
+            "SELECT id, ended FROM run WHERE link = ? AND id < ? AND EXISTS (SELECT 1 FROM effect"
+            " WHERE effect.run = run.id AND answer IS NOT 'refused') ORDER BY id DESC LIMIT 1",
+            (self._link, self.run),
+        ).fetchone()
+        if row is None or row[1]:
+            return None
+        found = self._database.execute(
+            "SELECT reason, details FROM decision WHERE run = ? AND kind = 'found'", row[:1]
+        ).fetchone()
+        if found is None or json.loads(found[1]).get("parameters") == dict(in_force):
+            return None
+        return row[0], found[0]
+
     def regimes(self, link: str) -> Regimes:
         """What all runs have learned of the conditions on this link under its discipline."""
         rows = self._database.execute(
