@@ -1,4 +1,4 @@
-"""Loads that change faster than they can be answered: when they are noticed, and when it is over."""
+"""Loads that change faster than they can be answered: noticing them, and when it is over."""
 
 from dataclasses import replace
 
