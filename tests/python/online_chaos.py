@@ -331,7 +331,7 @@ class ChaosRun:
                 self.policy,
                 CONFIGURATION,
                 evaluations=1,
-                regimes=journal.regimes(LINK),
+                regimes=journal.regimes(LINK, POLICY.goal),
                 remembered=journal.remembered(),
             )
             log = Log(journal, self.decided.append)

@@ -9,8 +9,10 @@ import textwrap
 
 import pytest
 
+from vermilion.online.decide.regimes import Regime
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.journal import Journal, JournalError
+from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.sampler import Sample
 
 ABOUT = {
@@ -120,3 +122,33 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
 def test_a_directory_is_refused_with_its_name(tmp_path):
     with pytest.raises(JournalError, match="expected a writable SQLite file"):
         Journal(tmp_path, **ABOUT)
+
+
+def test_what_was_learned_for_another_goal_is_not_recalled(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    picture = TrafficPicture(
+        time_s=20.0,
+        flows=16,
+        base_rtts_s=(0.028,) * 16,
+        rate_bit_per_s=10e6,
+        packet_bytes=1000.0,
+        marked_share=0.0,
+    )
+    regime = Regime(
+        time_s=20.0,
+        picture=picture,
+        setting={"weight": 0.05},
+        verdict="better",
+        predicted_mean=30.0,
+        noise=1.0,
+        predicted_cost=4.0,
+        predicted_cost_before=80.0,
+        goal="keep its queue at 30 packets",
+    )
+    with Journal(path, **ABOUT) as journal:
+        journal.keep(regime)
+    with Journal(path, **ABOUT) as journal:
+        [known] = journal.regimes("bottleneck", "keep its queue at 30 packets").known
+        assert known.setting == {"weight": 0.05}
+        assert known.picture.base_rtts_s == picture.base_rtts_s
+        assert journal.regimes("bottleneck", "minimise p95 delay").known == ()

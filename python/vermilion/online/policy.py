@@ -151,6 +151,13 @@ class Policy:
                 raise ScenarioError(where, text, accepted, scenario.origin)
 
     @property
+    def goal(self) -> str:
+        """What is wanted, in words: "keep its queue at 30 packets", "minimise p95 delay"."""
+        if self.target_packets is not None:
+            return f"keep its queue at {self.target_packets:g} packets"
+        return f"{'maximise' if self.objective.maximised else 'minimise'} {self.objective.label}"
+
+    @property
     def target_packets(self) -> float | None:
         """Where the queue is to be held; ``None`` where the goal is not to hold it."""
         return self.objective.target if isinstance(self.objective, QueueDeviation) else None

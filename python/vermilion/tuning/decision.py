@@ -85,7 +85,9 @@ def decide(
         return Decision(judgement, accepted=False, refused=True, doubtful=doubtful, why=why)
     broken = [verdict for verdict in incumbent if verdict.holds == "broken"]
     if broken:
-        why = f"the incumbent breaks a constraint ({broken[0]})"
+        first = broken[0]
+        what = "does harm" if first.of_harm else "breaks a constraint"
+        why = f"the incumbent {what} ({first})"
         return Decision("better", accepted=True, refused=False, doubtful=False, why=why)
     return _by_objective(difference, least_gain, unit, short_of, required)
 

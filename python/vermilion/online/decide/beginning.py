@@ -52,18 +52,9 @@ def say_start(turn: Turn, before: str = "") -> None:
     turn.decide(
         DecisionKind.START,
         f"{before}watching link {policy.link} ({turn.controller.configuration.discipline}): "
-        f"{goal_in_words(turn)} by {', '.join(policy.parameters)}",
+        f"{policy.goal} by {', '.join(policy.parameters)}",
         mode=policy.mode,
     )
-
-
-def goal_in_words(turn: Turn) -> str:
-    """What is wanted: "keep its queue at 30 packets", "minimise p95 delay"."""
-    policy = turn.controller.policy
-    if policy.target_packets is not None:
-        return f"keep its queue at {policy.target_packets:g} packets"
-    verb = "maximise" if policy.objective.maximised else "minimise"
-    return f"{verb} {policy.objective.label}"
 
 
 def on_command(turn: Turn, state: State, event: Command) -> None:

@@ -35,6 +35,7 @@ class Regime:
         noise: how far a second's mean strays from it in the model, packets.
         predicted_cost: the objective's value under it in the model.
         predicted_cost_before: the same under the setting it replaced.
+        goal: what was wanted, in the words of the policy; "" where it was not kept.
     """
 
     time_s: float
@@ -45,6 +46,7 @@ class Regime:
     noise: float
     predicted_cost: float
     predicted_cost_before: float
+    goal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ def _remember(turn: Turn, verifying: Verifying, verdict: str) -> None:
         noise=verifying.noise,
         predicted_cost=verifying.expected.cost_after,
         predicted_cost_before=verifying.expected.cost_before,
+        goal=turn.controller.policy.goal,
     )
     queueing_s = turn.queueing_s(verifying.picture)
     turn.change(

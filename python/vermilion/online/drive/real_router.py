@@ -119,7 +119,7 @@ def run_on_router(
             policy,
             queue.configuration,
             push_price=queue.push_price,
-            regimes=journal.regimes(address),
+            regimes=journal.regimes(address, policy.goal),
         )
         driver = WallClockDriver(
             queue,

@@ -107,7 +107,7 @@ def run_online(
             evaluations=evaluations if fixed else None,
             re_evaluations=re_evaluations,
             comparisons=comparisons,
-            regimes=journal.regimes(policy.link),
+            regimes=journal.regimes(policy.link, policy.goal),
             remembered=journal.remembered(),
         )
         log = Log(journal, on_event)

@@ -269,8 +269,13 @@ class Journal:
             return None
         return row[0], found[0]
 
-    def regimes(self, link: str) -> Regimes:
-        """What all runs have learned of the conditions on this link under its discipline."""
+    def regimes(self, link: str, goal: str) -> Regimes:
+        """What all runs with this goal have learned of this link's conditions, by discipline.
+
+        Args:
+            link: whose.
+            goal: of the policy, in words; a setting that was good for another one tells nothing.
+        """
         rows = self._database.execute(
             "SELECT regime FROM regime JOIN run ON run.id = regime.run"
             " WHERE regime.link = ? AND run.discipline = ? ORDER BY regime.id",
@@ -284,7 +289,8 @@ class Journal:
             picture["packet_sizes"] = tuple((size, n) for size, n in picture["packet_sizes"])
             # Of an earlier run, whose clock has nothing to do with this one's.
             regime = Regime(**{**values, "picture": TrafficPicture(**picture), "time_s": 0.0})
-            known = known.learned(regime, 0.0)
+            if regime.goal == goal:
+                known = known.learned(regime, 0.0)
         return known
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
