@@ -1,6 +1,7 @@
 """Every objective's value, by hand, from a window with known numbers; and weighted sums of them."""
 
 import json
+import math
 from typing import ClassVar
 
 import pytest
@@ -295,7 +296,8 @@ def test_a_maximised_objective_is_reported_as_it_is_and_not_negated():
         progress=lambda moment: best.append(moment.best),
     )
     assert 0.9 < found.comparison.incumbent.mean < 1.0
-    assert 0.9 < best[-1] < 1.0
+    known = [value for value in best if math.isfinite(value)]
+    assert 0.9 < known[-1] < 1.0
     assert found.comparison.best_verdicts[0].constraint == "links.bottleneck.utilization >= 0.9"
     if found.accepted:
         assert found.comparison.difference.mean > 0.0

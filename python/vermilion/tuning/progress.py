@@ -21,7 +21,8 @@ class TuningProgress:
         done: settings tried in the search, simulations done in the other stages.
         total: how many they will be at most.
         best: the best value of the objective so far among settings that keep the
-            constraints; ``math.inf`` before there is one.
+            constraints; ``math.inf`` before there is one, and
+            while what stands beside an answer is measured.
         interval: its 95 % interval, over the seeds that it has met; ``None`` for less than two.
         incumbent: the value of the setting in force, on the seeds that it has met; ``None`` where
             there is not one value.
