@@ -111,7 +111,8 @@ def refine(
     watch_conditions(turn, picture, traffic)
     # Young flows do not behave as flows do: they are still finding their windows.
     settled = turn.controller.senses.since(max(since_s, grown_s(turn, traffic)))
-    if len(settled) < FEWEST_SAMPLES:
+    # No model of one moment explains a stretch in which conditions come and go.
+    if len(settled) < FEWEST_SAMPLES or turn.controller.fluctuation.lasts:
         settled = ()
     else:
         turn.change(
