@@ -7,7 +7,7 @@ know. It says nothing about the traffic.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.objectives import (
     Constraint,
@@ -46,8 +46,6 @@ Mode: TypeAlias = Literal["observe", "propose", "control"]
 AtExit: TypeAlias = Literal["keep", "restore"]
 """What happens to the router when the controller ends: the setting stays, or the one that stood
 before the first change comes back."""
-
-MODES: tuple[Mode, ...] = get_args(Mode)
 
 _USUAL_DELAY_S = 0.010  # what a queue is about where the goal names neither length nor delay
 _FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets

@@ -43,10 +43,6 @@ def on_silent(turn: Turn, _state: object, event: Silent) -> None:
     turn.become(Blind(controller.unheard_since_s, number))
 
 
-def still_silent(turn: Turn, _state: Blind, _event: Silent) -> None:
-    """It was said once; that is enough."""
-
-
 def on_done(turn: Turn, state: Blind, event: Done) -> None:
     """The router has taken the setting for blind times."""
     if event.number == state.number:

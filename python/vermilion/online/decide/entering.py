@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Drift
@@ -20,20 +19,18 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
+from vermilion.online.model.calibration import FEWEST_SAMPLES
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.sampler import mean_and_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from vermilion.online.decide.states import Change, Doubt
     from vermilion.online.decide.turn import Turn
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.picture import TrafficPicture
-    from vermilion.online.sense.sampler import Sample
-
-FEWEST_SAMPLES = 15
-"""Samples without which nothing is learned of the senders: 1.5 s."""
 
 EPSILON_S = 1e-6
 """Times are sums of tenths."""
@@ -329,11 +326,3 @@ def learn_bias(turn: Turn, since_s: float, predicted_mean: float, noise: float) 
             *mean_and_seconds(samples), noise, predicted_mean
         )
         turn.change(correction=correction)
-
-
-def mean_and_seconds(samples: Sequence[Sample]) -> tuple[float, float]:
-    """The mean backlog of some samples, and how long they lasted."""
-    return (
-        fmean(sample.backlog_packets for sample in samples),
-        sum(sample.interval_s for sample in samples),
-    )

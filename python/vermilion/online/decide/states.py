@@ -56,17 +56,6 @@ class Schedule:
             verified_s=settled_s + _between(_VERIFYING_ROUND_TRIPS * trip_s, _VERIFYING_S),
         )
 
-    def begun_anew(self, now_s: float) -> Schedule:
-        """The same stretches, from now on."""
-        shift = now_s - self.begun_s
-        return Schedule(
-            now_s,
-            self.half_settled_s + shift,
-            self.observed_s + shift,
-            self.settled_s + shift,
-            self.verified_s + shift,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Waiting:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from vermilion.online.record.log import Log
     from vermilion.routers.base import ManagedQueue, Observation
 
-SAMPLE_INTERVAL_S = 0.1
-"""Time between two observations."""
-
 _LARGEST_STEP_S = 2.0  # by which a router's clock may be off before it counts as another clock
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.online.drive.driver import SAMPLE_INTERVAL_S, Driver
+from vermilion.online.drive.driver import Driver
 from vermilion.online.events import Began, Command, Found, SearchFailed
 from vermilion.online.plan.solve import solve as solve_task
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable

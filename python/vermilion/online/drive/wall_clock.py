@@ -10,10 +10,11 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from vermilion.online.drive.driver import SAMPLE_INTERVAL_S, Driver
+from vermilion.online.drive.driver import Driver
 from vermilion.online.drive.worker import LEAST_PATIENCE_S, SearchWorker
 from vermilion.online.events import Began, Command
 from vermilion.online.plan.solve import solve as solve_task
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Space
     from vermilion.simulate import Result
-    from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.remembered_runs import Runner
     from vermilion.tuning.seeds import Seeds
     from vermilion.tuning.verdict import ConstraintVerdict
 
@@ -112,7 +112,7 @@ class Looking:
     search_seed: int
     evaluations: int | None
     deadline_s: float
-    workers: BatchRunner | None
+    workers: Runner | None
 
     @property
     def budget(self) -> int:

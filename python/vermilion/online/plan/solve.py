@@ -7,7 +7,6 @@ bring back.
 from __future__ import annotations
 
 from dataclasses import replace
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError, constraints_of
@@ -26,6 +25,7 @@ from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.task import Finding
+from vermilion.online.sense.sampler import mean_and_seconds
 from vermilion.search import Space
 from vermilion.simulate import run_many
 from vermilion.tuning.known_reference import on_known
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.scaling import Scaling
     from vermilion.online.plan.task import Task
-    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
@@ -89,14 +88,6 @@ def solve(task: Task) -> Finding:
         task.first_seed + _SEEDS_TO_EXAMINE,
     )
     return replace(finding, explanation=examination)
-
-
-def mean_and_seconds(samples: Sequence[Sample]) -> tuple[float, float]:
-    """The mean backlog of some samples, and how long they lasted."""
-    return (
-        fmean(sample.backlog_packets for sample in samples),
-        sum(sample.interval_s for sample in samples),
-    )
 
 
 def _nothing(task: Task, obstacle: str) -> Finding:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.routers.base import Observation, Reading
 
 SAMPLE_INTERVAL_S = 0.1
@@ -85,6 +88,14 @@ class Sample:
             moving_flows=moving,
             unresponsive_bytes=unresponsive,
         )
+
+
+def mean_and_seconds(samples: Sequence[Sample]) -> tuple[float, float]:
+    """The mean backlog of some samples, packets, and how long they lasted, s."""
+    return (
+        fmean(sample.backlog_packets for sample in samples),
+        sum(sample.interval_s for sample in samples),
+    )
 
 
 def is_a_reading(reading: Reading) -> bool:
