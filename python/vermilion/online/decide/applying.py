@@ -130,7 +130,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             if turn.controller.conditions is None:  # nobody would notice what has changed since
                 entering.wait_anew(turn, "a setting was taken back")
             else:
-                entering.watch_without_model(turn)
+                entering.watch_without_model(turn, change.ask_again_s)
         case "fall back":
             turn.decide(DecisionKind.FELL_BACK, f"{words}: {change.reason}")
             entering.watch_without_model(turn)

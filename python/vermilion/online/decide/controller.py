@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.detection import ConditionWatch
+    from vermilion.online.decide.starvation import StarvationWatch
     from vermilion.online.decide.states import Promise
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
@@ -85,6 +86,8 @@ class Controller:
         senders: the kind last named in the log.
         promise: what the last quick answer was to deliver.
         fluctuation: how often conditions have changed lately, and within which span.
+        starvation: what is counted of starved flows under the setting in force; ``None`` where that
+            is the operator's own, or no model has said how many may starve.
         drift: how often a drift without a cause may be answered.
         broken: the bound last said to be broken.
         unheard_since_s: since when the router has not answered; ``None`` while it does.
@@ -123,6 +126,7 @@ class Controller:
     senders: str = ""
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
+    starvation: StarvationWatch | None = None
     drift: Drift = field(default_factory=Drift)
     broken: str = ""
     unheard_since_s: float | None = None

@@ -123,15 +123,35 @@ def _learn(turn: Turn, finding: Finding) -> None:
 
 def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
     explanation = finding.explanation
-    if explanation is not None and not explanation.explained:
-        turn.decide(
-            DecisionKind.UNEXPLAINED,
-            f"{finding.obstacle}; the setting in force stays",
-            **{figure.name: [figure.seen, figure.model] for figure in explanation.figures},
-        )
-    else:
+    if explanation is None or explanation.explained:
         turn.decide(DecisionKind.KEPT, f"no answer: {finding.obstacle}")
-    _go_on(turn, state)
+        _go_on(turn, state)
+        return
+    back = _without_a_model(turn, state)
+    turn.decide(
+        DecisionKind.UNEXPLAINED,
+        f"{finding.obstacle}; "
+        + ("the setting in force stays" if back is None else "the setting in force is taken back"),
+        **{figure.name: [figure.seen, figure.model] for figure in explanation.figures},
+    )
+    if back is None:
+        _go_on(turn, state)
+    else:
+        entering.send(turn, back)
+
+
+def _without_a_model(turn: Turn, state: Searching) -> Change | None:
+    """The way back from a setting for which nothing speaks but a model that is now refuted."""
+    proven = turn.controller.proven or turn.controller.original
+    if state.unverified is None or state.stale or dict(proven) == dict(turn.controller.in_force):
+        return None
+    return Change(
+        "roll back",
+        proven,
+        "only a model spoke for the setting, and that does not explain this network; the last one "
+        "that did no harm is put back",
+        ask_again_s=turn.now_s + _ASK_AGAIN_S,
+    )
 
 
 def _go_on(turn: Turn, state: Searching) -> None:
@@ -192,7 +212,11 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         setting=answer.setting,
         picture=answer.picture,
         expected=Expectation(
-            cost_before, _expected(answer, answer.candidate), answer.candidate.mean.mean
+            cost_before,
+            _expected(answer, answer.candidate),
+            answer.candidate.mean.mean,
+            answer.most_starved,
+            answer.starved_over_s,
         ),
         noise=answer.candidate_noise,
         previous=previous,

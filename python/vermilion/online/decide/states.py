@@ -165,6 +165,7 @@ class Change:
         verifying: how it will be verified, where it will; its schedule begins with the change.
         refining: whether it is the refined answer.
         stale: why it no longer fits the conditions quite, if so.
+        ask_again_s: after taking a setting back: when to search again; infinite for never.
     """
 
     purpose: Literal["answer", "recall", "roll back", "fall back", "restore"]
@@ -174,6 +175,7 @@ class Change:
     verifying: Verifying | None = None
     refining: bool = False
     stale: str = ""
+    ask_again_s: float = float("inf")
 
     @property
     def is_free(self) -> bool:

@@ -36,11 +36,15 @@ class Expectation:
         cost_before: the objective under the old setting in the present conditions.
         cost_after: the same under the new one.
         mean_after: mean queue under the new setting, packets.
+        most_starved: how many flows may starve under it without harm; ``None`` for any number.
+        starved_over_s: in stretches of this length.
     """
 
     cost_before: float
     cost_after: float
     mean_after: float
+    most_starved: float | None = None
+    starved_over_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,19 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     doubt = None
     if result.verdict == "unproven" and verifying.before is not None and looks < _MOST_LOOKS:
         doubt = Doubt(verifying, turn.now_s + _LOOK_AGAIN_S * 2.0 ** (looks - 1), looks)
+    entering.count_starved(turn, verifying.expected)
     entering.watch(turn, verifying.expected.mean_after, verifying.noise, doubt)
+
+
+def starves(turn: Turn, harm: str) -> None:
+    """Take back a setting that locks flows out: harm is against what stood at the beginning."""
+    picture = turn.controller.modelled
+    if picture is not None:
+        regimes = turn.controller.regimes
+        turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
+    original = turn.controller.original
+    turn.change(proven=original)
+    entering.send(turn, Change("roll back", original, f"it starves flows: {harm}"))
 
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Constraint
     from vermilion.online.model.possibilities import Possibility
+    from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.scaling import Scaling
     from vermilion.online.plan.task import Task
     from vermilion.routers.base import ParameterValue
@@ -156,6 +157,7 @@ def _search(
         ),
     )
     candidate = replace(found.candidate, setting=models.large(found.setting))
+    believed = sum(case.share > 0.0 for case in cases)
     incumbent = replace(found.incumbent, setting=_numbers(task))
     goal = cases[0].goal
     answer = Answer(
@@ -182,17 +184,32 @@ def _search(
                 incumbent.value.mean,
                 policy.changes_per_minute,
             ),
-            len(cases),
+            believed,
         ),
         candidate_noise=models.noise(cases, found.setting),
         incumbent_noise=models.noise(cases, {}),
         evaluations=found.evaluations,
-        models=len(cases),
+        models=believed,
+        most_starved=_most_starved(cases, incumbent),
+        starved_over_s=models.measured_s,
         scale=models.scaling.share,
         took_s=found.seconds,
     )
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
+
+
+def _most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
+    """How many flows the bound of harm lets starve, in the likely model that starves most."""
+    limits: list[float] = []
+    for case in cases:
+        for bound in case.constraints:
+            if case.share == 0.0 or not bound.of_harm or bound.path.metric != "starved":
+                continue
+            stood = incumbent.metric(str(bound.path))
+            reference = [None if stood is None else stood.mean]
+            limits.extend(each for each in bound.bounds([None], reference) if each is not None)
+    return max(limits, default=None)
 
 
 def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
@@ -231,6 +248,11 @@ class _Models:
         )
         self._horizon = horizon_for(slowest, deadline_s / len(possible), task.packets_per_s)
 
+    @property
+    def measured_s(self) -> float:
+        """How much of a model is measured."""
+        return self._horizon.measured_s
+
     def case(self, possibility: Possibility, target: float) -> Case:
         """What the network may be, and what is wanted in it."""
         task, policy = self._task, self._task.policy
@@ -240,10 +262,10 @@ class _Models:
             goal = goal.relative_to(
                 self._runs(model, self.seeds.search, flow_delays=needs_flow_delays(goal))
             )
-        constraints = (
-            *constraints_of(model, goal, policy.constraints, links=[policy.link]),
-            *self._harm_bounds(possibility, model),
-        )
+        asked: Sequence[Constraint] = ()
+        if possibility.share > 0.0:
+            asked = constraints_of(model, goal, policy.constraints, links=[policy.link])
+        constraints = (*asked, *self._harm_bounds(possibility, model))
         return Case(model, goal, constraints, possibility.share)
 
     def space(self, traffic: Traffic, model: Scenario) -> Space:
@@ -285,7 +307,11 @@ class _Models:
     def noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
         link, seeds = self._task.policy.link, self.seeds.comparison[:_NOISE_RUNS]
-        most = max(queue_noise(case.model.with_values(setting), link, seeds) for case in cases)
+        most = max(
+            queue_noise(case.model.with_values(setting), link, seeds)
+            for case in cases
+            if case.share > 0.0
+        )
         return most / self.scaling.share
 
     def _small_path(self, path: str, value: float) -> float:
@@ -299,9 +325,12 @@ class _Models:
         Against the setting in force each of many small steps could cost as much again.
         """
         task = self._task
-        bounds = harm_bounds(model, [task.policy.link], task.policy.harm)
+        bounds = [
+            replace(bound, text=f"{bound.text} {possibility.words}".strip())
+            for bound in harm_bounds(model, [task.policy.link], task.policy.harm)
+        ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
-            return list(bounds)
+            return bounds
         untouched = self._model(possibility, task.original)
         delays = any(needs_flow_delays(bound) for bound in bounds)
         results = self._runs(untouched, self.seeds.comparison[:_HARM_RUNS], flow_delays=delays)
