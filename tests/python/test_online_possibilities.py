@@ -41,6 +41,15 @@ def test_flows_with_large_windows_are_not_locked_out_of_anything():
     assert len(possibilities(traffic(**few), picture(**few), split(5.0))) == 1
 
 
+def test_where_there_is_a_crowd_already_none_is_added():
+    """10 Mbit/s and 64 flows: with the wanted queue each has one packet under way."""
+    many = {"flows": 64, "base_rtts_s": 4 * NEAR}
+    assert len(possibilities(traffic(**many), picture(**many), split(5.0))) == 1
+    only, other = possibilities(traffic(**many), picture(**many), SenderBelief())
+    assert (other.traffic, other.kind, other.share) == (only.traffic, NEWRENO, 0.0)
+    assert other.words == "with newreno senders"
+
+
 def test_a_split_belief_is_weighed_by_its_odds():
     first, second, _ = possibilities(TRAFFIC, SHOWN, split(1.0))
     assert (first.kind, second.kind) == (NEWRENO, RENO)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import ConditionWatch
     from vermilion.online.decide.starvation import StarvationWatch
     from vermilion.online.decide.states import Promise
+    from vermilion.online.plan.steps import Steps
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.picture import TrafficPicture
@@ -88,6 +89,7 @@ class Controller:
         fluctuation: how often conditions have changed lately, and within which span.
         starvation: what is counted of starved flows under the setting in force; ``None`` where that
             is the operator's own, or no model has said how many may starve.
+        steps: small steps on the network itself, while no model explains it; ``None`` otherwise.
         drift: how often a drift without a cause may be answered.
         broken: the bound last said to be broken.
         unheard_since_s: since when the router has not answered; ``None`` while it does.
@@ -127,6 +129,7 @@ class Controller:
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
     starvation: StarvationWatch | None = None
+    steps: Steps | None = None
     drift: Drift = field(default_factory=Drift)
     broken: str = ""
     unheard_since_s: float | None = None
@@ -147,6 +150,7 @@ class Controller:
         re_evaluations: int = RE_EVALUATIONS,
         comparisons: int = COMPARISONS,
         regimes: Regimes | None = None,
+        memory: AnswerMemory | None = None,
         remembered: Remembered | None = None,
     ) -> Controller:
         """A controller that has seen nothing yet.
@@ -160,6 +164,7 @@ class Controller:
             re_evaluations: further seeds that the best few of a search may meet.
             comparisons: fresh seeds on which a search's best meets the setting in force.
             regimes: what is known from earlier runs.
+            memory: settings for conditions never met, where searches may begin.
             remembered: what a run has left that was not ended in order, and is to be gone on with.
         """
         begun = cls(
@@ -172,6 +177,7 @@ class Controller:
             correction=Correction.begin(policy.target_packets or 1.0),
             budget=ChangeBudget(policy.changes_per_minute),
             regimes=regimes or Regimes(),
+            memory=memory or AnswerMemory(),
         )
         if remembered is None:
             return begun

@@ -61,18 +61,21 @@ def wait_anew(turn: Turn, why: str) -> None:
         drift=replace(turn.controller.drift, hold_s=Drift().hold_s),
         conditions=None,
         starvation=None,
+        steps=None,
     )
     turn.become(Waiting(turn.now_s, turn.now_s, why))
 
 
-def search_quickly(turn: Turn, picture: TrafficPicture, traffic: Traffic, why: str) -> None:
-    """Look for a quick answer to new conditions."""
+def search_quickly(
+    turn: Turn, picture: TrafficPicture, traffic: Traffic, why: str, since_s: float
+) -> None:
+    """Look for a quick answer to conditions that have lasted since ``since_s``."""
     if is_drift(turn, picture, turn.controller.modelled):
         turn.change(correction=turn.controller.correction.conditions_drift())
         learn_from_promise(turn)
     else:
         turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
-    turn.change(conditions_since_s=turn.now_s)
+    turn.change(conditions_since_s=since_s)
     watch_conditions(turn, picture, traffic)
     _notice_fluctuation(turn)
     turn.decide(

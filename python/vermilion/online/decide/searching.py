@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering
+from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.states import Change, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.record.kinds import DecisionKind
@@ -59,7 +59,7 @@ def on_found(turn: Turn, state: Searching, event: Found) -> None:
     if answer is None:
         _without_answer(turn, state, finding)
         return
-    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
+    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting), steps=None)
     _tell_tuned(turn, state, answer, event.took_s)
     if not state.refining:
         entering.learn_from_promise(turn)
@@ -127,6 +127,7 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
         turn.decide(DecisionKind.KEPT, f"no answer: {finding.obstacle}")
         _go_on(turn, state)
         return
+    stepping.begin(turn, finding)
     back = _without_a_model(turn, state)
     turn.decide(
         DecisionKind.UNEXPLAINED,
@@ -182,6 +183,11 @@ def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
 
 def _keep(turn: Turn, state: Searching, answer: Answer) -> None:
     turn.decide(DecisionKind.KEPT, answer.verdict.reason)
+    _go_on_as_it_is(turn, state, answer)
+
+
+def _go_on_as_it_is(turn: Turn, state: Searching, answer: Answer) -> None:
+    """Nothing is changed."""
     mean, noise = answer.incumbent.mean.mean, answer.incumbent_noise
     if not state.refining:
         entering.observe(turn, answer.picture, mean, noise, None)
@@ -203,6 +209,9 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     if state.unverified is not None:
         since_s = max(since_s, state.unverified.schedule.half_settled_s)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
+    if not state.refining and before is not None and _promises_less(turn, answer, before):
+        _go_on_as_it_is(turn, state, answer)
+        return
     cost_before = _expected(answer, answer.incumbent)
     if state.unverified is not None and _has_failed(turn, state.unverified, before):
         # What is replaced has not proved itself: the way back leads past it.
@@ -237,6 +246,25 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     )
     instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
     entering.make(turn, change, instead)
+
+
+def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
+    """Whether what is in force does surely better on the network than a first guess promises.
+
+    Nobody has compared the model of a first guess with the network yet; this does.
+    """
+    objective = turn.controller.policy.objective
+    now, promised = measured.objective(objective), _expected(answer, answer.candidate)
+    if now is None or now.low is None or now.high is None:
+        return False
+    better = now.low > promised if objective.maximised else now.high < promised
+    if better:
+        turn.decide(
+            DecisionKind.KEPT,
+            f"the setting in force does better on the network than the answer does in the model: "
+            f"{objective.label} {now.mean:.4g}, promised {promised:.4g} {objective.unit}".rstrip(),
+        )
+    return better
 
 
 def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> bool:

@@ -3,7 +3,11 @@
 A queue that hardly moves can be had by refusing some flows for good: their packets are dropped when
 they come back from a timeout, and every timeout is twice as long as the one before. A model that
 starts all its flows at an empty queue sees less of this than a network in which they come one after
-the other. So starved flows are counted on the network too, over stretches as long as the model's.
+the other. So starved flows are counted on the network too, over stretches as long as the model's,
+and a setting goes where they are far more than the bound of harm allows.
+
+What is far more was measured: 64 NewReno flows behind 10 Mbit/s and RED as published have 0 to 9
+starved ones in a stretch of 10 s, by chance alone, and 2 to 3 on average.
 
 Jain's index is bounded in the model only: where paths or senders are unequal it is low whatever the
 queue does, and only a comparison under both settings could tell whose fault that is.
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 STRETCHES = 3
 """Successive stretches that must all have too many: a flow that waits for one timeout is none."""
+
+_BY_CHANCE = 0.15  # of the flows
 
 _EPSILON_S = 1e-6
 
@@ -48,11 +54,13 @@ class StarvationWatch:
         if starved is None:
             return watch, ""
         watch = replace(watch, counts=(*self.counts, starved)[-STRETCHES:])
-        if len(watch.counts) < STRETCHES or min(watch.counts) <= self.most:
+        allowed = self.most + _BY_CHANCE * (activity.open_flows or 0)
+        if len(watch.counts) < STRETCHES or min(watch.counts) <= allowed:
             return watch, ""
         *others, last = watch.counts
         counted = f"{', '.join(map(str, others))} and {last}"
         return watch, (
             f"in successive stretches of {self.over_s:.0f} s {counted} flows got less than 5 % of "
-            f"the mean share, and the bound of harm allows {self.most:.1f}"
+            f"the mean share; the bound of harm allows {self.most:.1f}, and chance "
+            f"{allowed - self.most:.1f} more"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import applying, entering
+from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.verification import broken_bound
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.record.kinds import DecisionKind
@@ -32,7 +32,7 @@ def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
     if state.doubt is not None and turn.now_s >= state.doubt.look_s:
         _look_again(turn, state)
         return
-    if _check_starvation(turn) or _check_queue(turn, state):
+    if _check_starvation(turn) or _check_queue(turn, state) or stepping.step_on(turn, state):
         return
     state = _learning(turn)
     if state.learned_s != turn.now_s:

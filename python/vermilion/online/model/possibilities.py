@@ -20,7 +20,7 @@ found for fewer, before anybody can answer; a wall that 16 flows live with locks
 for many seconds, because their first timeouts double. So a setting has to do no harm there either.
 Where windows are large nobody is locked out: a loss is repaired without a timeout as long as three
 further packets arrive (R. Morris, "TCP behavior with many flows", ICNP 1997), so there the crowd is
-left out.
+left out; and where windows have less than two packets it is there already.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ _DOUBTFUL_ROUND_TRIPS = 0.25
 _APART = math.sqrt(1.5)
 _FURTHEST = math.log(4.0)
 _CROWD = 2.0
+_CROWDED = 2.0  # packets of a window; with smaller ones there is a crowd already
 _RECOVERS = 8.0  # packets of a window that survives two halvings without a timeout
 _CROWD_IN_WORDS = "with twice the flows"
 _SAME_LOAD = 0.1  # difference of logarithms below which conditions load a queue alike
@@ -94,10 +95,15 @@ def possibilities(
             Possibility(traffic, kind, each / math.fsum(odds))
             for kind, each in zip(kinds, odds, strict=True)
         )
-        if 1.0 / _load(traffic) > _CROWD * _RECOVERS:
+        window = 1.0 / _load(traffic)
+        if window > _CROWD * _RECOVERS:
             return believed
-        crowd = _other(traffic, _CROWD, 1.0)
-        return (*believed, Possibility(crowd, crowded, 0.0, _CROWD_IN_WORDS))
+        if window > _CROWDED:
+            crowd = _other(traffic, _CROWD, 1.0)
+            return (*believed, Possibility(crowd, crowded, 0.0, _CROWD_IN_WORDS))
+        if crowded in kinds:
+            return believed
+        return (*believed, Possibility(traffic, crowded, 0.0, f"with {crowded.in_words()}"))
     return tuple(
         Possibility(each, kinds[place % len(kinds)], 1.0 / MOST)
         for place, each in enumerate((traffic, *other_traffic(traffic, picture)))

@@ -81,7 +81,7 @@ def solve(task: Task) -> Finding:
     learned = replace(task, belief=belief, correction=correction)
     if examination is not None and not examination.explained:
         nothing = _nothing(learned, examination.in_words())
-        return replace(nothing, explanation=examination)
+        return replace(nothing, explanation=examination, space=_box(learned, traffic))
     finding = _answered(
         learned,
         traffic,
@@ -89,6 +89,17 @@ def solve(task: Task) -> Finding:
         task.first_seed + _SEEDS_TO_EXAMINE,
     )
     return replace(finding, explanation=examination)
+
+
+def _box(task: Task, traffic: Traffic) -> Space | None:
+    """Where to step without a model, if that is wanted and the parameters in force are numbers."""
+    policy = task.policy
+    if policy.without_model == "stay" or len(_numbers(task)) < len(policy.parameters):
+        return None
+    horizon = horizon_for(traffic, task.deadline_s, task.packets_per_s)
+    return Space.from_scenario(
+        build_model(task.configuration, task.in_force, traffic, task.belief.best, policy, horizon)
+    )
 
 
 def _nothing(task: Task, obstacle: str) -> Finding:
