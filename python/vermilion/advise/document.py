@@ -103,6 +103,8 @@ def document(advice: Advice) -> dict[str, Any]:
         "seed": question.seed,
         "seeds": list(advice.seeds),
         "simulations": advice.simulations,
+        **({} if advice.deadline_s is None else {"deadline_s": advice.deadline_s}),
+        "time_was_up": advice.time_was_up,
         "version": _core.VERSION,
     }
 

@@ -13,7 +13,7 @@ from vermilion.advise.judgement import (
     widened,
     worst_p95_ms,
 )
-from vermilion.scenario import RATE, format_quantity
+from vermilion.scenario import RATE, TIME, format_quantity
 
 if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
@@ -132,6 +132,10 @@ def limits(advice: Advice) -> list[str]:
                 f"Outside your range, with {at.name}, goodput falls to {megabits(has)} "
                 f"from {megabits(had)}."
             )
+    if not advice.around_after.runs:
+        said.append(
+            "Whether it holds with half and twice of what you gave was not tried: time was up."
+        )
     if not said:
         low, high = (each.name for each in _around_ends(advice))
         said.append(
@@ -145,6 +149,12 @@ def warnings(advice: Advice) -> list[str]:
     """What to know before acting, a sentence or two each."""
     question, present = advice.question, advice.present
     said = list(present.notes)
+    if advice.time_was_up and advice.deadline_s is not None:
+        said.append(
+            f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, before "
+            "everything was tried: this is the best of what was, and another run may find "
+            "another. --deadline gives it more."
+        )
     name = interface_of(question, present)
     rate = format_quantity(question.rate_bit_per_s, RATE)
     if present.shaper and present.shaper_rate_bit_per_s is not None:
