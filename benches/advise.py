@@ -51,6 +51,15 @@ SEEDS_OF_OTHERS = 3
 PACKETS = 60e6
 """Simulated at most for a comparison, about."""
 
+_SHARES = (
+    "Of {total} networks, on the user's own goal, with the 95 % interval of each share (C. J. "
+    "Clopper and E. S. Pearson, 1934):"
+)
+_HOW_MUCH = (
+    "How much is told with its 95 % interval over the seeds: how much nearer the worst delay comes "
+    "to the bound, how much more of the rate is carried, or how much the worst delay falls."
+)
+
 
 def main() -> None:
     """Runs the benchmark and prints a table."""
@@ -202,8 +211,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     missed = [row for row in rows if not row["kept"]]
     times = sorted(row["cpu_s"] for row in rows)
     lines = [
-        f"Of {total} networks, on the user's own goal, with the 95 % interval of each share "
-        "(C. J. Clopper and E. S. Pearson, 1934):",
+        _SHARES.format(total=total),
         "",
         "| | networks | share | interval |",
         "| --- | ---: | ---: | ---: |",
@@ -237,9 +245,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "",
         f"CPU seconds of an answer: median {times[total // 2]:.1f}, most {times[-1]:.1f}.",
         "",
-        "What differs is told with its 95 % interval over the seeds: how much nearer the worst "
-        "delay comes to the bound, ms; how much more of the rate is carried; or how much the worst "
-        "delay falls, ms.",
+        _HOW_MUCH,
         "",
         "| | rate | trips | flows | bound | device: now | then | on seeds | now | then | CPU |",
         "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: |",

@@ -474,7 +474,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, default=FIGURES)
     given = parser.parse_args()
     parts = given.part or ["wall", "edge"]
-    texts = {}
+    texts: dict[str, str] = {}
     if "wall" in parts:
         given.results.parent.mkdir(parents=True, exist_ok=True)
         rows = measured_networks(given.seed, given.results)

@@ -179,24 +179,36 @@ def warnings(advice: Advice) -> list[str]:
             "little below what the line really carries (95 %), and none is left behind."
         )
     said += _of_the_simulation(advice)
-    if not advice.keep and keeps_apart(advice.before.queue) and not keeps_apart(advice.chosen):
+    if not advice.keep:
+        said += _given_up(advice)
+    if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
+        said.append("Setting red empties the queue once: what waits is dropped.")
+    return said
+
+
+def _given_up(advice: Advice) -> list[str]:
+    """What a change gives up, whatever it brings."""
+    said = []
+    before, chosen = advice.before.queue, advice.chosen
+    if keeps_apart(before) and not keeps_apart(chosen):
         said.append(
-            f"Your {advice.before.queue.kind} keeps the flows apart, and {advice.chosen.kind} does "
+            f"Your {before.kind} keeps the flows apart, and {chosen.kind} does "
             "not: a call or a game then waits behind the others' packets as long as everybody, "
             "within the figures above."
         )
-    if not advice.keep:
-        said += [_widened_words(each) for each in widened(question, advice.before, advice.after)]
-    if not advice.keep and not advice.bound_kept:
+    if before.kind == "cake":
+        said.append(
+            "cake also keeps hosts apart, has priorities and knows the overhead of the line; "
+            f"{chosen.kind} does not, and no figure here shows that."
+        )
+    said += [_widened_words(each) for each in widened(advice.question, advice.before, advice.after)]
+    if not advice.bound_kept:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
-    if not advice.keep:
-        said += [
-            f"With {each.condition.name}, {_METRIC_WORDS.get(each.what, each.what)} goes from "
-            f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
-            for each in advice.judgement.harms
-        ]
-    if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
-        said.append("Setting red empties the queue once: what waits is dropped.")
+    said += [
+        f"With {each.condition.name}, {_METRIC_WORDS.get(each.what, each.what)} goes from "
+        f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
+        for each in advice.judgement.harms
+    ]
     return said
 
 
