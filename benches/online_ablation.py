@@ -3,7 +3,7 @@
 - *no harm*: with `harm = ["none"]`, as an operator would write it, any price may be paid;
 - *first guesses*: searches begin with no shapes that are known to be good.
 
-    .venv/bin/python benches/online_ablation.py [--seeds N] [--results FILE] [--networks PATTERN]
+    .venv/bin/python benches/online_ablation.py [--seeds N] [--evaluations N] [--results FILE]
 
 Both example scenarios and four of the networks of `benches/online.py`, one for each way in which
 a short queue can cost something: many flows, more and fewer of them, near and far ones together,
@@ -23,6 +23,7 @@ import json
 import math
 import statistics
 import time
+from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -50,9 +51,7 @@ TABLE = Path(__file__).parents[1] / "docs" / "figures" / "decisions_online.txt"
 EXAMPLES = ("varying-load", "varying-round-trip-time")
 NETWORKS = ("steady-64-flows-10-mbit", "load-up-down", "near-and-far", "mixed-senders")
 SEEDS = 5
-EVALUATIONS = 100
-"""As `benches/online.py` has it, fewer than the controller's default: a run takes seconds."""
-
+EVALUATIONS = 250
 AS_IT_IS: Final = "as it is"
 NO_BOUNDS: Final = "harm allowed"
 NO_GUESSES: Final = "no first guesses"
@@ -73,7 +72,7 @@ def scenario_of(name: str, arm: str) -> Scenario:
     return scenario_from_document(document, name)
 
 
-def measured(name: str, arm: str, seed: int) -> list[Row]:
+def measured(name: str, arm: str, seed: int, evaluations: int = EVALUATIONS) -> list[Row]:
     """One run, and beside the loop as it is, the network left alone."""
     scenario = scenario_of(name, arm)
     usual = solve.first_guesses
@@ -81,7 +80,7 @@ def measured(name: str, arm: str, seed: int) -> list[Row]:
     try:
         if arm == NO_GUESSES:
             solve.first_guesses = lambda *_: []
-        run = run_online(scenario, seed=seed, clock="fixed", evaluations=EVALUATIONS)
+        run = run_online(scenario, seed=seed, clock="fixed", evaluations=evaluations)
     finally:
         solve.first_guesses = usual
     spent = time.process_time() - begun
@@ -90,7 +89,7 @@ def measured(name: str, arm: str, seed: int) -> list[Row]:
     own = {
         "network": name,
         "seed": seed,
-        "evaluations": EVALUATIONS,
+        "evaluations": evaluations,
         "cpu_s": round(spent, 1),
         "changes": applied,
     }
@@ -123,12 +122,23 @@ def table(rows: Sequence[Row]) -> str:
             if own:
                 alone = [by[name, ALONE, row["seed"]] for row in own]
                 lines.append(f"| {name} | {arm} | {_cells(own, alone)} |")
-    seeds = {row["seed"] for row in rows}
     said = (
-        f"{len(names)} networks, {len(seeds)} seeds each, searches of {EVALUATIONS} settings "
-        "(`--clock fixed`); means over the phases, with 95 % intervals over the seeds."
+        f"{len(names)} networks, searches of {rows[0]['evaluations']} settings (`--clock fixed`); "
+        "means over the phases, with 95 % intervals over the seeds. Seeds of each network: "
+        f"{_seeds_of(rows)}."
     )
     return "\n".join([said, "", *lines, "", *_differences(by, names)])
+
+
+def _seeds_of(rows: Sequence[Row]) -> str:
+    """How many seeds each arm has, network by network, in words."""
+    told = []
+    for arm in ARMS:
+        counts = Counter(row["network"] for row in rows if row["arm"] == arm)
+        if counts:
+            least, most = min(counts.values()), max(counts.values())
+            told.append(f"{arm} {most if least == most else f'{least} to {most}'}")
+    return ", ".join(told)
 
 
 def _cells(own: Sequence[Row], alone: Sequence[Row]) -> str:
@@ -175,7 +185,7 @@ def _differences(by: Mapping[tuple[str, str, int], Row], names: Sequence[str]) -
                 lines.append(f"| {name} | {words} | {_compared(pairs)} |")
             everywhere += pairs
         if everywhere:
-            lines.append(f"| *all of them* | {words} | {_compared(everywhere)} |")
+            lines.append(f"| *all runs* | {words} | {_compared(everywhere)} |")
     return lines
 
 
@@ -223,12 +233,13 @@ def main() -> None:
     """Runs what is missing, and writes the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RAW)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help="of each search")
     parser.add_argument("--networks", default="*", help="a pattern of names")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--table", type=Path, default=TABLE)
     given = parser.parse_args()
     given.results.parent.mkdir(parents=True, exist_ok=True)
-    rows = load(given.results)
+    rows = [r for r in load(given.results) if r["evaluations"] == given.evaluations]
     known = {(row["network"], row["arm"], row["seed"]) for row in rows}
     # All networks with a seed before any with the next: an interrupted benchmark has pairs.
     runs = [
@@ -242,12 +253,12 @@ def main() -> None:
     for name, arm, seed in runs:
         if (name, arm, seed) in known:
             continue
-        new = measured(name, arm, seed)
+        new = measured(name, arm, seed, given.evaluations)
         rows += new
         with given.results.open("a", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(row)}\n" for row in new)
         print(name, arm, seed, f"{new[0]['cpu_s']} CPU s", flush=True)  # noqa: T201
-    text = table(rows)
+    text = table([row for row in rows if row["seed"] <= given.seeds])
     given.table.write_text(f"{text}\n", encoding="utf-8")
     print(text)  # noqa: T201
 
