@@ -28,7 +28,7 @@ ROOMS_BELOW = {
     "search": {"scenario"},
     "profiles": {"search", "scenario"},
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
-    "routers": {"profiles", "simulate", "scenario", "_core"},
+    "routers": {"monitor", "profiles", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "papers": {

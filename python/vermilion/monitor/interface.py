@@ -74,13 +74,14 @@ class Listening:
 class InterfaceWatch:
     """A monitor of one interface. Use as a context manager, or call :meth:`close`.
 
-    The ring holds 16 MiB and the table of flows 1.5 KiB for each flow; neither grows. Somebody has to
-    call :meth:`take_in` at least ten times in a second where there is much traffic.
+    The ring holds 16 MiB and the table of flows 1.5 KiB for each flow; neither grows. Somebody has
+    to call :meth:`take_in` at least ten times in a second where there is much traffic.
 
     Args:
         interface: its name, like "eth0".
         flows: how many flows are followed at once.
-        largest_packet: the largest IP packet that the link carries, in bytes.
+        largest_packet: the largest IP packet that the link carries, in bytes; by default what the
+            interface says.
         kept_flows: how many of the largest flows the summary has one by one.
         sampling: which share of the flows is looked at in the beginning.
         wall_ns: the clock that packets are stamped with, in nanoseconds.
@@ -95,7 +96,7 @@ class InterfaceWatch:
         interface: str,
         *,
         flows: int = 65_536,
-        largest_packet: int = 1500,
+        largest_packet: int | None = None,
         kept_flows: int = 1000,
         sampling: Sampling | None = None,
         wall_ns: Callable[[], int] = time.time_ns,
@@ -103,12 +104,6 @@ class InterfaceWatch:
     ) -> None:
         self._wall_ns, self._clock = wall_ns, clock
         secret = int.from_bytes(os.urandom(8), "big")
-        try:
-            self._monitor = InterfaceMonitor(flows, largest_packet, kept_flows, secret)
-        except ParameterError as error:
-            field, value, accepted = error.args
-            message = f"{field}: {value} cannot be used; expected {accepted}"
-            raise InterfaceError(message) from None
         self._secret = secret & 0xFFFFFFFF
         self._sampling = Sampling() if sampling is None else sampling
         self._coarsest = self._sampling.one_in
@@ -116,6 +111,14 @@ class InterfaceWatch:
         self._unreadable = 0
         self._cpu_s = 0.0
         self._ring = PacketRing(interface, self._program())
+        try:
+            largest = self._ring.largest_packet() if largest_packet is None else largest_packet
+            self._monitor = InterfaceMonitor(flows, largest, kept_flows, secret)
+        except ParameterError as error:
+            self._ring.close()
+            field, value, accepted = error.args
+            message = f"{field}: {value} cannot be used; expected {accepted}"
+            raise InterfaceError(message) from None
 
     @property
     def interface(self) -> str:

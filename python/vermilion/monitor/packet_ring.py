@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import select
@@ -47,6 +48,7 @@ _STATUS_AT, _LENGTH_AT = 8, 20  # in a block's header
 _KERNEL, _USER = 0, 1
 _FRAME_BYTES = 2048  # of which a ring of the third version makes no use, but wants to be told
 _SO_ATTACH_FILTER = 26
+_SIOCGIFMTU = 0x8921
 
 
 class InterfaceError(Exception):
@@ -73,7 +75,8 @@ class PacketRing:
             # Protocol 0: nothing is received before the filter and the ring are there.
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         except PermissionError:
-            raise InterfaceError(f'"{interface}": {HOW_TO_ALLOW}') from None
+            message = f'"{interface}": {HOW_TO_ALLOW}'
+            raise InterfaceError(message) from None
         except (OSError, AttributeError) as error:
             message = f'"{interface}": this system has no packet sockets ({error})'
             raise InterfaceError(message) from None
@@ -112,6 +115,12 @@ class PacketRing:
             struct.pack_into("=I", self._memory, at + _STATUS_AT, _KERNEL)
             self._next = (self._next + 1) % BLOCKS
             yield copy
+
+    def largest_packet(self) -> int:
+        """The largest IP packet that the interface carries, bytes."""
+        request = struct.pack("=16si20x", self.interface.encode(), 0)
+        answer = fcntl.ioctl(self._socket, _SIOCGIFMTU, request)
+        return int(struct.unpack_from("=16si", answer)[1])
 
     @staticmethod
     def filled(blocks: int) -> float:
