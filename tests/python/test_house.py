@@ -30,6 +30,8 @@ ROOMS_BELOW = {
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
     "routers": {"monitor", "profiles", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
+    "status": {"monitor", "online", "routers", "_core"},
+    "twin": {"monitor", "objectives", "simulate", "scenario", "_core"},
     "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "papers": {
         "online",
@@ -67,7 +69,9 @@ ROOMS_BELOW = {
         "monitor",
         "online",
         "report",
+        "status",
         "tuning",
+        "twin",
         "profiles",
         "routers",
         "search",
