@@ -34,7 +34,7 @@ import time
 PORT = 5001
 INSIDE = "VERMILION_INSIDE_NAMESPACES"
 STRETCH_S = 0.1
-WARM_UP_S = 2.0
+WARM_UP_S = 3.0
 RECEIVER, SENDERS, ROUTER, LINE = "receiver", "senders", "router", "line"
 ADDRESS = "10.8.2.1"
 
@@ -52,6 +52,9 @@ def main() -> None:
     )
     parser.add_argument("--congestion", default="cubic", help="of the senders")
     parser.add_argument("--capture", default="", help="write the packets at the exit to this file")
+    parser.add_argument(
+        "--from-start", action="store_true", help="capture from before the first packet on"
+    )
     parser.add_argument("--tool", default="tcpdump", help="tcpdump or dumpcap")
     parser.add_argument("--part", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -70,7 +73,8 @@ def main() -> None:
         if unshare is None:
             sys.exit("unshare of util-linux is not installed")
         script = 'mount -t tmpfs tmpfs /run && exec "$@"'
-        command = [unshare, "-r", "-m", "-n", "sh", "-c", script, "sh", sys.executable, *sys.argv]
+        user = [] if os.geteuid() == 0 else ["-r"]
+        command = [unshare, *user, "-m", "-n", "sh", "-c", script, "sh", sys.executable, *sys.argv]
         raise SystemExit(subprocess.run(command, env={**os.environ, INSIDE: "1"}).returncode)
     else:
         print(json.dumps(measure(given), indent=2))
@@ -84,10 +88,11 @@ def measure(given: argparse.Namespace) -> dict[str, object]:
     time.sleep(0.5)
     senders = start("ta", SENDERS, given, seconds=given.seconds + WARM_UP_S + 1.0)
     try:
-        time.sleep(WARM_UP_S)  # slow start is over
         if given.capture:
+            time.sleep(0.0 if given.from_start else WARM_UP_S)
             capture(given)
             return {"capture": given.capture}
+        time.sleep(WARM_UP_S)  # slow start is over
         router = start("tr", ROUTER, given)
         truth, waiting = listen_to_the_kernel(given.seconds)
         told = json.loads(router.communicate(timeout=given.seconds + 30)[0])
@@ -237,6 +242,7 @@ def capture(given: argparse.Namespace) -> None:
 
 def send(flows: int, seconds: float, congestion: str) -> None:
     """Long flows, for so long."""
+    time.sleep(1.0)  # whoever wants to see the first packet is ready by then
     end_s = time.monotonic() + seconds
 
     def one() -> None:

@@ -31,7 +31,7 @@ ROOMS_BELOW = {
     "routers": {"monitor", "profiles", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "status": {"monitor", "online", "routers", "_core"},
-    "twin": {"monitor", "objectives", "simulate", "scenario", "_core"},
+    "twin": {"monitor", "report", "simulate", "scenario", "_core"},
     "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "papers": {
         "online",
