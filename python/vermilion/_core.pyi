@@ -84,7 +84,7 @@ class CaptureMonitor:
         """
 
     def take_volumes(
-        self, all: bool = False
+        self, with_unfinished: bool = False
     ) -> dict[str, NDArray[np.int64] | NDArray[np.bool_]]:
         """Return what each end of each flow sent in the stretches that are over, or in all.
 

@@ -258,7 +258,7 @@ def test_a_share_that_is_no_power_of_two_is_refused(one_in):
 
 def test_the_ring_is_closed_with_the_watch(monkeypatch):
     closed = []
-    monkeypatch.setattr(PacketRing, "__init__", lambda self, *_: None)
+    monkeypatch.setattr(PacketRing, "__init__", lambda *_: None)
     monkeypatch.setattr(PacketRing, "largest_packet", lambda _: 1500)
     monkeypatch.setattr(PacketRing, "close", lambda _: closed.append(True))
     with InterfaceWatch("eth0"):

@@ -128,13 +128,13 @@ impl CaptureMonitor {
     }
 
     /// What each end of each flow sent in stretches that are over, as arrays; after the end all.
-    #[pyo3(signature = (all=false))]
+    #[pyo3(signature = (with_unfinished=false))]
     fn take_volumes<'py>(
         &mut self,
         python: Python<'py>,
-        all: bool,
+        with_unfinished: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let taken = self.notes.volumes.as_mut().map(|volumes| volumes.take(all));
+        let taken = self.notes.volumes.as_mut().map(|volumes| volumes.take(with_unfinished));
         let taken = taken.unwrap_or_default();
         let columns = PyDict::new(python);
         columns.set_item("stretch", array(python, &taken, |each| each.stretch))?;

@@ -4,7 +4,6 @@ import contextlib
 import json
 import signal
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +13,8 @@ from vermilion.cli.entry import UserError
 from vermilion.cli.output import output_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from vermilion.monitor import CaptureSummary, Listening
 
 _LOOK_S = 0.05

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from vermilion.cli.online_terminal import Terminal
+    from vermilion.monitor import InterfaceWatch
     from vermilion.online.drive.real_router import RouterRun
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.effects import Propose
     from vermilion.online.policy import AtExit, Mode
     from vermilion.online.record.entries import Decision
     from vermilion.online.router_policy import PolicyFile
-    from vermilion.monitor import InterfaceWatch
     from vermilion.online.service import Service
     from vermilion.routers.base import Observation
     from vermilion.routers.linux import LinuxRouter
@@ -100,25 +100,15 @@ def _control(
     watch: InterfaceWatch | None,
     opened: ExitStack,
 ) -> None:
-    """Watches or controls the queue."""
+    """Watches or controls the queue with everything around it."""
     from vermilion.online.drive.real_router import run_on_router
     from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
     from vermilion.online.router_policy import Freedom, ManagedLink, policy_for
     from vermilion.routers import RouterError
-    from vermilion.routers.linux import LinuxRouter
-    from vermilion.routers.linux.packet_monitor import PacketMonitor
 
     address = service.router or ""
-    try:
-        router = LinuxRouter(
-            address,
-            monitor=None if watch is None else PacketMonitor(watch),
-            rate_bit_per_s=None if file is None else file.rate_bit_per_s,
-            delay_s=0.0 if file is None else file.delay_s or 0.0,
-        )
-    except RouterError as error:
-        raise UserError(str(error)) from None
+    router = _open_router(address, file, watch)
     link = ManagedLink(
         interface=router.address.interface,
         discipline=router.configuration.discipline,
@@ -180,6 +170,25 @@ def _control(
             import json
 
             json_file.write(f"{json.dumps(_document(run), indent=2, allow_nan=False)}\n")
+
+
+def _open_router(
+    address: str, file: PolicyFile | None, watch: InterfaceWatch | None
+) -> LinuxRouter:
+    """The queue, with a monitor of its interface where somebody listens."""
+    from vermilion.routers import RouterError
+    from vermilion.routers.linux import LinuxRouter
+    from vermilion.routers.linux.packet_monitor import PacketMonitor
+
+    try:
+        return LinuxRouter(
+            address,
+            monitor=None if watch is None else PacketMonitor(watch),
+            rate_bit_per_s=None if file is None else file.rate_bit_per_s,
+            delay_s=0.0 if file is None else file.delay_s or 0.0,
+        )
+    except RouterError as error:
+        raise UserError(str(error)) from None
 
 
 def _unseen(_: Observation) -> None:

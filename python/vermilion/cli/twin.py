@@ -81,9 +81,7 @@ def twin(
     with ExitStack() as outputs:
         try:
             evidence = read_evidence(capture, cut_short=cut_short)
-            made = twin_of(
-                evidence, link_rate_bit_per_s=rate, discipline=discipline, sender=sender
-            )
+            made = twin_of(evidence, link_rate_bit_per_s=rate, discipline=discipline, sender=sender)
         except (CaptureFileError, TwinError) as error:
             message = str(error) if capture in str(error) else f"CAPTURE: {capture}: {error}"
             raise UserError(message) from None
@@ -140,13 +138,13 @@ def _show(made: "Twin", sides: "tuple[Comparison, ...]", output: str | None) -> 
         for name in ("capture", "twin", "its seeds"):
             table.add_column(name, justify="right")
         table.add_column("")
-        for each in sides:
+        for side in sides:
             seeds = (
                 ABSENT
-                if each.twin_low is None
-                else f"{fixed(each.twin_low, 2)} to {fixed(each.twin_high, 2)}"
+                if side.twin_low is None
+                else f"{fixed(side.twin_low, 2)} to {fixed(side.twin_high, 2)}"
             )
-            table.add_row(each.name, fixed(each.capture, 2), fixed(each.twin, 2), seeds, each.unit)
+            table.add_row(side.name, fixed(side.capture, 2), fixed(side.twin, 2), seeds, side.unit)
         console().print(table)
     if output is not None:
         typer.echo(f"\nscenario: {output}")

@@ -1,4 +1,4 @@
-"""What a controller is doing, for whoever looks at it from outside: people, collectors of logs, Prometheus.
+"""What a controller is doing, for who looks at it from outside: people, log files, Prometheus.
 
 Nothing in here decides or changes anything.
 """

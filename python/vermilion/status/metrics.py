@@ -1,6 +1,6 @@
 """A controller's numbers for Prometheus, in its text format.
 
-Names follow Prometheus' conventions (base units, ``_total`` for counters): docs/online.md lists
+Names follow Prometheus' conventions (base units, ``_total`` for counters): docs/routers.md lists
 them. Everything is a copy of what the controller has last seen and decided; a scrape asks neither
 the router nor the network, and changes nothing.
 """

@@ -171,7 +171,7 @@ class _Server6(_Server):
 
 
 class _Handler(WSGIRequestHandler):
-    timeout = PATIENCE_S  # type: ignore[assignment]
+    timeout = PATIENCE_S
 
     def log_message(self, *_: object) -> None:
         """Scrapes are not logged."""
@@ -182,9 +182,7 @@ def _only_metrics(
 ) -> Callable[..., Iterable[bytes]]:
     """The one page there is, for those who know the token."""
 
-    def answer(
-        environment: dict[str, Any], start: Callable[..., object]
-    ) -> Iterable[bytes]:
+    def answer(environment: dict[str, Any], start: Callable[..., object]) -> Iterable[bytes]:
         said = str(environment.get("HTTP_AUTHORIZATION", "")).encode("utf-8", "replace")
         if token is not None and not hmac.compare_digest(said, f"Bearer {token}".encode()):
             start("401 Unauthorized", [("WWW-Authenticate", "Bearer")])

@@ -10,6 +10,7 @@ from vermilion.twin.scenario import LINK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vermilion.simulate.result_data import Summary
     from vermilion.twin.evidence import Evidence
     from vermilion.twin.scenario import Twin
 
@@ -47,9 +48,9 @@ def compare_with(evidence: Evidence, twin: Twin, seeds: Sequence[int]) -> tuple[
         "throughput": (
             "Mbit/s",
             evidence.throughput_bit_per_s / 1e6,
-            [_throughput(each) for each in link],
+            [each["utilization"] for each in link],
         ),
-        "wait in the queue": ("ms", wait_ms, [_mean(each, "sojourn_ms") for each in link]),
+        "wait in the queue": ("ms", wait_ms, [_mean(each["sojourn_ms"]) for each in link]),
         "lost packets": (
             "%",
             _percent(evidence.resent_share),
@@ -70,22 +71,18 @@ def compare_with(evidence: Evidence, twin: Twin, seeds: Sequence[int]) -> tuple[
 def _comparison(
     name: str, unit: str, seen: float | None, made: list[float | None], rate: float
 ) -> Comparison:
-    values = [each * rate / 1e6 if name == "throughput" else each for each in made if each is not None]
+    values = [
+        each * rate / 1e6 if name == "throughput" else each for each in made if each is not None
+    ]
     if not values:
         return Comparison(name, unit, seen, None, None, None)
     mean = sum(values) / len(values)
     return Comparison(name, unit, seen, mean, min(values), max(values))
 
 
-def _throughput(link: dict[str, float | None]) -> float | None:
-    """As a share of the link's rate."""
-    return link["utilization"]
-
-
-def _mean(link: dict[str, dict[str, float] | None], name: str) -> float | None:
-    found = link[name]
-    return None if found is None else found["mean"]
-
-
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100.0 * share
+
+
+def _mean(statistics: Summary | None) -> float | None:
+    return None if statistics is None else statistics["mean"]

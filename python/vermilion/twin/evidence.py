@@ -1,4 +1,4 @@
-"""What a capture says that a twin needs: flows the heavy way, their round trips, and the link's load."""
+"""What a capture says that a twin needs: flows the heavy way, round trips, the link's load."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ class Evidence:
         contradictions: flows that fit neither side of the link.
         other_way_share: the share of all bytes that goes the other way.
         link_header_bytes: of each packet, before its IP header.
-        rates_bit_per_s: what passed in each stretch, with the link's headers.
+        rates_bit_per_s: what passed in each stretch from the first that was busy to the last, with
+            the link's headers.
         waits_s: the mean wait above the shortest round trip, by stretch with round trips.
         longest_wait_s: all but a hundredth of those were shorter.
         wait_before_s: the median wait before the monitor, above the shortest.
@@ -248,8 +249,11 @@ def _rates(
     carried = columns["bytes"][inside] + header * columns["packets"][inside]
     bits = 8.0 * np.bincount(places[inside], carried, count)
     # The first and the last stretch were seen in part.
-    whole = bits[1:-1] if count > 2 else bits  # noqa: PLR2004 - those two
-    return whole / STRETCH_S, int(columns["bytes"][~heavy].sum())
+    busy = np.flatnonzero(bits)
+    bits = bits[busy[0] : busy[-1] + 1] if len(busy) else bits
+    whole = bits[1:-1] if len(bits) > 2 else bits  # noqa: PLR2004 - those two
+    rates: NDArray[np.float64] = (whole / STRETCH_S).astype(np.float64)
+    return rates, int(columns["bytes"][~heavy].sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +307,9 @@ class _Waits:
             whole_s=above,
             longest_s=float(np.percentile(by_stretch, 99)) if len(by_stretch) else None,
             before_s=(
-                None if middle is None or middle_beyond is None else max(0.0, middle - middle_beyond)
+                None
+                if middle is None or middle_beyond is None
+                else max(0.0, middle - middle_beyond)
             ),
             beyond_s=middle_beyond,
             mean_rtt_s=_mean(plain.by_stretch(seconds[whole])),

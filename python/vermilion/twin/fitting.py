@@ -1,9 +1,9 @@
 """Sizes and arrivals of short transfers, fitted, with how well the fit holds.
 
-Of an exponential, a lognormal and a Pareto distribution that is taken which the sizes are most likely
-from, by Akaike's criterion (1974); unless even that one is further off than the sizes of so many
-transfers could be by chance (Kolmogorov and Smirnov), or there are few: then the sizes themselves are
-the table.
+Of an exponential, a lognormal and a Pareto distribution that is taken which the sizes are most
+likely from, by Akaike's criterion (1974); unless even that one is further off than the sizes of so
+many transfers could be by chance (Kolmogorov and Smirnov), or there are few: then the sizes
+themselves are the table.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def fit_sizes(sizes: list[int]) -> FittedSizes:
     shape = 1.0 / max(float((logs - logs[0]).mean()), _NARROW)
     median = math.exp(float(logs.mean()))
     # What is fitted, its number of parameters, and how a scenario says it.
-    candidates = [
+    candidates: list[tuple[Any, int, dict[str, Any]]] = [
         (
             stats.expon(scale=mean),
             1,
@@ -129,7 +129,7 @@ def _empirical(values: NDArray[np.float64]) -> dict[str, Any]:
         picked = values
     else:
         shares = [(place + 1) / _QUANTILES for place in range(_QUANTILES)]
-        picked = np.quantile(values, shares)
+        picked = np.quantile(values, shares, method="inverted_cdf")
     for value, share in zip(picked.tolist(), shares, strict=True):
         size = max(1, round(value))
         if rows and rows[-1][0] == f"{size} bytes":

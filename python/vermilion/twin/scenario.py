@@ -30,6 +30,7 @@ _MOST_ROUND_TRIPS: Final = 32  # dealt to the flows of a group
 _FULL: Final = 0.9  # of the highest rates: the link is full in such a stretch
 _FULL_SHARE: Final = 0.2  # of all stretches that have to be full to tell the rate
 _SHORTEST_S: Final = 1e-4
+_MOMENT_S: Final = 0.5  # flows that begin within so long begin at once: no phase of their own
 _DEEPEST: Final = 100_000  # packets
 _SHORTEST_CAPTURE_S: Final = 1.0
 _SPARE: Final = 4.0  # times as deep as the longest wait: more is not tried
@@ -89,8 +90,8 @@ def twin_of(
     """
     if evidence.duration_s < _SHORTEST_CAPTURE_S or not evidence.flows:
         message = (
-            f"the capture has {len(evidence.flows)} flows with data in {evidence.duration_s:.3g} s; "
-            "expected at least one flow and one second"
+            f"the capture has {len(evidence.flows)} flows with data in "
+            f"{evidence.duration_s:.3g} s; expected at least one flow and one second"
         )
         raise TwinError(message)
     notes = _Notes()
@@ -98,21 +99,20 @@ def twin_of(
     kinds = _kinds(evidence)
     usual = _usual_round_trip(evidence, notes)
     flows: dict[str, Any] = {}
-    flows.update(_long_groups(kinds.long, evidence, sender, usual, notes))
+    span = _Span.of(evidence, kinds)
+    flows.update(_long_groups(kinds.long, evidence, sender, usual, span, notes))
     flows.update(_short_group(kinds.short, evidence, sender, usual, notes))
     flows.update(_unresponsive_groups(kinds.unresponsive, evidence, notes))
     if not flows:
         message = "no flow of the capture is long enough or was seen to open; expected a longer one"
         raise TwinError(message)
     delay_s = _delay(kinds, usual)
-    queue, tuned = _queue(evidence, rate, discipline, notes)
+    queue, tuned = _queue(evidence, discipline, notes)
     document: dict[str, Any] = {
         "title": f"Twin of {evidence.name.rsplit('/', 1)[-1]}",
-        "duration": _seconds(WARM_UP_S + evidence.duration_s),
-        "warm_up": _seconds(WARM_UP_S),
-        "links": {
-            LINK: {"rate": f"{rate:.0f} bit/s", "delay": _seconds(delay_s), "queue": queue}
-        },
+        "duration": _seconds(span.warm_up_s + evidence.duration_s - span.silence_s),
+        "warm_up": _seconds(span.warm_up_s),
+        "links": {LINK: {"rate": f"{rate:.0f} bit/s", "delay": _seconds(delay_s), "queue": queue}},
         "flows": flows,
         "tuning": tuned,
     }
@@ -172,13 +172,13 @@ def _rate(evidence: Evidence, given: float | None, notes: _Notes) -> float:
     rate = float(np.median(full))
     if len(full) >= _FULL_SHARE * len(rates):
         notes.fitted.append(
-            f"link rate {rate / 1e6:.4g} Mbit/s: {100 * len(full) / len(rates):.0f} % of all tenths "
-            "of a second carry that much, and hardly one more"
+            f"link rate {rate / 1e6:.4g} Mbit/s: {100 * len(full) / len(rates):.0f} % of all "
+            "tenths of a second carry that much, and hardly one more"
         )
         return rate
     notes.unknown.append(
-        f"the link's rate: it was seldom full, so {high / 1e6:.4g} Mbit/s, the most that passed in a "
-        "tenth of a second, is a lower bound; say --link-rate"
+        f"the link's rate: it was seldom full, so {high / 1e6:.4g} Mbit/s, the most that passed in "
+        "a tenth of a second, is a lower bound; say --link-rate"
     )
     return high
 
@@ -196,18 +196,52 @@ def _usual_round_trip(evidence: Evidence, notes: _Notes) -> float:
             "stands there instead"
         )
     notes.unknown.append(
-        "base round trips exactly: the shortest seen of each flow stands for it, and contains a queue "
-        "that never was empty"
+        "base round trips exactly: the shortest seen of each flow stands for it, and contains a "
+        "queue that never was empty"
     )
     return usual
 
 
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Where a capture's time lies in the scenario's.
+
+    Attributes:
+        warm_up_s: before the capture begins: the flows that are there find their pace.
+        silence_s: at the capture's beginning, before anything is sent; left away.
+    """
+
+    warm_up_s: float
+    silence_s: float
+
+    @classmethod
+    def of(cls, evidence: Evidence, kinds: _Kinds) -> _Span:
+        """From when flows begin."""
+        first_s = min(each.begun_s for each in evidence.flows)
+        early_until = _SEEN_FROM_THE_START * evidence.duration_s
+        early = any(
+            each.begun_s <= early_until and not each.opening_seen
+            for each in (*kinds.long, *kinds.unresponsive)
+        )
+        # Who sees the first packets of everybody needs nothing before them.
+        return cls(WARM_UP_S, 0.0) if early else cls(0.0, first_s)
+
+    def place(self, seconds: float) -> float:
+        """A moment of the capture, in the scenario's time."""
+        return self.warm_up_s + seconds - self.silence_s
+
+
 def _long_groups(
-    flows: Sequence[FlowEvidence], evidence: Evidence, sender: str, usual: float, notes: _Notes
+    flows: Sequence[FlowEvidence],
+    evidence: Evidence,
+    sender: str,
+    usual: float,
+    span: _Span,
+    notes: _Notes,
 ) -> dict[str, Any]:
     """Long flows: those that were there from the start, and those that came later."""
     groups: dict[str, Any] = {}
-    early_until = _SEEN_FROM_THE_START * evidence.duration_s
+    early_until = span.silence_s + _SEEN_FROM_THE_START * evidence.duration_s
     for name, chosen in (
         ("long", [each for each in flows if each.begun_s <= early_until]),
         ("later", [each for each in flows if each.begun_s > early_until]),
@@ -217,7 +251,7 @@ def _long_groups(
             if not group:
                 continue
             label = f"{name}-ecn" if ecn else name
-            groups[label] = _long_group(group, evidence, sender, usual, ecn=ecn)
+            groups[label] = _long_group(group, evidence, sender, usual, span, ecn=ecn)
             trips = sorted(each.base_rtt_s or usual for each in group)
             notes.fitted.append(
                 f"{len(group)} long flows ({label}), base round trips {1e3 * trips[0]:.3g} to "
@@ -231,19 +265,20 @@ def _long_group(
     evidence: Evidence,
     sender: str,
     usual: float,
+    span: _Span,
     *,
     ecn: bool,
 ) -> dict[str, Any]:
-    begun = [each.begun_s for each in flows]
-    early = max(begun) <= _SEEN_FROM_THE_START * evidence.duration_s
+    begun = [span.place(each.begun_s) for each in flows]
+    running = not any(each.opening_seen for each in flows)
     group: dict[str, Any] = {
         "count": len(flows),
         **_common(flows, evidence, sender, usual, ecn=ecn),
-        "start": "0 s .. 1 s" if early else _range(WARM_UP_S + min(begun), WARM_UP_S + max(begun)),
+        "start": "0 s .. 1 s" if running else _range(min(begun), max(begun)),
     }
     ended = [each.ended_s for each in flows if each.closed]
     if len(ended) == len(flows) and max(ended) < (1.0 - _SEEN_FROM_THE_START) * evidence.duration_s:
-        group["stop"] = _range(WARM_UP_S + min(ended), WARM_UP_S + max(ended))
+        group["stop"] = _range(span.place(min(ended)), span.place(max(ended)))
     return group
 
 
@@ -307,7 +342,8 @@ def _unresponsive_groups(
     size = total / packets + evidence.link_header_bytes
     rate = 8.0 * (total + evidence.link_header_bytes * packets) / evidence.duration_s
     notes.fitted.append(
-        f"{len(flows)} flows of UDP that is not known to slow down, {rate / 1e6:.3g} Mbit/s together"
+        f"{len(flows)} flows of UDP that is not known to slow down, {rate / 1e6:.3g} Mbit/s "
+        "together"
     )
     notes.unknown.append(
         "whether that UDP answers to losses, and when it pauses: a stream of constant rate stands "
@@ -364,7 +400,7 @@ def _delay(kinds: _Kinds, usual: float) -> float:
 
 
 def _queue(
-    evidence: Evidence, rate: float, discipline: str | None, notes: _Notes
+    evidence: Evidence, discipline: str | None, notes: _Notes
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The queue, and what of it may be tuned."""
     notes.unknown.append(
@@ -383,7 +419,9 @@ def _queue(
         tuned = {"parameters": [f"{path}.{name}" for name in searched]} if searched else None
         return {"discipline": discipline}, tuned or _limits(path, 100)
     if evidence.longest_wait_s is None:
-        notes.unknown.append("anything of the queue: no round trip was seen; 100 packets stand there")
+        notes.unknown.append(
+            "anything of the queue: no round trip was seen; 100 packets stand there"
+        )
     return {"discipline": "drop-tail", "limit": "100 packets"}, _limits(path, 100)
 
 
@@ -437,13 +475,15 @@ def _place(evidence: Evidence, notes: _Notes) -> None:
         where = "behind the place of the capture, on the receivers' side"
     if where is None:
         notes.unknown.append(
-            f"where the queue is: {1e3 * before:.3g} ms of wait are before the place of the capture "
-            f"and {1e3 * beyond:.3g} ms behind it; one link stands for both"
+            f"where the queue is: {1e3 * before:.3g} ms of wait are before the place of the "
+            f"capture and {1e3 * beyond:.3g} ms behind it; one link stands for both"
         )
         return
     losses = ""
     if resent:
-        losses = f"; {100 * (resent - behind) / resent:.0f} % of what was sent again was lost before it"
+        losses = (
+            f"; {100 * (resent - behind) / resent:.0f} % of what was sent again was lost before it"
+        )
     notes.fitted.append(
         f"the queue is {where}: waits of {1e3 * before:.3g} ms before, {1e3 * beyond:.3g} ms behind"
         f"{losses}"
@@ -451,20 +491,22 @@ def _place(evidence: Evidence, notes: _Notes) -> None:
 
 
 def _general(evidence: Evidence, sender: str, notes: _Notes) -> None:
-    notes.unknown.append(f"the senders' congestion control, which shows in no header: {sender} it is")
+    notes.unknown.append(
+        f"the senders' congestion control, which shows in no header: {sender} it is"
+    )
     if evidence.contradictions:
         notes.unknown.append(
             f"which way {evidence.contradictions} flows go: their hosts seem to be on both sides"
         )
     if evidence.other_way_share > 0.2:  # noqa: PLR2004 - more than acknowledgements
         notes.unknown.append(
-            f"{100 * evidence.other_way_share:.0f} % of the bytes go the other way; its queue is left "
-            "away"
+            f"{100 * evidence.other_way_share:.0f} % of the bytes go the other way; its queue is "
+            "left away"
         )
     if evidence.merged_share > 0.01:  # noqa: PLR2004
         notes.unknown.append(
-            f"packets as they were on the link: {100 * evidence.merged_share:.0f} % of the captured "
-            "ones are several merged into one"
+            f"packets as they were on the link: {100 * evidence.merged_share:.0f} % of the "
+            "captured ones are several merged into one"
         )
     if evidence.flows_left_out:
         notes.unknown.append(f"{evidence.flows_left_out} of the smallest flows: they are left away")
@@ -475,4 +517,7 @@ def _seconds(value: float) -> str:
 
 
 def _range(first: float, last: float) -> str:
-    return _seconds(first) if last - first < 1e-6 else f"{first:.6g} s .. {last:.6g} s"  # noqa: PLR2004
+    """A moment, or a range of them; what is shorter than a moment's phase is one moment."""
+    if last - first < _MOMENT_S:
+        return f"{max(0.0, first):.6g} s"
+    return f"{max(0.0, first):.6g} s .. {last:.6g} s"

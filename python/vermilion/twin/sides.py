@@ -1,9 +1,9 @@
 """Which hosts stand on which side of the link that a capture was made on.
 
-A capture does not say which way a packet went. But every flow joins a host of one side with a host of
-the other, so the hosts can be told apart by two colours, from flow to flow. Hosts that no chain of
-flows joins are told apart each for themselves; such a group is turned so that its heavier direction
-is the heavier one of all.
+A capture does not say which way a packet went. But every flow joins a host of one side with a host
+of the other, so the hosts can be told apart by two colours, from flow to flow. Hosts that no chain
+of flows joins are told apart each for themselves; such a group is turned so that its heavier
+direction is the heavier one of all.
 """
 
 from __future__ import annotations
