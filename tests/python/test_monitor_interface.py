@@ -25,12 +25,13 @@ ON_LOOPBACK = """
 import json, socket, subprocess, sys, time
 from vermilion.monitor import InterfaceWatch, Sampling
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-one_in = int(sys.argv[1])
+one_in, host = int(sys.argv[1]), sys.argv[2]
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
 with InterfaceWatch("lo", sampling=Sampling(one_in)) as watch:
-    server = socket.create_server(("127.0.0.1", 0), backlog=128)
+    server = socket.create_server((host, 0), family=family, backlog=128)
     pairs = []
     for _ in range(64):
-        client = socket.create_connection(server.getsockname())
+        client = socket.create_connection(server.getsockname()[:2])
         pairs.append((client, server.accept()[0]))
     for client, accepted in pairs:
         client.sendall(bytes(3000))
@@ -101,15 +102,16 @@ def run_inside(program, *arguments):
 
 
 def test_flows_on_loopback_are_counted_once_and_exactly():
-    told = json.loads(run_inside(ON_LOOPBACK, "1"))
+    told = json.loads(run_inside(ON_LOOPBACK, "1", "127.0.0.1"))
     assert (told["open"], told["left"]) == (64, 32)
     assert (told["seen"], told["whole"], told["data"]) == (64, 64, 64)
     assert told["payload"] == 64 * 3000
     assert (told["undecoded"], told["lost"], told["unreadable"]) == (0, 0, 0)
 
 
-def test_a_sample_takes_flows_as_a_whole():
-    told = json.loads(run_inside(ON_LOOPBACK, "4"))
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_sample_takes_flows_as_a_whole(host):
+    told = json.loads(run_inside(ON_LOOPBACK, "4", host))
     # Binomial with 64 and 1/4: outside of this with less than one in a million.
     assert 2 <= told["open"] <= 34
     assert told["seen"] == told["whole"] == told["open"]
