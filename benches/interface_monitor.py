@@ -314,14 +314,15 @@ def listen_to_the_kernel(seconds: float) -> tuple[dict[int, list[float]], float]
     while time.monotonic() < end_s:
         time.sleep(STRETCH_S)
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        for port, smoothed in re.findall(
-            rf":(\d+)\s+\S+:{PORT}.*?\brtt:([\d.]+)/", text, re.DOTALL
-        ):
-            found.setdefault(int(port), []).append(float(smoothed))
-        for port, count in re.findall(
-            rf":(\d+)\s+\S+:{PORT}.*?\bbytes_acked:(\d+)", text, re.DOTALL
-        ):
-            acknowledged.setdefault(int(port), set()).add(count)
+        # A line for each socket, and an indented one of what the kernel knows of it.
+        for socket_line in re.split(r"\n(?=\S)", text):
+            port = re.search(rf":(\d+)\s+\S+:{PORT}\b", socket_line)
+            smoothed = re.search(r"\brtt:([\d.]+)/", socket_line)
+            moved = re.search(r"\bbytes_acked:(\d+)", socket_line)
+            if port is None or smoothed is None or moved is None:
+                continue  # its connection is not open yet
+            found.setdefault(int(port[1]), []).append(float(smoothed[1]))
+            acknowledged.setdefault(int(port[1]), set()).add(moved[1])
         queue = ["ip", "netns", "exec", "tr", "tc", "-s", "-j", "qdisc", "show", "dev", "r1"]
         told = subprocess.run(queue, check=True, capture_output=True, text=True).stdout
         waiting.append(json.loads(told)[0]["backlog"])
