@@ -13,6 +13,7 @@ __all__ = [
     "CaptureError",
     "CaptureMonitor",
     "Coin",
+    "InterfaceMonitor",
     "Packet",
     "ParameterError",
     "Queue",
@@ -43,7 +44,8 @@ class CaptureMonitor:
     """A passive monitor that is fed a capture file.
 
     It follows ``flows`` flows at once and keeps the ``kept_flows`` largest. What is larger than
-    ``largest_packet`` bytes is taken for several packets.
+    ``largest_packet`` bytes is taken for several packets. With ``stretch_ns`` it adds up what each
+    end of each flow sends in every stretch of so many nanoseconds.
 
     Raises:
         ParameterError: A number that cannot be used.
@@ -55,6 +57,7 @@ class CaptureMonitor:
         largest_packet: int = 1500,
         kept_flows: int = 1000,
         round_trips: bool = False,
+        stretch_ns: int = 0,
     ) -> CaptureMonitor: ...
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the file; Python's lock is released meanwhile.
@@ -79,6 +82,59 @@ class CaptureMonitor:
         ``time_ns`` is when each ended, ``flow`` the number of its flow, ``whole`` whether it is one
         from end to end, ``from_initiator`` whether the data that was timed came from the initiator.
         """
+
+    def take_volumes(
+        self, with_unfinished: bool = False
+    ) -> dict[str, NDArray[np.int64] | NDArray[np.bool_]]:
+        """Return what each end of each flow sent in the stretches that are over, or in all.
+
+        ``stretch`` is the number of the stretch since 1970, ``from_initiator`` whether the flow's
+        initiator sent these ``packets`` and ``bytes`` of ``flow``.
+        """
+
+@final
+class InterfaceMonitor:
+    """A passive monitor that is fed the blocks of a packet socket's ring (TPACKET_V3).
+
+    Raises:
+        ParameterError: A number that cannot be used.
+    """
+
+    def __new__(
+        cls,
+        flows: int = 65_536,
+        largest_packet: int = 1500,
+        kept_flows: int = 1000,
+        seed: int = 0,
+    ) -> InterfaceMonitor: ...
+    def feed(self, block: bytes) -> None:
+        """Take a block; Python's lock is released meanwhile.
+
+        Raises:
+            CaptureError: What is wrong with it; packets before that have been taken in.
+        """
+
+    def advance(self, time_ns: int) -> None:
+        """Let time go on without packets: flows that were silent for too long are forgotten."""
+
+    def active_flows(self, since_ns: int) -> int:
+        """Count the flows that have sent data through the exit since then and have not closed."""
+
+    def take_round_trips(self) -> dict[str, NDArray[np.int64]]:
+        """Return ``flow`` and ``round_trip_ns`` of the whole round trips of data that left."""
+
+    def take_volumes(self) -> dict[str, NDArray[np.int64] | NDArray[np.bool_]]:
+        """Return what each flow has sent through the exit since the last call.
+
+        ``data`` is whether it sends data, and not only acknowledgements; ``responsive`` whether its
+        sender is known to slow down or may do so.
+        """
+
+    def finish(self) -> None:
+        """End every flow."""
+
+    def summary(self) -> str:
+        """Return what was seen, as a JSON object."""
 
 class ParameterError(ValueError):
     """A value that cannot be used; ``args`` are the field, the value, and what is accepted."""

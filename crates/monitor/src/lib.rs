@@ -11,6 +11,7 @@
 mod capture;
 mod configuration;
 mod decode;
+mod departures;
 mod flows;
 mod histogram;
 mod holes;
@@ -22,13 +23,15 @@ mod sizes;
 mod summary;
 mod tally;
 mod totals;
+mod volumes;
 
-pub use capture::{CaptureError, CaptureReader, LARGEST_PACKET};
+pub use capture::{CaptureError, CaptureReader, LARGEST_PACKET, Passage, read_ring_block};
 pub use configuration::{Configuration, ConfigurationError};
 pub use decode::{
     Address, Flags, Fragment, Headers, Internet, LinkType, Tcp, Timestamps, Transport,
     UNDECODED_CASES, Udp, Undecoded,
 };
+pub use departures::{Departures, WholeRoundTrip};
 pub use flows::{
     BYTES_PER_FLOW, Direction, END_CASES, EcnNegotiation, End, Endpoint, FirstFlight, Flow, Key,
     ORDER_CASES, Order, Protocol, STAGES, Sending, Stage, TRAFFIC_CASES, Traffic,
@@ -46,3 +49,4 @@ pub use summary::{
 };
 pub use tally::{Reason, Tally};
 pub use totals::{Amount, NOT_TRACKED_CASES, NOT_WHOLE_CASES, NotTracked, NotWhole, Totals};
+pub use volumes::{Volume, Volumes};

@@ -7,6 +7,9 @@ use crate::round_trips::RoundTrip;
 pub trait Listener {
     /// The first packet of a flow has passed.
     fn flow_began(&mut self, _flow: &Flow) {}
+    /// A packet of a flow has passed, which counts for so many on the link; `bytes` from the IP
+    /// header on.
+    fn packet(&mut self, _flow: &Flow, _from_initiator: bool, _packets: u32, _bytes: u32) {}
     /// A round trip has ended.
     fn round_trip(&mut self, _round_trip: &RoundTrip) {}
     /// A flow is no longer followed.

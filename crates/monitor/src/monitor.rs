@@ -217,6 +217,7 @@ impl Monitor {
             self.totals.flows += 1;
             listener.flow_began(flow);
         }
+        listener.packet(flow, from == 0, packets, internet.length);
         self.table.renew(place);
         self.count(traffic, internet, packets);
     }

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod convert;
 mod errors;
+mod interface_monitor;
 mod monitor;
 mod own_discipline;
 mod registered;
@@ -20,6 +21,8 @@ mod _core {
 
     #[pymodule_export]
     use super::errors::ParameterError;
+    #[pymodule_export]
+    use super::interface_monitor::InterfaceMonitor;
     #[pymodule_export]
     use super::monitor::{CaptureError, CaptureMonitor};
     #[pymodule_export]

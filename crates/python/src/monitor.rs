@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use serde::Serialize;
 use vermilion_monitor::{
     CaptureReader, Configuration, End, Flow, FlowSummary, Largest, Listener, Monitor, Path,
-    RoundTrip, Summary,
+    RoundTrip, Summary, Volumes,
 };
 use vermilion_parameters::ParameterError;
 
@@ -22,13 +22,19 @@ create_exception!(
     "A capture that cannot be read. Its arguments are the message and whether it merely ends early."
 );
 
-/// Keeps the largest flows, and the round trips if they are wanted.
+/// Keeps the largest flows, and the round trips and volumes if they are wanted.
 struct Notes {
     largest: Largest,
     round_trips: Option<Vec<RoundTrip>>,
+    volumes: Option<Volumes>,
 }
 
 impl Listener for Notes {
+    fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
+        if let Some(volumes) = &mut self.volumes {
+            volumes.packet(flow, from_initiator, packets, bytes);
+        }
+    }
     fn round_trip(&mut self, round_trip: &RoundTrip) {
         if let Some(kept) = &mut self.round_trips {
             kept.push(*round_trip);
@@ -41,11 +47,29 @@ impl Listener for Notes {
 
 /// Everything as one object.
 #[derive(Serialize)]
-struct Document<'a> {
+pub struct Document<'a> {
     #[serde(flatten)]
     summary: Summary,
     flows: Vec<&'a FlowSummary>,
     flows_left_out: u64,
+}
+
+impl<'a> Document<'a> {
+    /// What a monitor has seen.
+    pub fn of(monitor: &Monitor, largest: &'a Largest) -> Self {
+        Self {
+            summary: Summary::from(monitor.totals()),
+            flows: largest.flows(),
+            flows_left_out: largest.left_out(),
+        }
+    }
+}
+
+/// A monitor with these numbers.
+pub fn monitor_of(flows: u32, largest_packet: u32, seed: u64) -> PyResult<Monitor> {
+    let configuration = Configuration { flows, largest_packet, seed, ..Configuration::default() };
+    Monitor::new(configuration)
+        .map_err(|error| refused(ParameterError::new(error.field, error.value, error.accepted)))
 }
 
 /// A passive monitor that is fed a capture file.
@@ -56,26 +80,27 @@ pub struct CaptureMonitor {
     notes: Notes,
 }
 
-fn unreadable(error: &vermilion_monitor::CaptureError) -> PyErr {
+pub fn unreadable(error: &vermilion_monitor::CaptureError) -> PyErr {
     CaptureError::new_err((error.to_string(), error.cut_short))
 }
 
 #[pymethods]
 impl CaptureMonitor {
     #[new]
-    #[pyo3(signature = (flows=65_536, largest_packet=1500, kept_flows=1000, round_trips=false))]
+    #[pyo3(signature = (flows=65_536, largest_packet=1500, kept_flows=1000, round_trips=false, stretch_ns=0))]
     fn new(
         flows: u32,
         largest_packet: u32,
         kept_flows: usize,
         round_trips: bool,
+        stretch_ns: u64,
     ) -> PyResult<Self> {
-        let configuration = Configuration { flows, largest_packet, ..Configuration::default() };
-        let monitor = Monitor::new(configuration).map_err(|error| {
-            refused(ParameterError::new(error.field, error.value, error.accepted))
-        })?;
-        let notes =
-            Notes { largest: Largest::new(kept_flows), round_trips: round_trips.then(Vec::new) };
+        let monitor = monitor_of(flows, largest_packet, 0)?;
+        let notes = Notes {
+            largest: Largest::new(kept_flows),
+            round_trips: round_trips.then(Vec::new),
+            volumes: (stretch_ns > 0).then(|| Volumes::new(stretch_ns)),
+        };
         Ok(Self { reader: CaptureReader::new(), monitor, notes })
     }
 
@@ -99,11 +124,28 @@ impl CaptureMonitor {
 
     /// What was seen, as JSON.
     fn summary(&self) -> PyResult<String> {
-        json(&Document {
-            summary: Summary::from(self.monitor.totals()),
-            flows: self.notes.largest.flows(),
-            flows_left_out: self.notes.largest.left_out(),
-        })
+        json(&Document::of(&self.monitor, &self.notes.largest))
+    }
+
+    /// What each end of each flow sent in stretches that are over, as arrays; after the end all.
+    #[pyo3(signature = (with_unfinished=false))]
+    fn take_volumes<'py>(
+        &mut self,
+        python: Python<'py>,
+        with_unfinished: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let taken = self.notes.volumes.as_mut().map(|volumes| volumes.take(with_unfinished));
+        let taken = taken.unwrap_or_default();
+        let columns = PyDict::new(python);
+        columns.set_item("stretch", array(python, &taken, |each| each.stretch))?;
+        columns.set_item("flow", array(python, &taken, |each| each.flow))?;
+        columns.set_item("packets", array(python, &taken, |each| each.packets))?;
+        columns.set_item("bytes", array(python, &taken, |each| each.bytes))?;
+        columns.set_item(
+            "from_initiator",
+            PyArray1::from_iter(python, taken.iter().map(|each| each.from_initiator)),
+        )?;
+        Ok(columns)
     }
 
     /// Round trips taken since the last call, as arrays.
@@ -126,10 +168,11 @@ impl CaptureMonitor {
     }
 }
 
-fn array<'py>(
+/// A column of numbers.
+pub fn array<'py, T>(
     python: Python<'py>,
-    taken: &[RoundTrip],
-    number: impl Fn(&RoundTrip) -> u64,
+    taken: &[T],
+    number: impl Fn(&T) -> u64,
 ) -> Bound<'py, PyArray1<i64>> {
     let numbers = taken.iter().map(|each| i64::try_from(number(each)).unwrap_or(i64::MAX));
     PyArray1::from_iter(python, numbers)

@@ -17,8 +17,10 @@ from vermilion.cli.routers import routers
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
+from vermilion.cli.status import status
 from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
+from vermilion.cli.twin import twin
 from vermilion.cli.undo import undo
 
 
@@ -44,6 +46,8 @@ def application() -> typer.Typer:
         online,
         routers,
         monitor,
+        twin,
+        status,
         undo,
         papers,
         scenarios,

@@ -12,13 +12,19 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from vermilion.monitor import CaptureSummary, DirectionSummary, FlowSummary, RoundTripTimes
+    from vermilion.monitor import (
+        CaptureSummary,
+        DirectionSummary,
+        FlowSummary,
+        Listening,
+        RoundTripTimes,
+    )
 
 
-def show(summary: CaptureSummary) -> None:
-    """Shows a capture's summary: an overview, then the largest flows."""
+def show(summary: CaptureSummary, listening: Listening | None = None) -> None:
+    """Shows a summary: an overview, then the largest flows."""
     screen = console()
-    screen.print(_overview(summary))
+    screen.print(_overview(summary, listening))
     if summary.flows:
         screen.print()
         screen.print(_flows(summary))
@@ -26,7 +32,7 @@ def show(summary: CaptureSummary) -> None:
         screen.print(f"smaller flows that are not shown: {whole(summary.flows_left_out)}")
 
 
-def _overview(summary: CaptureSummary) -> Table:
+def _overview(summary: CaptureSummary, listening: Listening | None) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -50,7 +56,21 @@ def _overview(summary: CaptureSummary) -> Table:
         ("acknowledged, but not seen", whole(summary.acknowledged_unseen)),
     ):
         table.add_row(name, value)
+    if listening is not None:
+        table.add_row("lost by the ring", _lost(listening))
+        table.add_row("flows looked at", _share(listening))
+        table.add_row("CPU time", f"{listening.cpu_s:.3f} s")
     return table
+
+
+def _lost(listening: Listening) -> str:
+    return f"{whole(listening.lost_packets)} of {whole(listening.packets)} packets"
+
+
+def _share(listening: Listening) -> str:
+    if listening.coarsest_one_in == 1:
+        return "all"
+    return f"one in {listening.one_in}; at times one in {listening.coarsest_one_in}"
 
 
 def _traffic(summary: CaptureSummary) -> str:

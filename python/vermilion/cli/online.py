@@ -53,6 +53,49 @@ def online(
             show_default=False,
         ),
     ] = None,
+    monitor: Annotated[
+        bool | None,
+        typer.Option(
+            "--monitor/--no-monitor",
+            help="Listen to the packets of the router's interface: flows, what each sends, and "
+            "round trips. Needs CAP_NET_RAW. Default: only counters are known.",
+            show_default=False,
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS:PORT",
+            help="Serve metrics for Prometheus there, like 127.0.0.1:9464. Default: nothing "
+            "listens.",
+            show_default=False,
+        ),
+    ] = None,
+    metrics_from_outside: Annotated[
+        bool | None,
+        typer.Option(
+            "--metrics-from-outside",
+            help="Let --metrics be an address that other machines can reach; wants "
+            "--metrics-token too.",
+            show_default=False,
+        ),
+    ] = None,
+    metrics_token: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What a reader of metrics has to send as a bearer token: the file's first line.",
+            show_default=False,
+        ),
+    ] = None,
+    log_format: Annotated[
+        Literal["text", "json"] | None,
+        typer.Option(
+            help='How decisions are shown: "text" for people, "json" one object a line. Default: '
+            "text.",
+            show_default=False,
+        ),
+    ] = None,
     for_: Annotated[
         str | None,
         typer.Option(
@@ -157,7 +200,7 @@ def online(
     can export; it notices changes, rebuilds a model, tunes it, applies what is significantly
     better, verifies and rolls back. Every decision is shown with its reason.
     """
-    if router is not None:
+    if router is not None or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
 
         _refuse_given(context, _OF_SIMULATIONS, "is for a simulation; leave it away with --router")
@@ -174,6 +217,11 @@ def online(
                 for_s=None if for_ is None else options.seconds("--for", for_),
                 journal=journal,
                 json=target,
+                monitor=monitor,
+                metrics=metrics,
+                metrics_from_outside=metrics_from_outside,
+                metrics_token=metrics_token,
+                log_format=log_format,
             )
         )
         return
@@ -250,7 +298,15 @@ _OF_SIMULATIONS = {
     "knowledge": "--knowledge",
     "report": "--report",
 }
-_OF_ROUTERS = {"policy": "--policy", "for_": "--for"}
+_OF_ROUTERS = {
+    "policy": "--policy",
+    "for_": "--for",
+    "monitor": "--monitor",
+    "metrics": "--metrics",
+    "metrics_from_outside": "--metrics-from-outside",
+    "metrics_token": "--metrics-token",
+    "log_format": "--log-format",
+}
 
 
 def _refuse_given(context: typer.Context, names: dict[str, str], why: str) -> None:

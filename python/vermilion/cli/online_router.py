@@ -9,12 +9,13 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.entry import UserError
+from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.scenario.errors import ScenarioError, printable
 
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from vermilion.cli.online_terminal import Terminal
+    from vermilion.monitor import InterfaceWatch
     from vermilion.online.drive.real_router import RouterRun
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.effects import Propose
     from vermilion.online.policy import AtExit, Mode, WithoutModel
     from vermilion.online.record.entries import Decision
     from vermilion.online.router_policy import PolicyFile
+    from vermilion.online.service import Service
+    from vermilion.routers.base import Observation
     from vermilion.routers.linux import LinuxRouter
 
 _LARGEST_POLICY: Final = 1_000_000
@@ -39,7 +43,7 @@ class RouterRequest:
     """What the command line says.
 
     Attributes:
-        address: like "linux:eth0/1:10".
+        address: like "linux:eth0/1:10"; ``None`` leaves it to the policy file.
         policy: a policy file.
         mode: whether anything is changed.
         changes_per_minute: how often at most.
@@ -50,9 +54,14 @@ class RouterRequest:
         for_s: how long to go on.
         journal: where to keep the journal.
         json: where to write what became of it.
+        monitor: whether the interface's packets are listened to.
+        metrics: where Prometheus may ask.
+        metrics_from_outside: whether other machines may.
+        metrics_token: the file with what a reader has to know.
+        log_format: how decisions are shown.
     """
 
-    address: str
+    address: str | None = None
     policy: Path | None = None
     mode: Mode | None = None
     changes_per_minute: int | None = None
@@ -63,6 +72,11 @@ class RouterRequest:
     for_s: float | None = None
     journal: Path | None = None
     json: str | None = None
+    monitor: bool | None = None
+    metrics: str | None = None
+    metrics_from_outside: bool | None = None
+    metrics_token: Path | None = None
+    log_format: Literal["text", "json"] | None = None
 
 
 def online_router(request: RouterRequest) -> None:
@@ -72,24 +86,34 @@ def online_router(request: RouterRequest) -> None:
         UserError: a mistake on the command line, or a queue that cannot be controlled.
         ScenarioError: a policy that cannot be pursued.
     """
+    check_outputs(json=request.json)
+    file = None if request.policy is None else _read_policy(request.policy)
+    service = _service(request, file)
+    if service.router is None:
+        message = "--router is missing, and the policy has no router either; expected linux:eth0"
+        raise UserError(message)
+    with ExitStack() as opened:
+        watch = open_watch(service.router, opened) if service.monitor else None
+        _control(request, file, service, watch, opened)
+
+
+def _control(
+    request: RouterRequest,
+    file: PolicyFile | None,
+    service: Service,
+    watch: InterfaceWatch | None,
+    opened: ExitStack,
+) -> None:
+    """Watches or controls the queue with everything around it."""
     from vermilion.cli.atlas_file import read_atlas
     from vermilion.online.drive.real_router import run_on_router
     from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
     from vermilion.online.router_policy import Freedom, ManagedLink, policy_for
     from vermilion.routers import RouterError
-    from vermilion.routers.linux import LinuxRouter
 
-    check_outputs(json=request.json)
-    file = None if request.policy is None else _read_policy(request.policy)
-    try:
-        router = LinuxRouter(
-            request.address,
-            rate_bit_per_s=None if file is None else file.rate_bit_per_s,
-            delay_s=0.0 if file is None else file.delay_s or 0.0,
-        )
-    except RouterError as error:
-        raise UserError(str(error)) from None
+    address = service.router or ""
+    router = _open_router(address, file, watch)
     link = ManagedLink(
         interface=router.address.interface,
         discipline=router.configuration.discipline,
@@ -108,23 +132,43 @@ def online_router(request: RouterRequest) -> None:
     if request.atlas is not None:
         memory = read_atlas(request.atlas, link.discipline, policy.parameters)
     if policy.mode != "observe":
-        _check_privileges(request.address, policy.mode)
-    journal = _default_journal(router) if request.journal is None else request.journal
+        _check_privileges(address, policy.mode)
+    journal = _default_journal(router) if service.journal is None else Path(service.journal)
+    metrics = open_metrics(service, router, policy, watch, opened)
     shown = request.json != STANDARD_OUTPUT
     finish_anyway()  # who reads along may go; the queue is left as it was asked for
     with ExitStack() as outputs:
         json_file = request.json and outputs.enter_context(output_file("--json", request.json))
-        beginning = _beginning(request.address, policy.mode, policy.at_exit, journal)
-        attendance = _Attendance(beginning if shown else None, asks=policy.mode == "propose")
+        beginning = _beginning(address, policy.mode, policy.at_exit, journal)
+        as_json = service.log_format == "json"
+        attendance = _Attendance(
+            beginning if shown and not as_json else None, asks=policy.mode == "propose"
+        )
+
+        def decided(decision: Decision) -> None:
+            if metrics is not None:
+                metrics.decided(decision)
+            if as_json:
+                show_as_json(decision, address, to_stderr=not shown)
+            attendance.show(decision)
+
+        @contextmanager
+        def attended(driver: WallClockDriver) -> Iterator[None]:
+            if metrics is not None:
+                metrics.driven_by(driver)
+            with attendance.attend(driver):
+                yield
+
         try:
             run = run_on_router(
                 router,
                 policy,
                 delay_s=router.configuration.delay_s,
                 journal_path=journal,
-                on_event=attendance.show,
+                on_event=decided,
                 on_proposal=attendance.ask,
-                attended=attendance.attend,
+                on_observation=_unseen if metrics is None else metrics.observed,
+                attended=attended,
                 for_s=request.for_s,
                 memory=memory,
             )
@@ -138,6 +182,45 @@ def online_router(request: RouterRequest) -> None:
             import json
 
             json_file.write(f"{json.dumps(_document(run), indent=2, allow_nan=False)}\n")
+
+
+def _open_router(
+    address: str, file: PolicyFile | None, watch: InterfaceWatch | None
+) -> LinuxRouter:
+    """The queue, with a monitor of its interface where somebody listens."""
+    from vermilion.routers import RouterError
+    from vermilion.routers.linux import LinuxRouter
+    from vermilion.routers.linux.packet_monitor import PacketMonitor
+
+    try:
+        return LinuxRouter(
+            address,
+            monitor=None if watch is None else PacketMonitor(watch),
+            rate_bit_per_s=None if file is None else file.rate_bit_per_s,
+            delay_s=0.0 if file is None else file.delay_s or 0.0,
+        )
+    except RouterError as error:
+        raise UserError(str(error)) from None
+
+
+def _unseen(_: Observation) -> None:
+    """Nobody asks for metrics."""
+
+
+def _service(request: RouterRequest, file: PolicyFile | None) -> Service:
+    """What the command line says, and where it says nothing, the policy file."""
+    from vermilion.online.service import Service
+
+    given = Service(
+        router=request.address,
+        journal=None if request.journal is None else str(request.journal),
+        monitor=request.monitor,
+        metrics=request.metrics,
+        metrics_from_outside=request.metrics_from_outside,
+        metrics_token=None if request.metrics_token is None else str(request.metrics_token),
+        log_format=request.log_format,
+    )
+    return given if file is None else given.or_else(file.service)
 
 
 class _Attendance:

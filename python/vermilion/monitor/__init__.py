@@ -2,12 +2,15 @@
 
 :func:`read_capture` reads a capture file of tcpdump or Wireshark and returns a
 :class:`CaptureSummary`. The work is the core's (``crates/monitor``); no packet is looked at in
-Python.
+Python. :class:`InterfaceWatch` does the same for the packets that pass an interface now.
 """
 
 from __future__ import annotations
 
-from vermilion.monitor.capture import CaptureFileError, RoundTrips, read_capture
+from vermilion.monitor.capture import CaptureFileError, RoundTrips, Volumes, read_capture
+from vermilion.monitor.interface import Departing, InterfaceWatch, Listening
+from vermilion.monitor.packet_ring import InterfaceError
+from vermilion.monitor.sampling import Sampling
 from vermilion.monitor.summary import (
     Amount,
     CaptureSummary,
@@ -22,11 +25,17 @@ __all__ = [
     "Amount",
     "CaptureFileError",
     "CaptureSummary",
+    "Departing",
     "DirectionSummary",
     "End",
     "FlowSummary",
+    "InterfaceError",
+    "InterfaceWatch",
+    "Listening",
     "RoundTripTimes",
     "RoundTrips",
+    "Sampling",
     "SizeBin",
+    "Volumes",
     "read_capture",
 ]

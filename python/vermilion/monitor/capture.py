@@ -48,6 +48,25 @@ class RoundTrips:
     from_initiator: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class Volumes:
+    """What flows sent, stretch by stretch of a capture's time; columns of one length.
+
+    Attributes:
+        stretch: the number of the stretch since 1970.
+        flow: the number of the flow.
+        packets: packets, as many as the link carried at least.
+        bytes: their bytes from the IP header on.
+        from_initiator: whether the flow's initiator sent them.
+    """
+
+    stretch: NDArray[np.int64]
+    flow: NDArray[np.int64]
+    packets: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    from_initiator: NDArray[np.bool_]
+
+
 def read_capture(
     file: str | PathLike[str] | BinaryIO,
     *,
@@ -56,6 +75,8 @@ def read_capture(
     kept_flows: int = 1000,
     cut_short: bool = False,
     round_trips: Callable[[RoundTrips], object] | None = None,
+    volumes: Callable[[Volumes], object] | None = None,
+    stretch_s: float = 0.1,
 ) -> CaptureSummary:
     """Reads a capture and tells what a passive monitor knows of it.
 
@@ -68,17 +89,24 @@ def read_capture(
         kept_flows: how many of the largest flows the summary has one by one.
         cut_short: whether a file that ends within a packet is read as far as it goes.
         round_trips: is given the round trips of each piece of the file, if any.
+        volumes: is given what each end of each flow sent in each stretch of time.
+        stretch_s: how long such a stretch is, seconds.
 
     Raises:
         CaptureFileError: the file cannot be read, or is no capture, or a number cannot be used.
     """
     with _opened(file) as (stream, name):
         try:
-            monitor = CaptureMonitor(flows, largest_packet, kept_flows, round_trips is not None)
+            stretch_ns = 0 if volumes is None else max(1, round(stretch_s * 1e9))
+            monitor = CaptureMonitor(
+                flows, largest_packet, kept_flows, round_trips is not None, stretch_ns
+            )
             while piece := _piece(stream, name):
                 monitor.feed(piece)
                 _hand_over(monitor, round_trips)
+                _hand_over_volumes(monitor, volumes)
             monitor.finish(cut_short)
+            _hand_over_volumes(monitor, volumes, is_all=True)
         except CaptureError as error:
             hint = "; only its end is missing, and it can be read up to there" * bool(error.args[1])
             message = f'"{name}": {error.args[0]}{hint}'
@@ -143,3 +171,16 @@ def _hand_over(monitor: CaptureMonitor, receiver: Callable[[RoundTrips], object]
     columns = monitor.take_round_trips()
     if len(columns["flow"]) > 0:
         receiver(RoundTrips(**columns))  # type: ignore[arg-type]
+
+
+def _hand_over_volumes(
+    monitor: CaptureMonitor,
+    receiver: Callable[[Volumes], object] | None,
+    *,
+    is_all: bool = False,
+) -> None:
+    if receiver is None:
+        return
+    columns = monitor.take_volumes(is_all)
+    if len(columns["flow"]) > 0:
+        receiver(Volumes(**columns))  # type: ignore[arg-type]

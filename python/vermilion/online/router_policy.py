@@ -2,6 +2,7 @@
 
 A policy file has the words of a scenario, without a network::
 
+    router = "linux:eth0"           # and the other keys of vermilion.online.service
     rate  = "50 Mbit/s"             # of the link; only a target given as a time needs it
     delay = "5 ms"                  # of the link, one way, after the queue
     [tuning]                        # as in a scenario; parameters may be named without their path
@@ -29,6 +30,7 @@ from vermilion.online.policy import (
     Policy,
     WithoutModel,
 )
+from vermilion.online.service import SERVICE_KEYS, Service, read_service
 from vermilion.scenario import (
     RATE,
     TIME,
@@ -61,7 +63,7 @@ _LONGEST_BLIND_S: Final = 86_400.0
 _RATE: Final = Quantity(RATE, minimum=1.0)
 _DELAY: Final = Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)
 _BLIND: Final = Quantity(TIME, minimum=0.1, maximum=_LONGEST_BLIND_S)
-_KEYS: Final = ("rate", "delay", "tuning", "freedom")
+_KEYS: Final = ("rate", "delay", "tuning", "freedom", *SERVICE_KEYS)
 _TUNING_KEYS: Final = ("objective", "constraints", "harm", "space", "parameters")
 _FREEDOM_KEYS: Final = (
     "mode",
@@ -149,6 +151,7 @@ class PolicyFile:
         delay_s: the link's propagation delay.
         tuning: the table as written.
         freedom: the table, read.
+        service: the rest of the top level.
     """
 
     origin: str = "policy"
@@ -156,6 +159,7 @@ class PolicyFile:
     delay_s: float | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     freedom: Freedom = field(default_factory=Freedom)
+    service: Service = field(default_factory=Service)
 
 
 def read_policy(text: str, origin: str = "policy") -> PolicyFile:
@@ -179,6 +183,7 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
             delay_s=_quantity(document, "delay", _DELAY),
             tuning=tuning,
             freedom=_freedom(_table(document, "freedom", _FREEDOM_KEYS)),
+            service=read_service(document),
         )
     except FieldError as error:
         raise error.at(origin) from None

@@ -4,15 +4,18 @@
 //! It recognises by itself what it is fed: pcap (of both byte orders, with micro- and nanoseconds),
 //! pcapng, and either of them compressed with gzip. It opens nothing and reads nothing; the pieces
 //! may come from a file, a pipe or a test. It keeps at most one packet and the piece at hand.
+//! [`read_ring_block`] does the same for a block of a packet socket's ring, which is whole.
 
 mod error;
 mod gzip;
 mod pcap;
 mod pcapng;
 mod reader;
+mod ring;
 
 pub use error::CaptureError;
 pub use reader::CaptureReader;
+pub use ring::{Passage, read_ring_block};
 
 /// The largest packet that is read, in bytes: what tcpdump captures at most.
 pub const LARGEST_PACKET: u32 = 262_144;

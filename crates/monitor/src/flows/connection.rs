@@ -242,13 +242,9 @@ impl<L: Listener> Segment<'_, L> {
 
     /// Lets the answer wait for the sender to name it in turn.
     fn chain(&mut self, flow: &mut Flow, since: u64) -> Result<(), NotWhole> {
-        let side = &mut flow.directions[1 - self.from];
         let (Method::Timestamps, Some(timestamps)) = (flow.method, self.tcp.timestamps) else {
             return Err(NotWhole::SequenceNumbers);
         };
-        if side.in_flight().is_none_or(|bytes| bytes == 0) {
-            return Err(NotWhole::Idle);
-        }
         // Of answers with one timestamp the first may have set the sender off.
         let newest = flow.directions[self.from].newest;
         if newest.is_some_and(|newest| ahead(timestamps.value, newest) <= 0) {
@@ -260,7 +256,15 @@ impl<L: Listener> Segment<'_, L> {
             let forgotten = side.chain.forget_before(old);
             self.totals.not_whole.add_many(NotWhole::Unanswered, forgotten);
         }
-        if side.chain.wait(timestamps.value, since) { Ok(()) } else { Err(NotWhole::SlotsBlocked) }
+        if !side.chain.wait(timestamps.value, since) {
+            return Err(NotWhole::SlotsBlocked);
+        }
+        // Beyond the monitor nothing is under way any more. Whether there is something between the
+        // sender and the monitor, in a queue for one, what comes next will tell.
+        if side.in_flight().is_none_or(|bytes| bytes == 0) {
+            side.chain.doubt_last();
+        }
+        Ok(())
     }
 
     /// ECE and CWR mean something else in handshakes and under accurate ECN.
@@ -466,9 +470,17 @@ impl<L: Listener> Segment<'_, L> {
         let Some(timestamps) = self.tcp.timestamps else { return };
         let answered = flow.directions[self.from].chain.answer(timestamps.echo);
         self.totals.not_whole.add_many(NotWhole::Overtaken, answered.overtaken);
+        if order == Order::New {
+            // It was sent before the answers that it does not know yet came, so the sender had
+            // something under way when they came.
+            flow.directions[self.from].chain.trust_ahead_of(timestamps.echo);
+        }
         let Some(since) = answered.since else { return };
         if order != Order::New {
             return self.totals.not_whole.add(NotWhole::Retransmission);
+        }
+        if answered.doubted {
+            return self.totals.not_whole.add(NotWhole::Idle);
         }
         match self.time.and_then(|now| Some((now, now.checked_sub(since)?))) {
             Some((now, nanoseconds)) => {

@@ -18,6 +18,8 @@ pub struct Slots {
     values: [u32; SLOTS],
     first: u8,
     count: u8,
+    /// A bit for each place whose answer is in doubt.
+    doubted: u8,
 }
 
 /// What an answer did.
@@ -27,6 +29,8 @@ pub struct Answered {
     pub overtaken: u64,
     /// When the number that it names was first seen, if that was waited for.
     pub since: Option<u64>,
+    /// Whether that is in doubt.
+    pub doubted: bool,
 }
 
 impl Slots {
@@ -52,19 +56,41 @@ impl Slots {
         let place = self.place(self.len());
         self.values[place] = value;
         self.times[place] = time;
+        self.doubted &= !(1 << place);
         self.count += 1;
         true
+    }
+
+    /// Puts the number that came last in doubt.
+    pub fn doubt_last(&mut self) {
+        if let Some(last) = self.len().checked_sub(1) {
+            self.doubted |= 1 << self.place(last);
+        }
+    }
+
+    /// Takes the numbers ahead of `value` out of doubt.
+    pub fn trust_ahead_of(&mut self, value: u32) {
+        for offset in (0..self.len()).rev() {
+            let place = self.place(offset);
+            if ahead(self.values[place], value) <= 0 {
+                return;
+            }
+            self.doubted &= !(1 << place);
+        }
     }
 
     /// Takes an answer that names `value`.
     #[inline]
     pub fn answer(&mut self, value: u32) -> Answered {
-        let mut answered = Answered { overtaken: 0, since: None };
+        let mut answered = Answered { overtaken: 0, since: None, doubted: false };
         while self.count > 0 {
             let first = usize::from(self.first);
             match ahead(value, self.values[first]) {
                 ..0 => break,
-                0 => answered.since = Some(self.times[first]),
+                0 => {
+                    answered.since = Some(self.times[first]);
+                    answered.doubted = self.doubted >> first & 1 == 1;
+                }
                 1.. => answered.overtaken += 1,
             }
             self.drop_first();
@@ -111,7 +137,7 @@ impl Slots {
 mod tests {
     use super::{Answered, SLOTS, Slots};
 
-    const NOTHING: Answered = Answered { overtaken: 0, since: None };
+    const NOTHING: Answered = Answered { overtaken: 0, since: None, doubted: false };
 
     fn waiting(values: &[u32]) -> Slots {
         let mut slots = Slots::default();
@@ -124,7 +150,7 @@ mod tests {
     #[test]
     fn an_answer_takes_its_slot_once() {
         let mut slots = waiting(&[10]);
-        assert_eq!(slots.answer(10), Answered { overtaken: 0, since: Some(1010) });
+        assert_eq!(slots.answer(10), Answered { overtaken: 0, since: Some(1010), doubted: false });
         assert_eq!(slots.answer(10), NOTHING);
     }
 
@@ -132,23 +158,43 @@ mod tests {
     fn a_lost_answer_blocks_no_slot() {
         let mut slots = waiting(&[10, 20, 30]);
         // The answers to 10 and 20 were lost.
-        assert_eq!(slots.answer(30), Answered { overtaken: 2, since: Some(1030) });
+        assert_eq!(slots.answer(30), Answered { overtaken: 2, since: Some(1030), doubted: false });
         assert!(slots.is_empty());
     }
 
     #[test]
     fn an_answer_that_was_itself_overtaken_takes_nothing() {
         let mut slots = waiting(&[10, 20, 30]);
-        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: Some(1020) });
+        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: Some(1020), doubted: false });
         assert_eq!(slots.answer(10), NOTHING);
-        assert_eq!(slots.answer(30), Answered { overtaken: 0, since: Some(1030) });
+        assert_eq!(slots.answer(30), Answered { overtaken: 0, since: Some(1030), doubted: false });
     }
 
     #[test]
     fn an_answer_to_what_was_not_waited_for_frees_what_it_overtakes() {
         let mut slots = waiting(&[10, 30]);
-        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: None });
+        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: None, doubted: false });
         assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn doubt_is_taken_from_what_is_ahead_only() {
+        let mut slots = waiting(&[10, 20]);
+        slots.doubt_last();
+        assert!(slots.wait(30, 1030));
+        slots.doubt_last();
+        slots.trust_ahead_of(20);
+        assert!(!slots.answer(10).doubted);
+        assert!(slots.answer(20).doubted);
+        assert!(!slots.answer(30).doubted);
+        // The place of a doubted one is used again.
+        for value in 40..48 {
+            assert!(slots.wait(value, 0));
+            slots.doubt_last();
+        }
+        slots.clear();
+        assert!(slots.wait(50, 0));
+        assert!(!slots.answer(50).doubted);
     }
 
     #[test]
@@ -156,7 +202,7 @@ mod tests {
         let mut slots = Slots::default();
         assert!(slots.wait(u32::MAX, 7));
         assert!(slots.wait(3, 8));
-        assert_eq!(slots.answer(3), Answered { overtaken: 1, since: Some(8) });
+        assert_eq!(slots.answer(3), Answered { overtaken: 1, since: Some(8), doubted: false });
     }
 
     #[test]
@@ -173,6 +219,6 @@ mod tests {
         assert!(!slots.wait(200, 9));
         assert_eq!(slots.forget_before(2), 2);
         assert_eq!(slots.forget_ahead_of(104), 3);
-        assert_eq!(slots.answer(104), Answered { overtaken: 2, since: Some(4) });
+        assert_eq!(slots.answer(104), Answered { overtaken: 2, since: Some(4), doubted: false });
     }
 }

@@ -38,6 +38,7 @@ class OperatedQueue(ManagedQueue):
         *,
         may_change: bool,
         nearest: Nearest = lambda _, parameters: dict(parameters),
+        on_observation: Callable[[Observation], object] = lambda _: None,
     ) -> None:
         """Prepare.
 
@@ -46,11 +47,13 @@ class OperatedQueue(ManagedQueue):
             configuration: the link as the operator knows it.
             may_change: whether anything may ever be changed.
             nearest: what the router can be set to, near to what is wanted.
+            on_observation: told of everything that is seen.
         """
         self._queue = queue
         self._configuration = configuration
         self._may_change = may_change
         self._nearest = nearest
+        self._on_observation = on_observation
         self.push_price = queue.push_price
 
     @property
@@ -76,7 +79,9 @@ class OperatedQueue(ManagedQueue):
 
     def observe(self) -> Observation:
         """Everything that is seen now."""
-        return self._queue.observe()
+        seen = self._queue.observe()
+        self._on_observation(seen)
+        return seen
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every discipline parameter now in force."""

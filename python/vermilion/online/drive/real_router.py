@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
     from vermilion.online.record.entries import SettingInForce
-    from vermilion.routers.base import ParameterValue
+    from vermilion.routers.base import Observation, ParameterValue
     from vermilion.routers.linux.router import LinuxRouter
 
 
@@ -71,6 +71,7 @@ def run_on_router(
     journal_path: Path | None = None,
     on_event: Callable[[Decision], object] | None = None,
     on_proposal: Callable[[Propose], object] | None = None,
+    on_observation: Callable[[Observation], object] = lambda _: None,
     attended: Callable[[WallClockDriver], AbstractContextManager[object]] = lambda _: nullcontext(),
     for_s: float | None = None,
     memory: AnswerMemory | None = None,
@@ -85,6 +86,7 @@ def run_on_router(
         journal_path: where to keep the journal; ``None`` keeps none.
         on_event: told of every decision as it is made.
         on_proposal: told of every proposal; the answer comes as a command.
+        on_observation: told of everything that is seen of the queue.
         attended: a context in which the driver runs: whoever may put commands into it.
         for_s: how long; ``None`` until somebody says stop.
         memory: settings for conditions never met, where searches may begin.
@@ -102,6 +104,7 @@ def run_on_router(
         LinkConfiguration(policy.link, discipline, delay_s),
         may_change=policy.mode != "observe",
         nearest=nearest_settable,
+        on_observation=on_observation,
     )
     found, undo = router.parameters(), router.tc_command()
     with Journal(
@@ -115,7 +118,7 @@ def run_on_router(
     ) as journal:
         log = Log(journal, on_event)
         left_behind = journal.left_behind(found)
-        log.keep(_found(router.now_s(), address, found, undo, left_behind))
+        log.keep(_found(router.now_s(), address, found, undo, left_behind, policy))
         if log.lost and policy.mode != "observe":
             raise JournalError(log.obstacle)
         controller = Controller.of(
@@ -155,12 +158,19 @@ def _found(
     found: Mapping[str, ParameterValue],
     undo: str | None,
     left_behind: tuple[int, str] | None,
+    policy: Policy,
 ) -> Decision:
     """What stands before anything is changed, and whether that is of the operator's choice."""
     known = {name: value for name, value in found.items() if value is not None}
     by_hand = "tc has no command that puts it back" if undo is None else f"to put it back: {undo}"
     reason = f"{address} stands at {in_words(known)}; {by_hand}"
-    details: dict[str, object] = {"parameters": dict(found), "command": undo}
+    details: dict[str, object] = {
+        "parameters": dict(found),
+        "command": undo,
+        "mode": policy.mode,
+        "changes_per_minute": policy.changes_per_minute,
+        "at_exit": policy.at_exit,
+    }
     if left_behind is not None:
         run, before = left_behind
         reason += (

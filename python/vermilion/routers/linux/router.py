@@ -14,8 +14,10 @@ import time
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from vermilion.routers.base import (
+    FlowTraffic,
     LinkConfiguration,
     ManagedQueue,
+    Observation,
     ParameterValue,
     Reading,
     RouterError,
@@ -41,11 +43,17 @@ if TYPE_CHECKING:
 class TrafficMonitor(Protocol):
     """What a passive monitor beside the queue knows."""
 
+    def take_in(self) -> None:
+        """Take in what has passed since the last call."""
+
     def active_flows(self) -> int:
         """The number of flows that have begun and not ended."""
 
     def rtt_samples(self) -> RttSamples:
         """The round-trip samples since the last call."""
+
+    def flow_traffic(self) -> FlowTraffic:
+        """What each flow sent through the queue since the last call."""
 
 
 class LinuxRouter(ManagedQueue):
@@ -155,6 +163,16 @@ class LinuxRouter(ManagedQueue):
     def rtt_samples(self) -> RttSamples | None:
         """The round-trip samples since the last call, from the monitor; ``None`` without one."""
         return None if self._monitor is None else self._monitor.rtt_samples()
+
+    def flow_traffic(self) -> FlowTraffic | None:
+        """What each flow sent since the last call, from the monitor; ``None`` without one."""
+        return None if self._monitor is None else self._monitor.flow_traffic()
+
+    def observe(self) -> Observation:
+        """The counters, and what the monitor has seen up to now."""
+        if self._monitor is not None:
+            self._monitor.take_in()
+        return super().observe()
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every parameter that the kernel says, by its name in the discipline's table."""

@@ -1,0 +1,151 @@
+//! What leaves through one interface: the view of the queue at its exit.
+//!
+//! A packet socket sees a packet that leaves after the queue has let it go, and one that arrives
+//! before anything is done with it. So what leaves is what the queue has forwarded; and the whole
+//! round trip of data that leaves contains the wait in this queue, while its round trip beyond the
+//! monitor does not.
+
+use std::collections::HashMap;
+
+use crate::capture::Passage;
+use crate::flows::{End, Flow, Stage, Traffic};
+use crate::listener::Listener;
+use crate::monitor::Monitor;
+use crate::round_trips::{Path, RoundTrip};
+use crate::volumes::{Volume, Volumes};
+
+/// A whole round trip of data that leaves here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeRoundTrip {
+    /// The flow's number.
+    pub flow: u64,
+    /// How long it took.
+    pub nanoseconds: u64,
+}
+
+/// What is known of a flow besides the monitor's own knowledge.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    traffic: Traffic,
+    /// Whether packets of the initiator, and of the responder, leave here. Both do where a machine
+    /// talks to itself.
+    leaves: [bool; 2],
+    /// Whether those have ever carried data, or are not TCP.
+    sends: [bool; 2],
+}
+
+/// Listens to a monitor of one interface.
+///
+/// Its memory is bounded by the flows that the monitor follows and by [`Departures::MOST_KEPT`].
+pub struct Departures {
+    passage: Passage,
+    known: HashMap<u64, Known>,
+    leaving: Volumes,
+    round_trips: Vec<WholeRoundTrip>,
+    left_out: u64,
+}
+
+impl Default for Departures {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Departures {
+    /// So many round trips are kept until they are taken; more are counted.
+    pub const MOST_KEPT: usize = 200_000;
+
+    /// Nothing has left yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            passage: Passage::Leaving,
+            known: HashMap::new(),
+            // One stretch for ever: it ends when it is taken.
+            leaving: Volumes::new(u64::MAX),
+            round_trips: Vec::new(),
+            left_out: 0,
+        }
+    }
+
+    /// The next packet that the monitor is told of goes this way.
+    pub fn passes(&mut self, passage: Passage) {
+        self.passage = passage;
+    }
+
+    /// Round trips since the last call.
+    pub fn take_round_trips(&mut self) -> Vec<WholeRoundTrip> {
+        std::mem::take(&mut self.round_trips)
+    }
+
+    /// How many round trips were not kept because nobody had taken those before.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// What each flow sent through the exit since the last call, and whether it slows down when
+    /// packets are lost; `None` for flows of which nothing but acknowledgements leaves here.
+    pub fn take_volumes(&mut self) -> Vec<(Volume, Option<bool>)> {
+        let volumes = self.leaving.take(true);
+        let slows_down = |volume: &Volume| {
+            let known = self.known.get(&volume.flow)?;
+            let sends = known.sends[usize::from(!volume.from_initiator)];
+            sends.then_some(known.traffic != Traffic::Udp)
+        };
+        volumes.into_iter().map(|volume| (volume, slows_down(&volume))).collect()
+    }
+
+    /// How many flows have sent data through the exit since `since` (nanoseconds), and have not
+    /// said that there is no more to come.
+    #[must_use]
+    pub fn active(&self, monitor: &Monitor, since: u64) -> u64 {
+        let active = |flow: &&Flow| {
+            let last = match flow.stage {
+                Stage::Connected => flow.last_data(),
+                Stage::Datagrams => flow.last,
+                Stage::Opening | Stage::Closed => return false,
+            };
+            last >= since
+                && self.known.get(&flow.number).is_some_and(|known| {
+                    (0..2).any(|side| known.sends[side] && !flow.directions[side].fin)
+                })
+        };
+        monitor.flows().filter(active).count() as u64
+    }
+}
+
+impl Listener for Departures {
+    fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
+        if self.passage != Passage::Leaving {
+            return;
+        }
+        let side = usize::from(!from_initiator);
+        let known = self.known.entry(flow.number).or_insert(Known {
+            traffic: flow.traffic(),
+            leaves: [false; 2],
+            sends: [false; 2],
+        });
+        known.traffic = flow.traffic();
+        known.leaves[side] = true;
+        known.sends[side] |= known.traffic != Traffic::Tcp || flow.directions[side].payload > 0;
+        self.leaving.packet(flow, from_initiator, packets, bytes);
+    }
+
+    fn round_trip(&mut self, round_trip: &RoundTrip) {
+        let leaves = |known: &Known| known.leaves[usize::from(!round_trip.from_initiator)];
+        if round_trip.path != Path::Whole || !self.known.get(&round_trip.flow).is_some_and(leaves) {
+            return;
+        }
+        if self.round_trips.len() == Self::MOST_KEPT {
+            self.left_out += 1;
+            return;
+        }
+        let RoundTrip { flow, nanoseconds, .. } = *round_trip;
+        self.round_trips.push(WholeRoundTrip { flow, nanoseconds });
+    }
+
+    fn flow_ended(&mut self, flow: &Flow, _why: End) {
+        self.known.remove(&flow.number);
+    }
+}

@@ -1,0 +1,236 @@
+//! Blocks of a packet socket's ring, written by hand as Linux's `if_packet.h` draws them.
+
+mod common;
+
+use common::{MILLISECOND, back, forth};
+use proptest::prelude::*;
+use vermilion_monitor::{
+    Captured, Configuration, Departures, LinkType, Listener, Monitor, Passage, read_ring_block,
+};
+
+const ETHERNET: u16 = 1;
+const LOOPBACK: u16 = 772;
+const TUNNEL: u16 = 768;
+const HOST: u8 = 0;
+const OUTGOING: u8 = 4;
+
+/// A packet of the ring: when, on which kind of device, which way, and its bytes.
+struct Frame {
+    time: u64,
+    device: u16,
+    kind: u8,
+    /// Bytes before the IP header.
+    link: Vec<u8>,
+    internet: Vec<u8>,
+    /// How many bytes it had.
+    length: u32,
+}
+
+fn frame(time: u64, kind: u8, internet: Vec<u8>) -> Frame {
+    let mut link = vec![0; 12];
+    link.extend([8, 0]);
+    let length = (link.len() + internet.len()) as u32;
+    Frame { time, device: ETHERNET, kind, link, internet, length }
+}
+
+fn block(frames: &[Frame]) -> Vec<u8> {
+    let mut packets = Vec::new();
+    for (number, frame) in frames.iter().enumerate() {
+        let contents = [&frame.link[..], &frame.internet].concat();
+        // 48 bytes of header, 20 of the address, then room up to the packet.
+        let place = 82_usize;
+        let size = (place + contents.len()).next_multiple_of(16);
+        let next = if number + 1 == frames.len() { 0 } else { size as u32 };
+        let mut packet = Vec::new();
+        for number in [
+            next,
+            (frame.time / 1_000_000_000) as u32,
+            (frame.time % 1_000_000_000) as u32,
+            contents.len() as u32,
+            frame.length,
+            1,
+        ] {
+            packet.extend(number.to_ne_bytes());
+        }
+        packet.extend((place as u16).to_ne_bytes());
+        packet.extend(((place + frame.link.len()) as u16).to_ne_bytes());
+        packet.resize(48, 0);
+        packet.extend(17_u16.to_ne_bytes());
+        packet.extend([8, 0, 3, 0, 0, 0]);
+        packet.extend(frame.device.to_ne_bytes());
+        packet.push(frame.kind);
+        packet.resize(place, 0);
+        packet.extend(&contents);
+        packet.resize(size, 0);
+        packets.extend(packet);
+    }
+    let mut block = Vec::new();
+    let length = 48 + packets.len() as u32;
+    for number in [2, 48, 1, frames.len() as u32, 48, length] {
+        block.extend(number.to_ne_bytes());
+    }
+    block.resize(48, 0);
+    block.extend(packets);
+    block
+}
+
+type Seen = (Option<u64>, LinkType, Vec<u8>, u32, Passage);
+
+fn read(block: &[u8]) -> (Vec<Seen>, Result<(), String>) {
+    let mut seen = Vec::new();
+    let mut each = |packet: &Captured<'_>, passage| {
+        let bytes = packet.bytes.to_vec();
+        seen.push((packet.time, packet.link, bytes, packet.original_length, passage));
+    };
+    let outcome = read_ring_block(block, &mut each).map_err(|error| error.to_string());
+    (seen, outcome)
+}
+
+#[test]
+fn packets_come_with_their_time_and_their_way() {
+    let time = 1_700_000_000_123_456_789;
+    let whole = forth().bytes();
+    let first = Frame { length: 1514, ..frame(time, OUTGOING, whole.clone()) };
+    let second = frame(time + 5, HOST, back().bytes());
+    let (seen, outcome) = read(&block(&[first, second]));
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(seen.len(), 2);
+    assert_eq!((seen[0].0, seen[0].1, seen[0].3), (Some(time), LinkType::Ethernet, 1514));
+    assert_eq!((&seen[0].2[14..], seen[0].4), (&whole[..], Passage::Leaving));
+    assert_eq!((seen[1].0, seen[1].4), (Some(time + 5), Passage::Arriving));
+}
+
+#[test]
+fn loopback_shows_a_packet_twice_and_is_read_once() {
+    let twice =
+        [OUTGOING, HOST].map(|kind| Frame { device: LOOPBACK, ..frame(7, kind, forth().bytes()) });
+    let (seen, outcome) = read(&block(&twice));
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].4, Passage::Leaving);
+}
+
+#[test]
+fn what_stands_before_the_ip_header_of_other_devices_is_left_away() {
+    let packet = forth().bytes();
+    let length = packet.len() as u32 + 4;
+    let tunnel =
+        Frame { device: TUNNEL, link: vec![9; 4], length, ..frame(7, OUTGOING, packet.clone()) };
+    let (seen, _) = read(&block(&[tunnel]));
+    assert_eq!((seen[0].1, &seen[0].2, seen[0].3), (LinkType::RawInternet, &packet, length - 4));
+}
+
+#[test]
+fn a_block_that_makes_no_sense_is_told_by_its_byte() {
+    let good = block(&[frame(7, HOST, forth().bytes()), frame(8, HOST, back().bytes())]);
+    let (_, outcome) = read(&good[..20]);
+    assert_eq!(
+        outcome.unwrap_err(),
+        "byte 0: 20 bytes; expected the header of a ring's block, 48 bytes"
+    );
+    let mut other = good.clone();
+    other[0] = 1;
+    assert!(read(&other).1.unwrap_err().contains("version 1; expected version 2 (TPACKET_V3)"));
+    let mut nowhere = good.clone();
+    nowhere[48..52].copy_from_slice(&0_u32.to_ne_bytes()); // the next packet is this one
+    let (seen, outcome) = read(&nowhere);
+    assert_eq!(seen.len(), 1);
+    assert!(outcome.unwrap_err().starts_with("byte 48: a packet of 0 bytes"));
+    let (seen, outcome) = read(&good[..good.len() - 40]);
+    assert_eq!(seen.len(), 1);
+    assert!(outcome.unwrap_err().contains("the block's end"));
+}
+
+/// A monitor at the exit, and what leaves there.
+fn at_the_exit(frames: &[Frame]) -> (Monitor, Departures) {
+    let configuration = Configuration { flows: 16, ..Configuration::default() };
+    let mut monitor = Monitor::new(configuration).unwrap();
+    let mut departures = Departures::new();
+    read_ring_block(&block(frames), &mut |packet, passage| {
+        departures.passes(passage);
+        monitor.observe(packet, &mut departures);
+    })
+    .unwrap();
+    (monitor, departures)
+}
+
+#[test]
+fn the_exit_knows_who_sends_and_who_only_answers() {
+    let at = |milliseconds, kind, packet| frame(milliseconds * MILLISECOND, kind, packet);
+    let data = |value, echo, sequence| {
+        let segment = forth();
+        let timestamps = Some((value, echo));
+        common::Tcp { timestamps, sequence, payload: 100, ..segment }.bytes()
+    };
+    let answer = |value, echo, acknowledgement| {
+        common::Tcp { timestamps: Some((value, echo)), acknowledgement, ..back() }.bytes()
+    };
+    // Of another connection only the answers leave here.
+    let other_way = common::Tcp { from: (7, 70), to: (8, 80), payload: 50, ..forth() }.bytes();
+    let its_answer = common::Tcp { from: (8, 80), to: (7, 70), ..forth() }.bytes();
+    let (monitor, mut departures) = at_the_exit(&[
+        at(1000, OUTGOING, data(10, 1, 0)),
+        at(1001, HOST, answer(100, 10, 100)),
+        // Nothing is under way beyond the exit; but this was sent before the answer came ...
+        at(1011, OUTGOING, data(15, 1, 100)),
+        // ... so this one tells the whole round trip: 30 ms of it in the queue before the exit.
+        at(1031, OUTGOING, data(20, 100, 200)),
+        at(1032, HOST, other_way),
+        at(1033, OUTGOING, its_answer),
+    ]);
+    let whole = departures.take_round_trips();
+    assert_eq!(whole.iter().map(|each| each.nanoseconds).collect::<Vec<_>>(), [31 * MILLISECOND]);
+    assert_eq!(departures.active(&monitor, 0), 1);
+    assert_eq!(departures.active(&monitor, 2_000 * MILLISECOND), 0);
+    let volumes = departures.take_volumes();
+    let told: Vec<_> =
+        volumes.iter().map(|(each, kind)| (each.packets, each.bytes, *kind)).collect();
+    assert_eq!(told, [(3, 456, Some(true)), (1, 40, None)]);
+    assert_eq!(departures.take_volumes(), []);
+}
+
+#[test]
+fn round_trips_that_nobody_takes_are_bounded_and_counted() {
+    let (monitor, mut departures) = at_the_exit(&[frame(7, OUTGOING, forth().bytes())]);
+    let [flow] = monitor.flows().collect::<Vec<_>>()[..] else { panic!("one flow") };
+    let trip = vermilion_monitor::RoundTrip {
+        flow: flow.number,
+        path: vermilion_monitor::Path::Whole,
+        from_initiator: true,
+        time: 0,
+        nanoseconds: 1,
+    };
+    for _ in 0..Departures::MOST_KEPT + 3 {
+        departures.round_trip(&trip);
+    }
+    assert_eq!(departures.take_round_trips().len(), Departures::MOST_KEPT);
+    assert_eq!(departures.left_out(), 3);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..400),
+                              plausible in any::<bool>()) {
+        if plausible && bytes.len() >= 48 {
+            bytes[..4].copy_from_slice(&2_u32.to_ne_bytes());
+            bytes[16..20].copy_from_slice(&48_u32.to_ne_bytes());
+        }
+        let _ = read(&bytes);
+    }
+
+    #[test]
+    fn a_damaged_block_gives_an_error_or_packets(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = block(&[
+            frame(7, OUTGOING, forth().bytes()),
+            frame(8, HOST, back().bytes()),
+        ]);
+        for (place, value) in changes {
+            let at = place.index(bytes.len());
+            bytes[at] = value;
+        }
+        let (seen, _) = read(&bytes);
+        prop_assert!(seen.len() <= bytes.len() / 48);
+    }
+}

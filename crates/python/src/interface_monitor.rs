@@ -1,0 +1,104 @@
+//! The passive monitor over an interface: blocks of a packet socket's ring in, flows out.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use vermilion_monitor::{
+    Departures, End, Flow, Largest, Listener, Monitor, RoundTrip, read_ring_block,
+};
+
+use crate::convert::json;
+use crate::monitor::{Document, array, monitor_of, unreadable};
+
+/// Keeps what leaves, and the largest flows.
+struct Notes {
+    departures: Departures,
+    largest: Largest,
+}
+
+impl Listener for Notes {
+    fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
+        self.departures.packet(flow, from_initiator, packets, bytes);
+    }
+    fn round_trip(&mut self, round_trip: &RoundTrip) {
+        self.departures.round_trip(round_trip);
+    }
+    fn flow_ended(&mut self, flow: &Flow, why: End) {
+        self.departures.flow_ended(flow, why);
+        self.largest.flow_ended(flow, why);
+    }
+}
+
+/// A passive monitor that is fed the blocks of a ring.
+#[pyclass(module = "vermilion._core")]
+pub struct InterfaceMonitor {
+    monitor: Monitor,
+    notes: Notes,
+}
+
+#[pymethods]
+impl InterfaceMonitor {
+    #[new]
+    #[pyo3(signature = (flows=65_536, largest_packet=1500, kept_flows=1000, seed=0))]
+    fn new(flows: u32, largest_packet: u32, kept_flows: usize, seed: u64) -> PyResult<Self> {
+        let notes = Notes { departures: Departures::new(), largest: Largest::new(kept_flows) };
+        Ok(Self { monitor: monitor_of(flows, largest_packet, seed)?, notes })
+    }
+
+    /// Takes a block.
+    fn feed(&mut self, python: Python<'_>, block: &[u8]) -> PyResult<()> {
+        let Self { monitor, notes } = self;
+        python
+            .detach(|| {
+                read_ring_block(block, &mut |packet, passage| {
+                    notes.departures.passes(passage);
+                    monitor.observe(packet, notes);
+                })
+            })
+            .map_err(|error| unreadable(&error))
+    }
+
+    /// Time has gone on.
+    fn advance(&mut self, time_ns: u64) {
+        self.monitor.advance(time_ns, &mut self.notes);
+    }
+
+    /// Flows that send through the exit.
+    fn active_flows(&self, since_ns: u64) -> u64 {
+        self.notes.departures.active(&self.monitor, since_ns)
+    }
+
+    /// Whole round trips of what leaves.
+    fn take_round_trips<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let taken = self.notes.departures.take_round_trips();
+        let columns = PyDict::new(python);
+        columns.set_item("flow", array(python, &taken, |each| each.flow))?;
+        columns.set_item("round_trip_ns", array(python, &taken, |each| each.nanoseconds))?;
+        Ok(columns)
+    }
+
+    /// What each flow sent through the exit.
+    fn take_volumes<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let taken = self.notes.departures.take_volumes();
+        let columns = PyDict::new(python);
+        columns.set_item("flow", array(python, &taken, |(volume, _)| volume.flow))?;
+        columns.set_item("packets", array(python, &taken, |(volume, _)| volume.packets))?;
+        columns.set_item("bytes", array(python, &taken, |(volume, _)| volume.bytes))?;
+        let column = |flag: fn(&Option<bool>) -> bool| {
+            PyArray1::from_iter(python, taken.iter().map(|(_, slows_down)| flag(slows_down)))
+        };
+        columns.set_item("data", column(|slows_down| slows_down.is_some()))?;
+        columns.set_item("responsive", column(|slows_down| *slows_down == Some(true)))?;
+        Ok(columns)
+    }
+
+    /// The monitor is not to follow any flow any more.
+    fn finish(&mut self) {
+        self.monitor.finish(&mut self.notes);
+    }
+
+    /// What was seen, as JSON.
+    fn summary(&self) -> PyResult<String> {
+        json(&Document::of(&self.monitor, &self.notes.largest))
+    }
+}

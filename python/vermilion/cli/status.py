@@ -1,0 +1,143 @@
+"""``vermilion status``: what the on-line controller does now, from its journal."""
+
+import os
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import output_file
+from vermilion.scenario.errors import printable
+
+if TYPE_CHECKING:
+    from vermilion.status import QueueStatus
+
+
+def status(
+    journal: Annotated[
+        Path | None,
+        typer.Argument(metavar="JOURNAL", help="Of vermilion online.", show_default=False),
+    ] = None,
+    *,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Look at all journals of a folder instead. Default: $STATE_DIRECTORY, or "
+            "~/.local/state/vermilion.",
+            show_default=False,
+        ),
+    ] = None,
+    target: options.Json = None,
+) -> None:
+    """Show what the on-line controller does now.
+
+    For each queue of a journal: whether a controller is running, what it does and since when, the
+    setting in force, the last decision with its reason, and how many changes it may still make.
+    Nothing is changed, and the controller is not asked.
+    """
+    if journal is not None and state_dir is not None:
+        message = "JOURNAL, --state-dir: both are given; expected one of them"
+        raise UserError(message)
+    now = datetime.now(UTC)
+    queues: list[tuple[Path, QueueStatus]] = []
+    for path in _journals(journal, state_dir):
+        queues += [(path, each) for each in _read(path, now)]
+    if target is not None:
+        import json
+
+        document: list[dict[str, Any]] = [
+            {"journal": str(path), **each.document()} for path, each in queues
+        ]
+        with output_file("--json", target) as file:
+            file.write(f"{json.dumps(document, indent=2)}\n")
+        return
+    if not queues:
+        typer.echo("No controller has run yet.")
+    for path, each in queues:
+        _show(path, each, now)
+
+
+def _journals(journal: Path | None, state_dir: Path | None) -> list[Path]:
+    if journal is not None:
+        return [journal]
+    given = state_dir is not None
+    folder = _usual_folder() if state_dir is None else state_dir
+    if not folder.is_dir():
+        name = "--state-dir" if given else "JOURNAL"
+        message = f'{name}: "{folder}" is not there; expected the journal of vermilion online'
+        raise UserError(message)
+    return sorted(folder.glob("*.sqlite"))
+
+
+def _usual_folder() -> Path:
+    service = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
+    if service:
+        return Path(service)
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "vermilion"
+
+
+def _read(path: Path, now: datetime) -> "list[QueueStatus]":
+    from vermilion.status import read_status
+
+    if not path.is_file():
+        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
+        raise UserError(message)
+    try:
+        return read_status(path, now)
+    except (sqlite3.Error, ValueError, IndexError, OverflowError) as error:
+        message = (
+            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
+        )
+        raise UserError(message) from None
+
+
+def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
+    mode = f", mode {queue.mode}" if queue.mode else ""
+    typer.echo(f"{printable(queue.router)} ({queue.discipline}{mode}): {queue.state}")
+    rows: list[tuple[str, str | None]] = [
+        ("does", queue.doing),
+        ("since", _time(queue.since, now)),
+        ("last look", _time(queue.last_look, now)),
+        ("next look", "within a tenth of a second" if queue.next_look else None),
+        ("in force", ", ".join(f"{name} {_text(v)}" for name, v in queue.setting.items()) or None),
+        ("set", _time(queue.setting_since, now)),
+        ("decided", queue.last_decision and f"{queue.last_decision}: {queue.last_reason}"),
+        ("", _time(queue.last_decided, now)),
+        ("changes", _changes(queue, now)),
+        ("journal", f"{path}, run {queue.run}"),
+    ]
+    for name, value in rows:
+        if value is not None:
+            typer.echo(f"  {name:<10} {printable(value)}")
+
+
+def _changes(queue: "QueueStatus", now: datetime) -> str:
+    if queue.mode == "observe":
+        return "none are made"
+    text = f"{queue.changes_last_minute} in the last minute"
+    if queue.changes_per_minute is None:
+        return text
+    text += f", {queue.changes_per_minute} are allowed"
+    if queue.next_change is not None and queue.next_change > now:
+        text += f"; the next one in {(queue.next_change - now).total_seconds():.0f} s"
+    return text
+
+
+def _time(moment: datetime | None, now: datetime) -> str | None:
+    if moment is None:
+        return None
+    ago = (now - moment).total_seconds()
+    words = f"{ago:.1f} s ago" if ago < 60 else f"{ago / 60:.0f} min ago"  # noqa: PLR2004
+    if ago >= 7200:  # noqa: PLR2004 - two hours
+        words = f"{ago / 3600:.0f} h ago"
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC, {words}"
+
+
+def _text(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

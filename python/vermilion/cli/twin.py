@@ -1,0 +1,150 @@
+"""``vermilion twin``: a scenario that behaves like a capture."""
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vermilion.cli import options
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+
+if TYPE_CHECKING:
+    from vermilion.twin import Comparison, Twin
+
+
+def twin(
+    capture: Annotated[
+        str,
+        typer.Argument(
+            metavar="CAPTURE",
+            help="A capture file: pcap or pcapng, also in gzip; - for standard input.",
+            show_default=False,
+        ),
+    ],
+    *,
+    link_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help='The link\'s rate, like "10 Mbit/s". Default: what the capture shows of it.',
+            show_default=False,
+        ),
+    ] = None,
+    discipline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The queue's discipline; see: vermilion disciplines. Default: drop-tail, as deep "
+            "as the longest waits.",
+            show_default=False,
+        ),
+    ] = None,
+    sender: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Everybody's congestion control; no header shows it."),
+    ] = "cubic",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the scenario (TOML) here; - for standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, max=1000, help="With so many seeds the twin is simulated."
+        ),
+    ] = 5,
+    cut_short: Annotated[
+        bool,
+        typer.Option("--cut-short", help="Read a file that ends too early as far as it goes."),
+    ] = False,
+    target: options.Json = None,
+) -> None:
+    """Make a scenario that behaves like a capture: one that can be run and tuned.
+
+    Long flows, short transfers with fitted sizes and arrivals, round trips, ECN, the share that
+    does not slow down, and the queue. It says what the capture could not tell, simulates the
+    scenario, and puts both side by side.
+    """
+    from vermilion.monitor import CaptureFileError
+    from vermilion.twin import TwinError, compare_with, read_evidence, twin_of
+
+    check_outputs(json=target, output=output)
+    rate = None if link_rate is None else _rate(link_rate)
+    with ExitStack() as outputs:
+        try:
+            evidence = read_evidence(capture, cut_short=cut_short)
+            made = twin_of(evidence, link_rate_bit_per_s=rate, discipline=discipline, sender=sender)
+        except (CaptureFileError, TwinError) as error:
+            message = str(error) if capture in str(error) else f"CAPTURE: {capture}: {error}"
+            raise UserError(message) from None
+        sides = compare_with(evidence, made, range(1, seeds + 1)) if seeds else ()
+        if output is not None:
+            outputs.enter_context(output_file("--output", output)).write(made.text)
+        if target is not None:
+            import json
+
+            file = outputs.enter_context(output_file("--json", target))
+            file.write(f"{json.dumps(_document(made, sides), indent=2, allow_nan=False)}\n")
+        if STANDARD_OUTPUT not in {output, target}:
+            _show(made, sides, output)
+
+
+def _rate(text: str) -> float:
+    from vermilion.scenario import RATE, QuantityError
+    from vermilion.scenario.quantities import Quantity
+
+    try:
+        return float(Quantity(RATE, minimum=1.0).parse(text))
+    except QuantityError as error:
+        message = f'--link-rate: "{text}" is not accepted; expected {error.accepted}'
+        raise UserError(message) from None
+
+
+def _document(made: "Twin", sides: "tuple[Comparison, ...]") -> dict[str, Any]:
+    from vermilion import _core
+
+    return {
+        "version": _core.VERSION,
+        "link_rate_bit_per_s": made.rate_bit_per_s,
+        "fitted": list(made.fitted),
+        "unknown": list(made.unknown),
+        "comparison": [asdict(each) for each in sides],
+        "scenario": made.text,
+    }
+
+
+def _show(made: "Twin", sides: "tuple[Comparison, ...]", output: str | None) -> None:
+    from rich.table import Table
+
+    from vermilion.cli.numbers import ABSENT, fixed
+    from vermilion.cli.output import console
+
+    for head, said in (("From the capture", made.fitted), ("Not known", made.unknown)):
+        typer.echo(f"{head}:")
+        for each in said:
+            typer.echo(f"  {each}")
+    if sides:
+        typer.echo()
+        table = Table(box=None, pad_edge=False)
+        table.add_column("")
+        for name in ("capture", "twin", "its seeds"):
+            table.add_column(name, justify="right")
+        table.add_column("")
+        for side in sides:
+            seeds = (
+                ABSENT
+                if side.twin_low is None
+                else f"{fixed(side.twin_low, 2)} to {fixed(side.twin_high, 2)}"
+            )
+            table.add_row(side.name, fixed(side.capture, 2), fixed(side.twin, 2), seeds, side.unit)
+        console().print(table)
+    if output is not None:
+        typer.echo(f"\nscenario: {output}")

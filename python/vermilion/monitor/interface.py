@@ -1,0 +1,215 @@
+"""Feeds the packets of an interface to the core's monitor.
+
+Nothing is sent and nothing is changed. What is asked for leaves through the interface: its queue
+has forwarded it, and its round trips contain the wait in that queue.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from vermilion._core import CaptureError, InterfaceMonitor, ParameterError
+from vermilion.monitor.packet_filter import filter_program
+from vermilion.monitor.packet_ring import CLOSED_AFTER_MS, InterfaceError, PacketRing
+from vermilion.monitor.sampling import Sampling
+from vermilion.monitor.summary import CaptureSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+ACTIVE_S: Final = 60.0
+"""A flow is active that has sent within so many seconds and has not been closed."""
+
+_BEHIND_NS: Final = 5_000_000 * CLOSED_AFTER_MS
+"""Packets may come so much after their time: the monitor's clock stays behind by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Departing:
+    """What flows have sent through an interface since the last call; columns of one length.
+
+    Attributes:
+        flow: the flow's number.
+        packets: packets, as many as the link carried at least.
+        bytes: their bytes from the IP header on.
+        data: whether it sends data; else nothing of it but acknowledgements leaves here.
+        responsive: whether its sender slows down when packets are lost, as far as is known.
+    """
+
+    flow: NDArray[np.int64]
+    packets: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    data: NDArray[np.bool_]
+    responsive: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """How well an interface could be listened to.
+
+    Attributes:
+        packets: packets that the kernel had for the ring.
+        lost_packets: of those, how many it had no room for.
+        one_in: one flow in so many is looked at now.
+        coarsest_one_in: the most that ever was.
+        unreadable_blocks: blocks of the ring that made no sense.
+        cpu_s: CPU time of emptying it, seconds.
+    """
+
+    packets: int
+    lost_packets: int
+    one_in: int
+    coarsest_one_in: int
+    unreadable_blocks: int
+    cpu_s: float
+
+
+class InterfaceWatch:
+    """A monitor of one interface. Use as a context manager, or call :meth:`close`.
+
+    The ring holds 16 MiB and the table of flows 1.5 KiB for each flow; neither grows. Somebody has
+    to call :meth:`take_in` at least ten times in a second where there is much traffic.
+
+    Args:
+        interface: its name, like "eth0".
+        flows: how many flows are followed at once.
+        largest_packet: the largest IP packet that the link carries, in bytes; by default what the
+            interface says.
+        kept_flows: how many of the largest flows the summary has one by one.
+        sampling: which share of the flows is looked at in the beginning.
+        wall_ns: the clock that packets are stamped with, in nanoseconds.
+        clock: seconds, never set back.
+
+    Raises:
+        InterfaceError: it cannot be listened to; the message says what is missing.
+    """
+
+    def __init__(
+        self,
+        interface: str,
+        *,
+        flows: int = 65_536,
+        largest_packet: int | None = None,
+        kept_flows: int = 1000,
+        sampling: Sampling | None = None,
+        wall_ns: Callable[[], int] = time.time_ns,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._wall_ns, self._clock = wall_ns, clock
+        secret = int.from_bytes(os.urandom(8), "big")
+        self._secret = secret & 0xFFFFFFFF
+        self._sampling = Sampling() if sampling is None else sampling
+        self._coarsest = self._sampling.one_in
+        self._sampled_since_ns = 0
+        self._unreadable = 0
+        self._cpu_s = 0.0
+        self._ring = PacketRing(interface, self._program())
+        try:
+            largest = self._ring.largest_packet() if largest_packet is None else largest_packet
+            self._monitor = InterfaceMonitor(flows, largest, kept_flows, secret)
+        except ParameterError as error:
+            self._ring.close()
+            field, value, accepted = error.args
+            message = f"{field}: {value} cannot be used; expected {accepted}"
+            raise InterfaceError(message) from None
+
+    @property
+    def interface(self) -> str:
+        """Its name."""
+        return self._ring.interface
+
+    @property
+    def one_in(self) -> int:
+        """One flow in so many is looked at."""
+        return self._sampling.one_in
+
+    def wait(self, seconds: float) -> None:
+        """Return when there is something to take in, or after so many seconds."""
+        self._ring.wait(seconds)
+
+    def take_in(self) -> None:
+        """Hand everything that has come to the monitor.
+
+        Raises:
+            InterfaceError: the interface has been removed or put down.
+        """
+        begun_s = time.thread_time()
+        blocks = 0
+        for block in self._ring.blocks():
+            blocks += 1
+            try:
+                self._monitor.feed(block)
+            except CaptureError:
+                self._unreadable += 1
+        self._monitor.advance(max(0, self._wall_ns() - _BEHIND_NS))
+        lost = self._ring.count_losses()
+        self._adapt(lost, blocks)
+        self._cpu_s += time.thread_time() - begun_s
+        if blocks == 0 and not self._ring.is_up():
+            message = f'"{self.interface}" has been removed or put down'
+            raise InterfaceError(message)
+
+    def active_flows(self) -> int:
+        """How many of the flows that are looked at have data to send through the interface."""
+        since = max(self._sampled_since_ns, self._wall_ns() - int(ACTIVE_S * 1e9), 0)
+        return self._monitor.active_flows(since)
+
+    def round_trips(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Whole round trips since the last call of what leaves: flow numbers, and nanoseconds."""
+        columns = self._monitor.take_round_trips()
+        return columns["flow"], columns["round_trip_ns"]
+
+    def departing(self) -> Departing:
+        """What flows have sent through the interface since the last call."""
+        columns: dict[str, Any] = self._monitor.take_volumes()
+        return Departing(**columns)
+
+    def listening(self) -> Listening:
+        """How well it went so far."""
+        return Listening(
+            packets=self._ring.packets,
+            lost_packets=self._ring.lost,
+            one_in=self.one_in,
+            coarsest_one_in=self._coarsest,
+            unreadable_blocks=self._unreadable,
+            cpu_s=self._cpu_s,
+        )
+
+    def finish(self) -> CaptureSummary:
+        """End every flow, and say what was seen."""
+        self._monitor.finish()
+        return CaptureSummary.from_json(self._monitor.summary())
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._ring.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _adapt(self, lost: int, blocks: int) -> None:
+        before = self._sampling
+        self._sampling = before.after(self._clock(), lost, self._ring.filled(blocks))
+        if self._sampling.one_in != before.one_in:
+            self._coarsest = max(self._coarsest, self._sampling.one_in)
+            # Flows that are not looked at any more are not to be taken for silent ones.
+            self._sampled_since_ns = self._wall_ns()
+            self._ring.apply_filter(self._program())
+
+    def _program(self) -> list[tuple[int, int, int, int]]:
+        return filter_program(self._sampling.one_in, secret=self._secret)

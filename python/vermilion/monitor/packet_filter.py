@@ -1,0 +1,141 @@
+"""What the kernel hands to a packet socket: the first bytes of each packet, of all flows or some.
+
+A program of the classic Berkeley packet filter (McCanne and Jacobson 1993; Linux's
+``Documentation/networking/filter.rst``), which the kernel runs before it copies anything. All flows
+or a share of them: a flow is kept or left out as a whole, in both directions, by a hash of its
+addresses and ports. Sampling single packets instead would tear round trips and losses apart.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+SNAPSHOT_BYTES: Final = 160
+"""Of each packet: Ethernet, IPv6 with an extension header, and TCP with all its options fit in."""
+
+MOST_LEFT_OUT: Final = 1024
+"""One flow in so many is looked at, at least."""
+
+# include/uapi/linux/bpf_common.h and filter.h
+_LD, _LDX, _ST, _ALU, _JMP, _RET, _MISC = 0, 1, 2, 4, 5, 6, 7
+_W, _H, _B = 0x00, 0x08, 0x10
+_ABS, _IND, _IMM, _MEM = 0x20, 0x40, 0x00, 0x60
+_MUL, _AND, _LSH, _RSH, _XOR = 0x20, 0x50, 0x60, 0x70, 0xA0
+_JEQ, _JSET = 0x10, 0x40
+_K, _X = 0x00, 0x08
+_TAX = 0x00
+_PROTOCOL = 0xFFFFF000  # SKF_AD_OFF + SKF_AD_PROTOCOL
+_INTERNET = 0xFFF00000  # SKF_NET_OFF: from the IP header on
+
+_IPV4, _IPV6 = 0x0800, 0x86DD
+_TCP, _UDP = 6, 17
+_FRAGMENT_OFFSET = 0x1FFF
+_GOLDEN = 0x9E3779B1  # the odd number nearest to 2^32 divided by the golden ratio
+
+Instruction = tuple[int, int, int, int]
+"""Operation, jump if true, jump if false, constant."""
+
+
+def filter_program(
+    one_in: int = 1, *, secret: int = 0, snapshot: int = SNAPSHOT_BYTES
+) -> list[Instruction]:
+    """The program that keeps one flow in so many; a power of two.
+
+    Args:
+        one_in: 1 keeps all of them.
+        secret: makes it unknown to others which flows are kept.
+        snapshot: how many bytes of each packet are kept.
+    """
+    keep: Instruction = (_RET | _K, 0, 0, snapshot)
+    if one_in == 1:
+        return [keep]
+    if one_in & (one_in - 1) or not 1 < one_in <= MOST_LEFT_OUT:
+        message = f"one_in: {one_in}; expected a power of two from 1 to {MOST_LEFT_OUT}"
+        raise ValueError(message)
+    body = _hash_of_ipv4(), _hash_of_ipv6()
+    decide: list[Instruction] = [
+        (_ALU | _XOR | _K, 0, 0, secret & 0xFFFFFFFF),
+        (_ALU | _MUL | _K, 0, 0, _GOLDEN),
+        (_ALU | _RSH | _K, 0, 0, 32 - (one_in.bit_length() - 1)),
+        (_JMP | _JEQ | _K, 0, 1, 0),
+        keep,
+        (_RET | _K, 0, 0, 0),
+    ]
+    over_ipv6 = len(body[1])
+    return [
+        (_LD | _H | _ABS, 0, 0, _PROTOCOL),
+        (_JMP | _JEQ | _K, 0, len(body[0]) + 1, _IPV4),
+        *body[0],
+        (_JMP | 0x00, 0, 0, over_ipv6 + 2),
+        (_JMP | _JEQ | _K, 1, 0, _IPV6),
+        keep,  # neither: ARP and the like, of which there is little
+        *body[1],
+        *decide,
+    ]
+
+
+def _hash_of_ipv4() -> list[Instruction]:
+    """A := addresses and ports, the same for both directions. Fragments have no ports."""
+    ports: list[Instruction] = [
+        (_LD | _B | _ABS, 0, 0, _INTERNET),
+        (_ALU | _AND | _K, 0, 0, 0x0F),
+        (_ALU | _LSH | _K, 0, 0, 2),
+        (_MISC | _TAX, 0, 0, 0),
+        (_LD | _H | _IND, 0, 0, _INTERNET),
+        (_ST, 0, 0, 1),
+        (_LD | _H | _IND, 0, 0, _INTERNET + 2),
+        (_LDX | _MEM, 0, 0, 1),
+        (_ALU | _XOR | _X, 0, 0, 0),
+        (_LDX | _MEM, 0, 0, 0),
+        (_ALU | _XOR | _X, 0, 0, 0),
+    ]
+    return [
+        (_LD | _W | _ABS, 0, 0, _INTERNET + 12),
+        (_MISC | _TAX, 0, 0, 0),
+        (_LD | _W | _ABS, 0, 0, _INTERNET + 16),
+        (_ALU | _XOR | _X, 0, 0, 0),
+        (_ST, 0, 0, 0),
+        (_LD | _H | _ABS, 0, 0, _INTERNET + 6),
+        (_JMP | _JSET | _K, len(ports) + 4, 0, _FRAGMENT_OFFSET),
+        (_LD | _B | _ABS, 0, 0, _INTERNET + 9),
+        (_JMP | _JEQ | _K, 1, 0, _TCP),
+        (_JMP | _JEQ | _K, 0, len(ports) + 1, _UDP),
+        *ports,
+        (_JMP | 0x00, 0, 0, 1),
+        (_LD | _MEM, 0, 0, 0),
+    ]
+
+
+def _hash_of_ipv6() -> list[Instruction]:
+    """A := the words of both addresses, and the ports where they follow at once."""
+    program: list[Instruction] = [(_LD | _W | _ABS, 0, 0, _INTERNET + 8)]
+    for word in range(1, 8):
+        program += [
+            (_MISC | _TAX, 0, 0, 0),
+            (_LD | _W | _ABS, 0, 0, _INTERNET + 8 + 4 * word),
+            (_ALU | _XOR | _X, 0, 0, 0),
+        ]
+    ports: list[Instruction] = [
+        (_LD | _H | _ABS, 0, 0, _INTERNET + 40),
+        (_MISC | _TAX, 0, 0, 0),
+        (_LD | _H | _ABS, 0, 0, _INTERNET + 42),
+        (_ALU | _XOR | _X, 0, 0, 0),
+        (_LDX | _MEM, 0, 0, 0),
+        (_ALU | _XOR | _X, 0, 0, 0),
+    ]
+    return [
+        *program,
+        (_ST, 0, 0, 0),
+        (_LD | _B | _ABS, 0, 0, _INTERNET + 6),
+        (_JMP | _JEQ | _K, 1, 0, _TCP),
+        (_JMP | _JEQ | _K, 0, len(ports) + 1, _UDP),
+        *ports,
+        (_JMP | 0x00, 0, 0, 1),
+        (_LD | _MEM, 0, 0, 0),
+    ]
+
+
+def encoded(program: list[Instruction]) -> bytes:
+    """The program as an array of ``struct sock_filter``."""
+    return b"".join(struct.pack("=HBBI", *each) for each in program)

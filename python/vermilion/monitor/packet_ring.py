@@ -1,0 +1,175 @@
+"""The ring that Linux fills with the packets of an interface (packet(7), TPACKET_V3).
+
+The kernel writes packets into blocks of shared memory and closes a block when it is full or some
+milliseconds old. Here closed blocks are copied out and given back: a loop over blocks, of which
+there are some hundreds in a second; packets are the core's business. Source of all numbers:
+``include/uapi/linux/if_packet.h`` and ``Documentation/networking/packet_mmap.rst``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import mmap
+import os
+import select
+import socket
+import struct
+from typing import TYPE_CHECKING, Final, Self
+
+from vermilion.monitor.packet_filter import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from vermilion.monitor.packet_filter import Instruction
+
+BLOCK_BYTES: Final = 1 << 16
+BLOCKS: Final = 256
+"""So that the ring holds 16 MiB: 2.5 s of little traffic, about 70,000 packets of much."""
+
+CLOSED_AFTER_MS: Final = 10
+"""So old a block gets at most before it is closed."""
+
+HOW_TO_ALLOW: Final = (
+    "the capability CAP_NET_RAW is missing. Run it as root, or give it just this capability: "
+    "sudo setpriv --reuid=USER --regid=GROUP --init-groups --inh-caps=+net_raw "
+    "--ambient-caps=+net_raw vermilion ... (for a systemd service: "
+    "AmbientCapabilities=CAP_NET_RAW)"
+)
+
+_ALL_PROTOCOLS = 0x0003
+_SOL_PACKET = 263
+_RX_RING, _STATISTICS, _VERSION = 5, 6, 10
+_TPACKET_V3 = 2
+_STATUS_AT, _LENGTH_AT = 8, 20  # in a block's header
+_KERNEL, _USER = 0, 1
+_FRAME_BYTES = 2048  # of which a ring of the third version makes no use, but wants to be told
+_SO_ATTACH_FILTER = 26
+_SIOCGIFMTU = 0x8921
+
+
+class InterfaceError(Exception):
+    """An interface that cannot be listened to; ``str()`` is one line with what is missing."""
+
+
+class PacketRing:
+    """An open ring. Use as a context manager, or call :meth:`close`.
+
+    Args:
+        interface: its name, like "eth0".
+        program: which packets the kernel is to hand over, and how much of each.
+
+    Raises:
+        InterfaceError: there is no such interface, or it may not be listened to.
+    """
+
+    def __init__(self, interface: str, program: list[Instruction]) -> None:
+        self.interface = interface
+        self.packets = 0
+        self.lost = 0
+        self._next = 0
+        try:
+            # Protocol 0: nothing is received before the filter and the ring are there.
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        except PermissionError:
+            message = f'"{interface}": {HOW_TO_ALLOW}'
+            raise InterfaceError(message) from None
+        except (OSError, AttributeError) as error:
+            message = f'"{interface}": this system has no packet sockets ({error})'
+            raise InterfaceError(message) from None
+        try:
+            self.apply_filter(program)
+            self._socket.setsockopt(_SOL_PACKET, _VERSION, _TPACKET_V3)
+            frames = BLOCK_BYTES * BLOCKS // _FRAME_BYTES
+            request = (BLOCK_BYTES, BLOCKS, _FRAME_BYTES, frames, CLOSED_AFTER_MS, 0, 0)
+            self._socket.setsockopt(_SOL_PACKET, _RX_RING, struct.pack("=7I", *request))
+            self._memory = mmap.mmap(self._socket.fileno(), BLOCK_BYTES * BLOCKS)
+            self._socket.bind((interface, _ALL_PROTOCOLS))
+        except (OSError, ValueError, OverflowError) as error:
+            self._socket.close()
+            raise InterfaceError(_words(interface, error)) from None
+
+    def apply_filter(self, program: list[Instruction]) -> None:
+        """Put another program in place of the one in force, at once."""
+        instructions = ctypes.create_string_buffer(encoded(program))
+        place = ctypes.addressof(instructions)
+        request = struct.pack("@HP", len(program), place)
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, request)
+
+    def wait(self, seconds: float) -> None:
+        """Return when a block is closed, or after so many seconds."""
+        select.select([self._socket], [], [], max(0.0, seconds))
+
+    def blocks(self) -> Iterator[bytes]:
+        """Copies of the blocks that are closed now; each is given back when it is copied."""
+        for _ in range(BLOCKS):
+            at = self._next * BLOCK_BYTES
+            (status,) = struct.unpack_from("=I", self._memory, at + _STATUS_AT)
+            if not status & _USER:
+                return
+            (length,) = struct.unpack_from("=I", self._memory, at + _LENGTH_AT)
+            copy = self._memory[at : at + min(length, BLOCK_BYTES)]
+            struct.pack_into("=I", self._memory, at + _STATUS_AT, _KERNEL)
+            self._next = (self._next + 1) % BLOCKS
+            yield copy
+
+    def largest_packet(self) -> int:
+        """The largest IP packet that the interface carries, bytes."""
+        request = struct.pack("=16si20x", self.interface.encode(), 0)
+        answer = fcntl.ioctl(self._socket, _SIOCGIFMTU, request)
+        return int(struct.unpack_from("=16si", answer)[1])
+
+    @staticmethod
+    def filled(blocks: int) -> float:
+        """Which share of the ring so many blocks are."""
+        return blocks / BLOCKS
+
+    def count_losses(self) -> int:
+        """How many packets the ring had no room for since the last call."""
+        told = self._socket.getsockopt(_SOL_PACKET, _STATISTICS, 12)
+        packets, lost, _ = struct.unpack("=3I", told)
+        self.packets += packets
+        self.lost += lost
+        return int(lost)
+
+    def is_up(self) -> bool:
+        """Whether the interface can still be listened to: it was neither removed nor put down."""
+        problem = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return problem not in {errno.ENETDOWN, errno.ENODEV, errno.ENXIO}
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._memory.close()
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _words(interface: str, error: OSError | ValueError | OverflowError) -> str:
+    shown = interface.encode("unicode_escape").decode("ascii")
+    number = getattr(error, "errno", None)
+    if number == errno.ENODEV:
+        return f'there is no interface "{shown}"; expected one of: {", ".join(_interfaces())}'
+    if number == errno.ENOMEM:
+        size = BLOCK_BYTES * BLOCKS >> 20
+        return f'"{shown}": the kernel has no {size} MiB of memory for the ring'
+    if number == errno.ENETDOWN:
+        return f'"{shown}" is down; expected an interface that is up (ip link set {shown} up)'
+    reason = os.strerror(number) if number else str(error)
+    return f'"{shown}" cannot be listened to ({reason}); expected the name of an interface'
+
+
+def _interfaces() -> list[str]:
+    return [name for _, name in socket.if_nameindex()]

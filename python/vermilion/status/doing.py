@@ -1,0 +1,63 @@
+"""What a controller does after each kind of decision, in words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vermilion.online.record.kinds import DecisionKind
+
+_WAITS: Final = "waiting for a steady picture of the traffic"
+_SEARCHES: Final = "searching settings in a model of the traffic"
+_VERIFIES: Final = "verifying the new setting on the network"
+_WATCHES: Final = "watching; the setting stays"
+
+DOING: Final[dict[DecisionKind, str]] = {
+    DecisionKind.FOUND: "starting",
+    DecisionKind.START: _WAITS,
+    DecisionKind.CHANGE_DETECTED: _WAITS,
+    DecisionKind.FLUCTUATING: _WAITS,
+    DecisionKind.QUIET: "waiting for traffic; there is too little to tune anything",
+    DecisionKind.MODEL_BUILT: _SEARCHES,
+    DecisionKind.CALIBRATED: _SEARCHES,
+    DecisionKind.UNEXPLAINED: "watching; no model explains the traffic",
+    DecisionKind.TUNED: "deciding whether what was found is worth a change",
+    DecisionKind.SEARCH_FAILED: _WATCHES,
+    DecisionKind.STALE: _WAITS,
+    DecisionKind.KEPT: _WATCHES,
+    DecisionKind.PROPOSED: "waiting for a person's answer, or only saying what it would do",
+    DecisionKind.DECLINED: _WATCHES,
+    DecisionKind.HELD_BACK: "waiting until the budget allows a change",
+    DecisionKind.RECALLED: "putting a setting in force that it knows",
+    DecisionKind.APPLIED: _VERIFIES,
+    DecisionKind.REFUSED: _WATCHES,
+    DecisionKind.LOST: "reading back what is in force",
+    DecisionKind.VERIFIED: _WATCHES,
+    DecisionKind.UNPROVEN: _WATCHES,
+    DecisionKind.UNVERIFIED: _WATCHES,
+    DecisionKind.CONSTRAINT_BROKEN: "watching; what you asked for is broken",
+    DecisionKind.ROLLED_BACK: "watching; the last setting was taken back",
+    DecisionKind.CORRECTED: _SEARCHES,
+    DecisionKind.PAUSED: "paused; the queue tells nothing now",
+    DecisionKind.RESUMED: _WATCHES,
+    DecisionKind.BLIND: "waiting for the router to answer",
+    DecisionKind.SIGHTED: _WAITS,
+    DecisionKind.FELL_BACK: "waiting for the router to answer, under the setting for blind times",
+    DecisionKind.HANDS_OFF: "hands off: somebody else has changed the queue",
+    DecisionKind.RESTORED: "ending",
+    DecisionKind.END: "ended",
+}
+"""By the kind of the last decision."""
+
+LOUD: Final = frozenset(
+    {
+        DecisionKind.SEARCH_FAILED,
+        DecisionKind.REFUSED,
+        DecisionKind.LOST,
+        DecisionKind.CONSTRAINT_BROKEN,
+        DecisionKind.ROLLED_BACK,
+        DecisionKind.BLIND,
+        DecisionKind.FELL_BACK,
+        DecisionKind.HANDS_OFF,
+    }
+)
+"""Kinds that an operator wants to be told of: level "warning"."""

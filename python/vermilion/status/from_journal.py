@@ -1,0 +1,210 @@
+"""What a controller does now, from its journal alone.
+
+The controller need not be asked, and may be dead: the journal has every look at the queue and every
+decision, each as it was made. Nothing is written to it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from vermilion.online.record.kinds import DecisionKind
+from vermilion.status.doing import DOING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SILENT_S: Final = 5.0
+"""A controller that has not looked for so long is not running, or cannot see its router."""
+
+LOOKS_EVERY_S: Final = 0.1
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatus:
+    """One queue, as its last run has left it. What the journal does not say is ``None``.
+
+    Attributes:
+        router: the queue's address, or the scenario's title.
+        kind: of the router.
+        link: the link's name.
+        discipline: of its queue.
+        run: the run's number in the journal.
+        version: of Vermilion.
+        since: when the run began (UTC).
+        state: ``running``, ``silent`` (not ended, and no look for some seconds) or ``ended``.
+        doing: what it does, in words.
+        mode: ``observe``, ``propose`` or ``control``.
+        last_look: when it last looked at the queue (UTC).
+        next_look: when it looks again; ``None`` unless it runs.
+        setting: every parameter in force, as last read back.
+        setting_since: since when (UTC).
+        last_decision: the kind of the last decision.
+        last_reason: why.
+        last_decided: when (UTC).
+        changes_last_minute: how often the router was changed in the last minute of the run.
+        changes_per_minute: how often it may be.
+        next_change: from when on it may be changed again (UTC); ``None`` if never or not known.
+    """
+
+    router: str
+    kind: str
+    link: str
+    discipline: str
+    run: int
+    version: str
+    since: datetime
+    state: str
+    doing: str
+    mode: str | None
+    last_look: datetime | None
+    next_look: datetime | None
+    setting: Mapping[str, Any]
+    setting_since: datetime | None
+    last_decision: str | None
+    last_reason: str | None
+    last_decided: datetime | None
+    changes_last_minute: int
+    changes_per_minute: int | None
+    next_change: datetime | None
+
+    def document(self) -> dict[str, Any]:
+        """For JSON; times as ISO 8601."""
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name in self.__slots__
+            for value in [getattr(self, name)]
+        }
+
+
+def read_status(path: Path, now: datetime) -> list[QueueStatus]:
+    """The queues of a journal, each by its last run; the latest first.
+
+    Args:
+        path: the journal.
+        now: the wall clock.
+
+    Raises:
+        sqlite3.Error: it is no journal, or cannot be read.
+        ValueError: what is in it makes no sense.
+    """
+    name = f"file:{quote(str(path.absolute()))}?mode=ro"
+    with closing(sqlite3.connect(name, uri=True)) as database:
+        database.row_factory = sqlite3.Row
+        last = database.execute(
+            "SELECT * FROM run WHERE id IN (SELECT max(id) FROM run GROUP BY title, link)"
+            " ORDER BY id DESC"
+        ).fetchall()
+        return [_status(database, run, now) for run in last]
+
+
+def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> QueueStatus:
+    begun = datetime.fromisoformat(run["begun_utc"]).astimezone(UTC)
+    last = _last(database, "decision", run["id"])
+    setting = _last(database, "setting", run["id"])
+    (looked_s,) = database.execute(
+        "SELECT max(time_s) FROM sample WHERE run = ?", (run["id"],)
+    ).fetchone()
+    found = _found(database, run["id"])
+    times_s = [each["time_s"] for each in (last, setting) if each is not None]
+    latest_s = max([looked_s or 0.0, *times_s])
+    state = _state(ended=bool(run["ended"]), looked=_at(begun, latest_s), now=now)
+    now_s = (now - begun).total_seconds() if state == "running" else latest_s
+    changes = [
+        row["asked_s"]
+        for row in database.execute(
+            "SELECT asked_s FROM effect WHERE run = ? AND answer IS NOT 'refused'"
+            " AND asked_s > ? ORDER BY asked_s",
+            (run["id"], now_s - _MINUTE_S),
+        )
+    ]
+    allowed = found.get("changes_per_minute")
+    return QueueStatus(
+        router=run["title"],
+        kind=run["router"],
+        link=run["link"],
+        discipline=run["discipline"],
+        run=run["id"],
+        version=run["version"],
+        since=begun,
+        state=state,
+        doing=_doing(state, None if last is None else last["kind"]),
+        mode=found.get("mode"),
+        last_look=None if looked_s is None else _at(begun, looked_s),
+        next_look=now + timedelta(seconds=LOOKS_EVERY_S) if state == "running" else None,
+        setting={} if setting is None else json.loads(setting["parameters"]),
+        setting_since=None if setting is None else _at(begun, setting["time_s"]),
+        last_decision=None if last is None else last["kind"],
+        last_reason=None if last is None else last["reason"],
+        last_decided=None if last is None else _at(begun, last["time_s"]),
+        changes_last_minute=len(changes),
+        changes_per_minute=allowed,
+        next_change=_next_change(begun, now, changes, allowed, found.get("mode"), state),
+    )
+
+
+def _last(database: sqlite3.Connection, table: str, run: int) -> sqlite3.Row | None:
+    statement = {
+        "decision": "SELECT * FROM decision WHERE run = ? ORDER BY id DESC LIMIT 1",
+        "setting": "SELECT * FROM setting WHERE run = ? ORDER BY id DESC LIMIT 1",
+    }[table]
+    row: sqlite3.Row | None = database.execute(statement, (run,)).fetchone()
+    return row
+
+
+def _found(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+    """What the run said of itself at its beginning."""
+    row = database.execute(
+        "SELECT details FROM decision WHERE run = ? AND kind = ? ORDER BY id LIMIT 1",
+        (run, DecisionKind.FOUND),
+    ).fetchone()
+    details: dict[str, Any] = {} if row is None else json.loads(row["details"])
+    return details
+
+
+def _state(*, ended: bool, looked: datetime, now: datetime) -> str:
+    if ended:
+        return "ended"
+    return "silent" if (now - looked).total_seconds() > SILENT_S else "running"
+
+
+def _doing(state: str, kind: str | None) -> str:
+    if state == "ended":
+        return DOING[DecisionKind.END]
+    if kind is None:
+        return "starting"
+    try:
+        words = DOING[DecisionKind(kind)]
+    except ValueError:  # of a later version
+        words = kind
+    if state == "silent":
+        return f"nothing that can be seen; before: {words}"
+    return words
+
+
+def _at(begun: datetime, seconds: float) -> datetime:
+    return begun + timedelta(seconds=seconds)
+
+
+def _next_change(
+    begun: datetime,
+    now: datetime,
+    changes_s: list[float],
+    allowed: int | None,
+    mode: str | None,
+    state: str,
+) -> datetime | None:
+    """From when on one more change is within the budget."""
+    if not allowed or state != "running" or mode == "observe":
+        return None
+    if len(changes_s) < allowed:
+        return now
+    return _at(begun, changes_s[len(changes_s) - allowed] + _MINUTE_S)

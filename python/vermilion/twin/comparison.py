@@ -1,0 +1,88 @@
+"""A twin beside its capture: what one measured and the other does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vermilion.twin.scenario import LINK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.simulate.result_data import Summary
+    from vermilion.twin.evidence import Evidence
+    from vermilion.twin.scenario import Twin
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One figure of both.
+
+    Attributes:
+        name: what it is.
+        unit: of both.
+        capture: as the capture has it; ``None`` where it cannot tell.
+        twin: the mean over the twin's seeds.
+        twin_low: the least of them.
+        twin_high: the most of them.
+    """
+
+    name: str
+    unit: str
+    capture: float | None
+    twin: float | None
+    twin_low: float | None
+    twin_high: float | None
+
+
+def compare_with(evidence: Evidence, twin: Twin, seeds: Sequence[int]) -> tuple[Comparison, ...]:
+    """Simulates a twin, and puts it beside its capture."""
+    from vermilion import simulate
+
+    runs = [simulate.run(twin.scenario, seed=seed).data for seed in seeds]
+    link = [run["links"][LINK]["total"] for run in runs]
+    wait_s = evidence.mean_wait_s
+    wait_ms = None if wait_s is None else 1e3 * wait_s
+    captured: dict[str, tuple[str, float | None, list[float | None]]] = {
+        "throughput": (
+            "Mbit/s",
+            evidence.throughput_bit_per_s / 1e6,
+            [each["utilization"] for each in link],
+        ),
+        "wait in the queue": ("ms", wait_ms, [_mean(each["sojourn_ms"]) for each in link]),
+        "lost packets": (
+            "%",
+            _percent(evidence.resent_share),
+            [_percent(each["drop_rate"]) for each in link],
+        ),
+        "marked packets": (
+            "%",
+            _percent(evidence.marked_share),
+            [_percent(each["mark_rate"]) for each in link],
+        ),
+    }
+    return tuple(
+        _comparison(name, unit, seen, made, twin.rate_bit_per_s)
+        for name, (unit, seen, made) in captured.items()
+    )
+
+
+def _comparison(
+    name: str, unit: str, seen: float | None, made: list[float | None], rate: float
+) -> Comparison:
+    values = [
+        each * rate / 1e6 if name == "throughput" else each for each in made if each is not None
+    ]
+    if not values:
+        return Comparison(name, unit, seen, None, None, None)
+    mean = sum(values) / len(values)
+    return Comparison(name, unit, seen, mean, min(values), max(values))
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100.0 * share
+
+
+def _mean(statistics: Summary | None) -> float | None:
+    return None if statistics is None else statistics["mean"]

@@ -1,0 +1,351 @@
+"""What a controller tells about itself: from its journal, as log lines, and to Prometheus."""
+
+import json
+import re
+import socket
+import sqlite3
+import urllib.error
+import urllib.request
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from test_cli import refused, vermilion
+from test_cli_online_router import ROUTER, kernel
+from vermilion.monitor import Listening
+from vermilion.online.decide.states import Watching
+from vermilion.online.effects import Apply
+from vermilion.online.events import Done
+from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.record.journal import Journal
+from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.router_policy import read_policy
+from vermilion.online.sense.sampler import Sample
+from vermilion.routers.base import Observation, Reading, RttSamples
+from vermilion.scenario import ScenarioError
+from vermilion.status import log_line, read_status
+from vermilion.status.doing import DOING
+from vermilion.status.metrics import ControllerMetrics
+from vermilion.status.metrics_server import (
+    Listener,
+    MetricsError,
+    MetricsServer,
+    listener_of,
+    read_token,
+)
+
+__all__ = ["kernel", "vermilion"]
+
+SAMPLE = Sample(4.0, 0.1, 10, 12, 18_000, 80, 120_000, 1, 0, 16, 9, 30, 0.05)
+FOUND = {"parameters": {"limit": 100}, "mode": "control", "changes_per_minute": 2}
+
+
+@pytest.fixture
+def journal(tmp_path):
+    """Of a run that has changed a queue twice and goes on; and when it looked last."""
+    path = tmp_path / "journal.sqlite"
+    with Journal(
+        path,
+        version="1.2.3",
+        title="linux:eth0",
+        router="linux",
+        link="linux:eth0",
+        discipline="red",
+        target_packets=30.0,
+    ) as book:
+        book.keep(Decision(0.1, DecisionKind.FOUND, "stands", FOUND))
+        for number, time_s in ((1, 2.0), (2, 3.0)):
+            book.intend(time_s, Apply(number, {"limit": 50 + number}))
+            book.answered(time_s, Done(number, {"limit": 50 + number}))
+            book.keep(SettingInForce(time_s, {"limit": 50 + number}))
+        book.keep(Decision(3.0, DecisionKind.APPLIED, "it is better", {}))
+        book.keep(SAMPLE)
+    database = sqlite3.connect(path)
+    database.execute("UPDATE run SET ended = 0")  # as if it were still running
+    database.commit()
+    (begun,) = database.execute("SELECT begun_utc FROM run").fetchone()
+    database.close()
+    return path, datetime.fromisoformat(begun) + timedelta(seconds=4.0)
+
+
+def test_a_running_controller_says_what_it_does(journal):
+    path, looked = journal
+    [queue] = read_status(path, looked + timedelta(seconds=1))
+    assert (queue.state, queue.mode) == ("running", "control")
+    assert queue.doing == "verifying the new setting on the network"
+    assert queue.setting == {"limit": 52}
+    assert queue.setting_since == looked - timedelta(seconds=1)
+    assert (queue.last_decision, queue.last_reason) == ("applied", "it is better")
+    assert (queue.last_look, queue.changes_last_minute) == (looked, 2)
+    # Two are allowed in a minute: the next one a minute after the first of them.
+    assert queue.next_change == looked + timedelta(seconds=58)
+    assert queue.next_look is not None
+
+
+def test_one_that_has_not_looked_for_long_is_silent_and_not_running(journal):
+    path, looked = journal
+    [queue] = read_status(path, looked + timedelta(seconds=60))
+    assert (queue.state, queue.next_look, queue.next_change) == ("silent", None, None)
+    assert queue.doing.startswith("nothing that can be seen; before: verifying")
+
+
+def test_one_that_has_ended_says_so(journal):
+    path, looked = journal
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE run SET ended = 1")
+    [queue] = read_status(path, looked)
+    assert (queue.state, queue.doing) == ("ended", "ended")
+
+
+def test_looking_writes_nothing(journal):
+    path, looked = journal
+    before = path.read_bytes()
+    read_status(path, looked)
+    assert path.read_bytes() == before
+
+
+def test_every_kind_of_decision_has_its_words():
+    assert set(DOING) == set(DecisionKind)
+
+
+class TestCommand:
+    def test_it_shows_all_journals_of_a_folder(self, vermilion, journal):
+        path, _ = journal
+        code, out, err = vermilion("status", f"--state-dir={path.parent}")
+        assert (code, err) == (0, "")
+        assert out.startswith("linux:eth0 (red, mode control): ")
+        assert "in force   limit 52" in out
+        code, out, _ = vermilion("status", path, "--json=-")
+        [queue] = json.loads(out)
+        assert code == 0
+        assert (queue["journal"], queue["setting"]) == (str(path), {"limit": 52})
+        assert datetime.fromisoformat(queue["since"]).tzinfo is not None
+
+    def test_what_is_no_journal_is_refused(self, vermilion, tmp_path):
+        odd = tmp_path / "odd.sqlite"
+        odd.write_bytes(b"no database at all, though it has the name of one" * 40)
+        assert "expected the file of online --journal" in refused(vermilion("status", odd))
+        assert "is not there" in refused(vermilion("status", tmp_path / "nothing.sqlite"))
+        assert "is not there" in refused(vermilion("status", f"--state-dir={tmp_path / 'no'}"))
+        both = vermilion("status", odd, f"--state-dir={tmp_path}")
+        assert "both are given" in refused(both)
+
+    def test_a_journal_with_nonsense_in_it_is_refused(self, vermilion, journal):
+        path, _ = journal
+        with sqlite3.connect(path) as database:
+            database.execute("UPDATE setting SET parameters = '{'")
+        assert "is not accepted" in refused(vermilion("status", path))
+
+
+def test_a_log_line_is_one_object_on_one_line():
+    decision = Decision(3.5, DecisionKind.ROLLED_BACK, "two\nlines", {"to": {"limit": 3}})
+    line = log_line(decision, "linux:eth0", 1_700_000_000.25)
+    assert "\n" not in line
+    told = json.loads(line)
+    assert told["time"] == "2023-11-14T22:13:20.250+00:00"
+    assert (told["level"], told["event"], told["reason"]) == (
+        "warning",
+        "rolled-back",
+        "two\nlines",
+    )
+    assert told["details"] == {"to": {"limit": 3}}
+    assert json.loads(log_line(Decision(0, DecisionKind.KEPT, "", {}), "r", 0))["level"] == "info"
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_run_logs_objects_where_it_is_asked_to(vermilion, tmp_path):
+    book = f"--journal={tmp_path / 'j.sqlite'}"
+    code, out, err = vermilion(*ROUTER, "--for=0.3 s", "--log-format=json", book)
+    assert (code, err) == (0, "")
+    told = [json.loads(line) for line in out.splitlines()]
+    assert [each["event"] for each in told[:1]] == ["found"]
+    assert told[-1]["event"] == "end"
+    assert {each["router"] for each in told} == {"linux:dummy0"}
+
+
+def metrics_of(**more):
+    metrics = ControllerMetrics("linux:eth0", "red", "control", "1.2.3", wall=lambda: 9.0, **more)
+    reading = Reading(1.0, 12, 18_000, 800, 1_200_000, 5, 3)
+    trips = RttSamples(np.array([1, 2]), np.array([0.02, 0.04]))
+    metrics.observed(Observation(reading, active_flows=16, round_trips=trips))
+    metrics.decided(Decision(1.0, DecisionKind.APPLIED, "", {}))
+    state = Watching.__new__(Watching)
+    controller = SimpleNamespace(
+        state=state, in_force={"limit": 60, "ecn": True}, budget=SimpleNamespace(per_minute=6)
+    )
+    metrics.driven_by(SimpleNamespace(controller=controller, missed=2))
+    return metrics
+
+
+def scrape(server, path="/metrics", **headers):
+    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers=headers)
+    with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - likewise
+        return answer.read().decode()
+
+
+def refusal_of(place, **more):
+    """The code with which a request is refused."""
+    request = urllib.request.Request(place, **more)  # noqa: S310 - the server of this test
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        urllib.request.urlopen(request, timeout=5)  # noqa: S310 - the server of this test
+    with refusal.value as answer:
+        return answer.code
+
+
+@pytest.fixture
+def served():
+    """Serves metrics; closes whatever was opened."""
+    opened = []
+
+    def serve(token=None, **more):
+        server = MetricsServer(Listener("127.0.0.1", 0, token), metrics_of(**more).registry())
+        opened.append(server)
+        server.start()
+        return server
+
+    yield serve
+    for server in opened:
+        server.close()
+
+
+def test_prometheus_reads_the_numbers(served):
+    listening = Listening(1000, 7, 4, 8, 0, 0.5)
+    text = scrape(served(listening=lambda: listening))
+    families = {each.name: each for each in text_string_to_metric_families(text)}
+    value = {name: each.samples[0].value for name, each in families.items()}
+    assert value["vermilion_queue_backlog_packets"] == 12
+    assert value["vermilion_queue_forwarded_bytes"] == 1_200_000
+    assert families["vermilion_queue_forwarded_bytes"].type == "counter"
+    assert (value["vermilion_queue_dropped_packets"], value["vermilion_active_flows"]) == (5, 16)
+    trips = {each.name: each.value for each in families["vermilion_round_trip_seconds"].samples}
+    assert trips["vermilion_round_trip_seconds_count"] == 2
+    assert trips["vermilion_round_trip_seconds_sum"] == pytest.approx(0.06)
+    states = families["vermilion_controller_state"].samples
+    assert [each.labels["vermilion_controller_state"] for each in states if each.value] == [
+        "watching"
+    ]
+    settings = families["vermilion_setting"].samples
+    assert {each.labels["parameter"]: each.value for each in settings} == {"limit": 60, "ecn": 1}
+    assert value["vermilion_monitor_lost_packets"] == 7
+    assert value["vermilion_monitor_sampled_flows_ratio"] == 0.25
+    for family in families.values():
+        assert re.fullmatch(r"vermilion_[a-z_]+", family.name)
+        assert family.documentation
+        assert all(each.labels["router"] == "linux:eth0" for each in family.samples)
+
+
+def test_only_metrics_are_served_and_only_to_be_read(served):
+    server = served()
+    place = f"http://127.0.0.1:{server.port}"
+    assert refusal_of(f"{place}/") == 404
+    assert refusal_of(f"{place}/metrics", data=b"x") == 405
+
+
+def test_who_does_not_know_the_token_gets_nothing(served):
+    server = served(token="a-token-of-sixteen")  # noqa: S106 - it protects nothing
+    for headers in ({}, {"Authorization": "Bearer another"}, {"Authorization": "Bearer é"}):
+        place = f"http://127.0.0.1:{server.port}/metrics"
+        assert refusal_of(place, headers=headers) == 401
+    assert "vermilion" in scrape(server, Authorization="Bearer a-token-of-sixteen")
+
+
+def test_nonsense_and_silence_on_the_socket_hurt_nobody(served):
+    server = served()
+    silent = socket.create_connection(("127.0.0.1", server.port))
+    with socket.create_connection(("127.0.0.1", server.port)) as noise:
+        noise.sendall(bytes(range(256)) * 400)
+    assert "vermilion" in scrape(server)  # after the silent one was cut off
+    silent.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "outside", "token", "words"),
+    [
+        ("9464", False, None, "expected an address and a port"),
+        ("127.0.0.1:99999", False, None, "expected an address and a port"),
+        ("localhost:9464", False, None, "expected an address and a port"),
+        ("0.0.0.0:9464", False, None, "--metrics-from-outside"),
+        ("[::]:9464", False, None, "--metrics-from-outside"),
+        ("192.0.2.1:9464", True, None, "--metrics-token"),
+    ],
+)
+def test_nothing_listens_beyond_the_loopback_unless_told_twice(text, outside, token, words):
+    with pytest.raises(MetricsError, match=re.escape(words)):
+        listener_of(text, from_outside=outside, token=token)
+
+
+def test_what_may_be_listened_on():
+    assert listener_of("[::1]:1", from_outside=False, token=None) == Listener("::1", 1)
+    outside = listener_of("0.0.0.0:9464", from_outside=True, token="t")  # noqa: S106
+    assert outside == Listener("0.0.0.0", 9464, "t")  # noqa: S104
+
+
+def test_a_token_is_its_owners_alone(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("sixteen characters\nmore\n", encoding="ascii")
+    path.chmod(0o600)
+    assert read_token(path) == "sixteen characters"
+    path.chmod(0o644)
+    with pytest.raises(MetricsError, match="can be read by others"):
+        read_token(path)
+    path.chmod(0o600)
+    path.write_text("short", encoding="ascii")
+    with pytest.raises(MetricsError, match="too short") as refusal:
+        read_token(path)
+    assert "short\n" not in str(refusal.value)
+
+
+@pytest.mark.usefixtures("kernel")
+class TestOnlineOptions:
+    def test_a_run_serves_nothing_unless_told(self, vermilion, monkeypatch, tmp_path):
+        monkeypatch.setattr(MetricsServer, "__init__", lambda *_: pytest.fail("it listens"))
+        code, _, err = vermilion(*ROUTER, "--for=0.2 s", f"--journal={tmp_path / 'j.sqlite'}")
+        assert (code, err) == (0, "")
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--metrics=0.0.0.0:9464"], "--metrics-from-outside beside it"),
+            (["--metrics-from-outside"], "expected --metrics beside it"),
+            (["--metrics=127.0.0.1:1", "--metrics-token=/nowhere"], "--metrics-token"),
+        ],
+    )
+    def test_a_mistake_is_one_line(self, vermilion, options, words):
+        assert words in refused(vermilion(*ROUTER, *options))
+
+    def test_the_policy_file_says_what_options_say(self, vermilion, tmp_path):
+        policy = tmp_path / "policy.toml"
+        journal = tmp_path / "from-the-policy.sqlite"
+        policy.write_text(
+            f'router = "linux:dummy0"\njournal = "{journal}"\nlog_format = "json"\n',
+            encoding="utf-8",
+        )
+        code, out, err = vermilion("online", f"--policy={policy}", "--for=0.2 s")
+        assert (code, err, journal.exists()) == (0, "", True)
+        assert json.loads(out.splitlines()[0])["event"] == "found"
+        code, out, _ = vermilion("online", f"--policy={policy}", "--for=0.2 s", "--log-format=text")
+        assert code == 0
+        assert "journal: " in out
+
+    def test_without_a_router_anywhere_it_says_so(self, vermilion, tmp_path):
+        policy = tmp_path / "policy.toml"
+        policy.write_text("[freedom]\n", encoding="utf-8")
+        assert "--router is missing" in refused(vermilion("online", f"--policy={policy}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("monitor = 1", "true or false"),
+        ("metrics = 9464", "a text"),
+        ('log_format = "xml"', '"text"'),
+        ("router = []", "a text"),
+        ("metrics_form_outside = true", '"metrics_from_outside"'),
+    ],
+)
+def test_a_wrong_key_of_the_service_is_told(text, words):
+    with pytest.raises(ScenarioError, match=re.escape(words)):
+        read_policy(text)
