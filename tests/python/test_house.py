@@ -28,7 +28,8 @@ ROOMS_BELOW = {
     "search": {"scenario"},
     "profiles": {"search", "scenario"},
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
-    "routers": {"profiles", "simulate", "scenario", "_core"},
+    "agentx": set(),
+    "routers": {"agentx", "profiles", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "papers": {
@@ -65,6 +66,7 @@ ROOMS_BELOW = {
         "atlas",
         "papers",
         "monitor",
+        "agentx",
         "online",
         "report",
         "tuning",

@@ -17,6 +17,7 @@ from vermilion.cli.routers import routers
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
+from vermilion.cli.snmp_agent import snmp_agent
 from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
 from vermilion.cli.undo import undo
@@ -44,6 +45,7 @@ def application() -> typer.Typer:
         online,
         routers,
         monitor,
+        snmp_agent,
         undo,
         papers,
         scenarios,

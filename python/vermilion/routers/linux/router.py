@@ -27,6 +27,7 @@ from vermilion.routers.linux.change import PlannedChange, change_body, plan_chan
 from vermilion.routers.linux.discovery import FoundQueue, discover
 from vermilion.routers.linux.message import NEW_QUEUE
 from vermilion.routers.linux.push import push_price
+from vermilion.routers.linux.reading import reading_of
 from vermilion.routers.linux.route_socket import Kernel, KernelError, RouteSocket
 from vermilion.routers.linux.wrapping import Unwrapped
 from vermilion.scenario.errors import did_you_mean, one_of, printable
@@ -132,21 +133,7 @@ class LinuxRouter(ManagedQueue):
 
     def read(self) -> Reading:
         """The counters now; those of 32 bits go on where the kernel's begin again at 0."""
-        now = self.state()
-        told = now.statistics
-        raw = {"drops": told.drops or 0, **now.counters}
-        if told.packets_wrap:
-            raw["packets"] = told.packets or 0
-        whole = self._unwrapped.take(raw, told.sent_bytes or 0, now.handle)
-        return Reading(
-            time_s=self.now_s(),
-            backlog_packets=told.backlog_packets or 0,
-            backlog_bytes=told.backlog_bytes or 0,
-            forwarded_packets=whole.get("packets", told.packets or 0),
-            forwarded_bytes=told.sent_bytes or 0,
-            drops=whole["drops"],
-            marks=now.options.marked(whole) or 0,
-        )
+        return reading_of(self.state(), self._unwrapped, self.now_s())
 
     def active_flows(self) -> int | None:
         """The number of flows, from the monitor; ``None`` where there is none."""
