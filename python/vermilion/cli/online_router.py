@@ -16,6 +16,7 @@ import typer
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.real_routers import check_privileges, real_router
 from vermilion.scenario.errors import ScenarioError, printable
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from vermilion.online.policy import AtExit, Mode
     from vermilion.online.record.entries import Decision
     from vermilion.online.router_policy import PolicyFile
-    from vermilion.routers.linux import LinuxRouter
+    from vermilion.routers.base import OperatedRouter
 
 _LARGEST_POLICY: Final = 1_000_000
 _STOPPING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -39,7 +40,8 @@ class RouterRequest:
     """What the command line says.
 
     Attributes:
-        address: like "linux:eth0/1:10".
+        address: like "linux:eth0/1:10" or "snmp:192.0.2.1/eth0".
+        credentials: a file with a user of the agent, of the kind "snmp".
         policy: a policy file.
         mode: whether anything is changed.
         changes_per_minute: how often at most.
@@ -51,6 +53,7 @@ class RouterRequest:
     """
 
     address: str
+    credentials: Path | None = None
     policy: Path | None = None
     mode: Mode | None = None
     changes_per_minute: int | None = None
@@ -73,22 +76,18 @@ def online_router(request: RouterRequest) -> None:
     from vermilion.online.record.journal import JournalError
     from vermilion.online.router_policy import Freedom, ManagedLink, policy_for
     from vermilion.routers import RouterError
-    from vermilion.routers.linux import LinuxRouter
 
     check_outputs(json=request.json)
     file = None if request.policy is None else _read_policy(request.policy)
+    router = real_router(request.address, file, request.credentials)
     try:
-        router = LinuxRouter(
-            request.address,
-            rate_bit_per_s=None if file is None else file.rate_bit_per_s,
-            delay_s=0.0 if file is None else file.delay_s or 0.0,
-        )
+        in_force = router.parameters()
     except RouterError as error:
         raise UserError(str(error)) from None
     link = ManagedLink(
         interface=router.address.interface,
         discipline=router.configuration.discipline,
-        in_force=router.parameters(),
+        in_force=in_force,
         settable=router.settable,
     )
     freedom = Freedom(
@@ -97,7 +96,7 @@ def online_router(request: RouterRequest) -> None:
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
     policy = policy_for(link, file, freedom, deadline_s=deadline_s)
     if policy.mode != "observe":
-        _check_privileges(request.address, policy.mode)
+        check_privileges(router, request.address, policy.mode)
     journal = _default_journal(router) if request.journal is None else request.journal
     shown = request.json != STANDARD_OUTPUT
     finish_anyway()  # who reads along may go; the queue is left as it was asked for
@@ -215,28 +214,7 @@ def _read_policy(path: Path) -> PolicyFile:
         raise ScenarioError("", problem, accepted, origin) from None
 
 
-def _check_privileges(address: str, mode: Mode) -> None:
-    """Whether queues may be changed.
-
-    Raises:
-        UserError: they may not; the message says what is missing and how to give it.
-    """
-    from vermilion.routers.linux.privileges import may_change_queues
-    from vermilion.routers.linux.route_socket import HOW_TO_ALLOW
-
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return  # the kernel will say it itself
-    if may_change_queues(status) is False:
-        message = (
-            f'--mode: "{mode}" cannot change {printable(address)}: {HOW_TO_ALLOW}; '
-            'or use "observe", which needs none'
-        )
-        raise UserError(message)
-
-
-def _default_journal(router: LinuxRouter) -> Path:
+def _default_journal(router: OperatedRouter) -> Path:
     """Where the journal of a queue is kept unless told otherwise.
 
     Raises:

@@ -44,6 +44,9 @@ def snmp_agent(
     def say(text: str) -> None:
         note(printable(text))
 
+    def pause(seconds: float) -> None:
+        stopped.wait(seconds)
+
     if allow:
         _check_privileges()
     stopped = threading.Event()
@@ -57,7 +60,7 @@ def snmp_agent(
                 lambda: queue_subagent(queues, time.monotonic),
                 say=say,
                 is_wanted=lambda: not stopped.is_set(),
-                sleep=lambda seconds: bool(stopped.wait(seconds)) and None,
+                sleep=pause,
             )
             driver.run()
     except (MasterRefused, RouterError) as error:

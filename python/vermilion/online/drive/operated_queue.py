@@ -52,6 +52,7 @@ class OperatedQueue(ManagedQueue):
         self._may_change = may_change
         self._nearest = nearest
         self.push_price = queue.push_price
+        self.reading_interval_s = queue.reading_interval_s
 
     @property
     def configuration(self) -> LinkConfiguration:

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from vermilion.online.effects import Propose
     from vermilion.online.policy import Policy
     from vermilion.online.record.entries import SettingInForce
-    from vermilion.routers.base import ParameterValue
-    from vermilion.routers.linux.router import LinuxRouter
+    from vermilion.routers.base import OperatedRouter, ParameterValue
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class RouterRun:
 
 
 def run_on_router(
-    router: LinuxRouter,
+    router: OperatedRouter,
     policy: Policy,
     *,
     delay_s: float = 0.0,
@@ -100,7 +99,7 @@ def run_on_router(
         may_change=policy.mode != "observe",
         nearest=nearest_settable,
     )
-    found, undo = router.parameters(), router.tc_command()
+    found, undo = router.parameters(), router.undo_command()
     with Journal(
         journal_path,
         version=_core.VERSION,
@@ -154,7 +153,7 @@ def _found(
 ) -> Decision:
     """What stands before anything is changed, and whether that is of the operator's choice."""
     known = {name: value for name, value in found.items() if value is not None}
-    by_hand = "tc has no command that puts it back" if undo is None else f"to put it back: {undo}"
+    by_hand = "no command puts it back" if undo is None else f"to put it back: {undo}"
     reason = f"{address} stands at {in_words(known)}; {by_hand}"
     details: dict[str, object] = {"parameters": dict(found), "command": undo}
     if left_behind is not None:

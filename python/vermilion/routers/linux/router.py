@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from vermilion.routers.base import (
     LinkConfiguration,
-    ManagedQueue,
+    OperatedRouter,
     ParameterValue,
     Reading,
     RouterError,
@@ -49,7 +49,7 @@ class TrafficMonitor(Protocol):
         """The round-trip samples since the last call."""
 
 
-class LinuxRouter(ManagedQueue):
+class LinuxRouter(OperatedRouter):
     """One queue of an interface of this machine.
 
     Args:
@@ -80,7 +80,7 @@ class LinuxRouter(ManagedQueue):
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.address = parse_address(address)
+        self.address: QueueAddress = parse_address(address)
         self._kernel = RouteSocket() if kernel is None else kernel
         self._monitor = monitor
         self._before_change = before_change
@@ -161,6 +161,10 @@ class LinuxRouter(ManagedQueue):
         from vermilion.routers.linux.tc_command import tc_command
 
         return tc_command(self._found.interface, self.state(), self._found.around)
+
+    def undo_command(self) -> str | None:
+        """The present setting as a call of tc; ``None``: no such."""
+        return self.tc_command()
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
         """Put ``parameters`` in force, merged over the present ones: all of them or none.

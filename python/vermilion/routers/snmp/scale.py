@@ -39,6 +39,7 @@ class Scale:
         highest: likewise.
         said: the number for a value.
         meant: the value of a number; raises ``ValueError`` for one that stands for none.
+        exact: whether a value between two numbers is a mistake; otherwise the nearer is taken.
     """
 
     type: ValueType
@@ -46,6 +47,7 @@ class Scale:
     highest: int
     said: Callable[[ParameterValue], int]
     meant: Callable[[int], ParameterValue]
+    exact: bool = True
 
 
 def _number(value: ParameterValue) -> float:
@@ -72,7 +74,12 @@ COUNT: Final = Scale(
 """Bytes, packets, or anything else that is counted."""
 
 MICROSECONDS: Final = Scale(
-    ValueType.GAUGE32, 0, LARGEST_32 - 1, _counted(1e6), lambda said: said * _MICROSECOND
+    ValueType.GAUGE32,
+    0,
+    LARGEST_32 - 1,
+    _counted(1e6),
+    lambda said: said * _MICROSECOND,
+    exact=False,
 )
 """A time; in seconds as a parameter."""
 
@@ -82,6 +89,7 @@ MICROSECONDS_OR_OFF: Final = Scale(
     OFF,
     lambda value: OFF if value is None else round(_number(value) * 1e6),
     lambda said: None if said == OFF else said * _MICROSECOND,
+    exact=False,
 )
 """A time, or none."""
 
@@ -91,6 +99,7 @@ PROBABILITY: Final = Scale(
     LARGEST_32,
     _counted(_PROBABILITY_STEPS),
     lambda said: said / _PROBABILITY_STEPS,
+    exact=False,
 )
 """A probability below 1 in steps of 2^-32, as the kernel keeps it."""
 
@@ -100,6 +109,7 @@ PER_THOUSAND: Final = Scale(
     _PER_THOUSAND,
     _counted(_PER_THOUSAND),
     lambda said: said / _PER_THOUSAND,
+    exact=False,
 )
 """A probability as DIFFSERV-MIB has it."""
 
