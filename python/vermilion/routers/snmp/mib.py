@@ -50,7 +50,7 @@ NEXT_FREE: Final[tuple[ObjectIdentifier, ...]] = (
 """Scalars that say which new row may be made: none."""
 
 LONGEST_TEXT: Final = 255
-"""Octets of an SnmpAdminString (RFC 3411)."""
+"""Octets of a DisplayString (RFC 2579)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -412,6 +412,9 @@ class SnmpRouter(OperatedRouter):
         try:
             self._agent.set(told)
         except AgentRefused as refusal:
+            if refusal.status in _UNCLEAR:
+                message = f"{refusal}: {_REFUSALS[refusal.status]}"
+                raise RouterSilent(message) from None
             raise self._refused(refusal, list(changes)) from None
 
     def _refused(self, refusal: AgentRefused, asked: Sequence[Setting]) -> RouterError:
@@ -486,7 +489,10 @@ _REFUSALS: Final = {
 }
 """What the words of RFC 3416 mean here."""
 
-_REASONED: Final = {"inconsistentValue", "commitFailed", "undoFailed", "wrongValue"}
+_UNCLEAR: Final = {"genErr", "resourceUnavailable", "undoFailed"}
+"""After which nobody knows what is in force."""
+
+_REASONED: Final = {"inconsistentValue", "commitFailed", "wrongValue"}
 """After which the agent may say why."""
 
 

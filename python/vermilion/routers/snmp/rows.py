@@ -206,7 +206,7 @@ def _row(
 
 
 def _text(text: str) -> bytes:
-    return text.encode("utf-8", errors="replace")[:LONGEST_TEXT]
+    return text.encode("ascii", errors="replace")[:LONGEST_TEXT]
 
 
 def _gauge(value: int) -> int:

@@ -101,6 +101,7 @@ class SnmpSession:
         from pysnmp.hlapi.v3arch.asyncio import ContextData, SnmpEngine
 
         self._engine = SnmpEngine()
+        self._knows_engine = False
         self._who = _who(self._credentials)
         self._context = ContextData(contextName=self._credentials.context.encode())
         self._once = self._run(self._target(0))
@@ -199,7 +200,8 @@ class SnmpSession:
         self._ask(
             lambda: set_cmd(
                 self._engine, self._who, self._once, self._context, *told, lookupMib=False
-            )
+            ),
+            again=False,
         )
 
     def _with(self, names: Sequence[ObjectIdentifier], target: object) -> list[Any]:
@@ -208,20 +210,27 @@ class SnmpSession:
         asked = [ObjectType(ObjectIdentity(each)) for each in names]
         return [self._engine, self._who, target, self._context, *asked]
 
-    def _ask(self, asking: Any) -> Any:  # noqa: ANN401 - pysnmp says no types
+    def _ask(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401
         """One question and its answer; once more where the agent has begun anew.
+
+        An agent that was killed may come back as another engine (RFC 3414, 2.2), and says nothing
+        to those who ask the one that it was. So after silence what is known of it is forgotten, and
+        a question (never a change) is asked once more.
 
         Raises:
             RouterError: as said above.
         """
         trouble, status, index, told = self._answer(asking)
         if trouble in _BEGUN_ANEW:
-            self._end()
-            self._begin()
+            self._renew()
             trouble, status, index, told = self._answer(asking)
+        if trouble == _SILENCE and self._knows_engine:
+            self._renew()
+            if again:
+                trouble, status, index, told = self._answer(asking)
         if trouble is not None:
             raise self._failed(trouble)
-        self._has_answered = True
+        self._has_answered = self._knows_engine = True
         if status:
             word = _STATUS.get(int(status), f"status {int(status)}")
             message = f"{self._at}: the agent refuses: {word}"
@@ -238,11 +247,16 @@ class SnmpSession:
             raise RouterSilent(message) from None
         return (None if trouble is None else type(trouble).__name__), status, index, told
 
+    def _renew(self) -> None:
+        """Forgets what is known of the agent's engine."""
+        self._end()
+        self._begin()
+
     def _failed(self, trouble: str) -> RouterError:
         user = isinstance(self._credentials, UserCredentials)
         if trouble in _WORDS:
             return RouterError(f"{self._at}: {_WORDS[trouble]}")
-        if trouble != "RequestTimedOut":
+        if trouble != _SILENCE:
             return RouterSilent(f"{self._at}: no answer of use has come ({trouble})")
         within = f"{self._at}: no answer within {self._timeout_s:g} s"
         if self._has_answered:
@@ -257,6 +271,7 @@ class SnmpSession:
         return self._loop.run_until_complete(work)
 
 
+_SILENCE: Final = "RequestTimedOut"
 _BEGUN_ANEW: Final = {"NotInTimeWindow", "UnknownEngineID", "UnknownSnmpEngineID"}
 """Troubles after which what is known of the agent's engine has to be learnt anew."""
 
