@@ -30,6 +30,10 @@ from vermilion.routers.snmp.agent import queue_subagent
 from vermilion.routers.snmp.credentials import UserCredentials
 from vermilion.routers.snmp.mib import DIFFSERV, TOP
 from vermilion.routers.snmp.router import SnmpRouter
+from vermilion.routers.snmp.session import SnmpSession
+
+_FASTER = 4.0
+"""The driver's clock; nothing here is measured by it."""
 
 PLACE = red_queue().place
 DIFFSERV_NUMBER = 3 << 16 | 0x10
@@ -42,7 +46,12 @@ class Agent:
         self.said = []
         self.wanted = True
         driver = SubagentDriver(
-            path, make, say=self.said.append, is_wanted=lambda: self.wanted, sleep=_nap
+            path,
+            make,
+            say=self.said.append,
+            is_wanted=lambda: self.wanted,
+            clock=lambda: _FASTER * time.monotonic(),
+            sleep=lambda seconds: time.sleep(seconds / _FASTER),
         )
         self.thread = threading.Thread(target=driver.run, daemon=True)
         self.thread.start()
@@ -56,10 +65,6 @@ class Agent:
     def end(self):
         self.wanted = False
         self.thread.join(20)
-
-
-def _nap(seconds):
-    time.sleep(min(seconds, 0.1))  # what waits here waits for nothing else
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +95,9 @@ def agent(shared_snmpd, queues):
     made.end()
 
 
-def make_router(snmpd, credentials=USER, queue="wan0/1:10"):
-    return SnmpRouter(f"snmp:127.0.0.1:{snmpd.port}/{queue}", credentials)
+def make_router(snmpd, credentials=USER, queue="wan0/1:10", **patience):
+    agent = SnmpSession("127.0.0.1", snmpd.port, credentials, **patience)
+    return SnmpRouter(f"snmp:127.0.0.1:{snmpd.port}/{queue}", agent=agent)
 
 
 @pytest.fixture
@@ -306,12 +312,9 @@ def test_a_queue_that_the_agent_must_not_change_is_not(shared_snmpd, agent, queu
         (PARTIAL, "does not show vermilionRedWeightLog; expected a view"),
     ],
 )
-def test_what_is_wrong_with_a_user_is_one_message_without_secrets(
-    shared_snmpd, credentials, words, monkeypatch
-):
-    monkeypatch.setattr("vermilion.routers.snmp.session.TIMEOUT_S", 0.3)
+def test_what_is_wrong_with_a_user_is_one_message_without_secrets(shared_snmpd, credentials, words):
     with pytest.raises(RouterError, match=words) as refusal:
-        make_router(shared_snmpd, credentials)
+        make_router(shared_snmpd, credentials, timeout_s=0.5, retries=0)
     for secret in ("right-auth-1", "right-priv-1", "wrong-auth-1", "wrong-priv-1"):
         assert secret not in str(refusal.value)
         assert secret not in repr(credentials)
@@ -342,7 +345,7 @@ def test_without_an_agent_the_message_says_which_program_is_missing(shared_snmpd
 def test_both_sides_go_on_after_snmpd_has_been_killed_and_started_anew(own_snmpd, queues):
     agent = Agent(own_snmpd.socket, lambda: queue_subagent(queues, time.monotonic))
     agent.connected()
-    router = make_router(own_snmpd)
+    router = make_router(own_snmpd, timeout_s=0.5, retries=1)
     own_snmpd.end(hard=True)
     assert any("has gone" in each or "lost" in each for each in _until_said(agent, 2))
     own_snmpd.start()

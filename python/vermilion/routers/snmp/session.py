@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vermilion.agentx.protocol import Value
     from vermilion.routers.snmp.credentials import Credentials
 
-MOST_NAMES: Final = 40
+MOST_NAMES: Final = 30
 """Objects in one question, so that question and answer fit into a datagram of 1472 octets or so."""
 
 TIMEOUT_S: Final = 1.0
