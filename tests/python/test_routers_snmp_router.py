@@ -214,7 +214,7 @@ def test_an_agent_that_says_yes_and_does_nothing_is_not_believed():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"min_threshold": 5.5}, "min_threshold: .* whole"),
+        ({"min_threshold": 5.5}, "min_threshold: .*whole"),
         ({"weight_log": 32}, "from 1 to 31"),
         ({"max_probability": 1.0}, "max_probability: 1.0 is not accepted"),
         ({"shaped": False}, "nothing else: the agent lets"),
