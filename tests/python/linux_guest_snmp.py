@@ -11,7 +11,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from snmpd_process import USER, Snmpd, wait_until
@@ -51,7 +50,7 @@ class Agent:
 def tc():
     """What tc says of the queue."""
     done = subprocess.run(
-        ["tc", "-s", "-d", "-j", "qdisc", "show", "dev", LINK],
+        ["/usr/bin/env", "tc", "-s", "-d", "-j", "qdisc", "show", "dev", LINK],
         capture_output=True,
         text=True,
         check=True,
@@ -121,9 +120,8 @@ def killed(snmpd, times, seed):
         agent = Agent(snmpd)
         queue = found(snmpd)
         victim = agent.process if number % 2 else snmpd.process
-        # Real time, of a process that is not stopped when this one waits: the moment is random.
-        delay = draw.uniform(0.0, 0.03)
-        killer = subprocess.Popen(["sh", "-c", f"sleep {delay}; kill -9 {victim.pid}"])
+        delay = draw.uniform(0.0, 0.6)
+        killer = subprocess.Popen(["/bin/sh", "-c", f"sleep {delay}; kill -9 {victim.pid}"])
         wanted = HIGH if number % 4 < 2 else LOW
         said = "applied"
         try:
@@ -150,7 +148,7 @@ def killed(snmpd, times, seed):
 def main():
     folder = Path("/run/snmpd")
     folder.mkdir()
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    subprocess.run(["/usr/bin/env", "ip", "link", "set", "lo", "up"], check=True)
     os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
     snmpd = Snmpd(folder)
     try:
@@ -165,5 +163,4 @@ def main():
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
     main()

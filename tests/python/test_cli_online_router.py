@@ -42,7 +42,7 @@ def kernel(monkeypatch, tmp_path):
         (["online", "--router=linux:eth7"], 'no interface "eth7"; expected "dummy0"'),
         (["online", "--router=snmp:x"], 'expected "snmp:HOST/INTERFACE"'),
         (["online", "--router=cisco:x"], 'expected "linux:INTERFACE"'),
-        ([*ROUTER, "--credentials=/nowhere.toml"], '--credentials is for a router of the kind'),
+        ([*ROUTER, "--credentials=/nowhere.toml"], "--credentials is for a router of the kind"),
         (
             ["online", "--router=snmp:192.0.2.1/eth0", "--credentials=/nowhere.toml"],
             "credentials: /nowhere.toml cannot be read",

@@ -91,6 +91,7 @@ CRATES_BELOW = {
 
 HEAVY_MODULES = {
     "cmaes",
+    "cryptography",
     "dask",
     "distributed",
     "jinja2",
@@ -100,7 +101,9 @@ HEAVY_MODULES = {
     "pandas",
     "pint",
     "pyarrow",
+    "pyasn1",
     "pydantic",
+    "pysnmp",
     "scipy",
 }
 

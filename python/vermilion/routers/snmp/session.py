@@ -231,6 +231,10 @@ class SnmpSession:
         if trouble is not None:
             raise self._failed(trouble)
         self._has_answered = self._knows_engine = True
+        if status and again and int(status) == _GENERAL_ERROR:
+            # What asks has nothing to do with it: who has the answers is not there for snmpd.
+            message = f"{self._at}: vermilion snmp-agent does not answer the SNMP agent (genErr)"
+            raise RouterSilent(message)
         if status:
             word = _STATUS.get(int(status), f"status {int(status)}")
             message = f"{self._at}: the agent refuses: {word}"
@@ -289,6 +293,7 @@ _WORDS: Final = {
     "helped",
 }
 
+_GENERAL_ERROR: Final = 5
 _STATUS: Final = {
     1: "tooBig",
     2: "noSuchName",
