@@ -480,8 +480,8 @@ class SnmpRouter(OperatedRouter):
 _REFUSALS: Final = {
     "noAccess": "the user may only read; expected rwuser, or a write view, in snmpd.conf",
     "authorizationError": "the user may only read; expected rwuser in snmpd.conf",
-    "notWritable": "vermilion snmp-agent was not told to let this queue be changed; expected its "
-    "option --allow, or the user may only read",
+    "notWritable": "vermilion snmp-agent there has gone, or was not told to let this queue be "
+    "changed; expected its option --allow",
     "commitFailed": "the kernel refused, and what was there is in force",
     "undoFailed": "the kernel refused, and what was there could not be put back",
     "genErr": "vermilion snmp-agent does not answer snmpd",
