@@ -3,14 +3,18 @@
 import signal
 import threading
 import time
-from typing import Annotated
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vermilion.cli.entry import UserError
 from vermilion.cli.output import note
 
-_STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def snmp_agent(
@@ -50,10 +54,8 @@ def snmp_agent(
     if allow:
         _check_privileges()
     stopped = threading.Event()
-    for name in _STOPPING:
-        signal.signal(getattr(signal, name), lambda *_: stopped.set())
     try:
-        with RouteSocket() as kernel:
+        with _stopping(stopped), RouteSocket() as kernel:
             queues = LinuxQueues(kernel, allow or (), say=say)
             driver = SubagentDriver(
                 socket,
@@ -65,6 +67,23 @@ def snmp_agent(
             driver.run()
     except (MasterRefused, RouterError) as error:
         raise UserError(str(error)) from None
+
+
+@contextmanager
+def _stopping(stopped: threading.Event) -> "Iterator[None]":
+    """Ctrl-C, SIGTERM and SIGHUP end it in order; a second Ctrl-C ends it at once."""
+
+    def stop(number: int, _frame: object) -> None:
+        if number == signal.SIGINT:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        stopped.set()
+
+    before = {each: signal.signal(each, stop) for each in _STOPPING}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _check_privileges() -> None:
