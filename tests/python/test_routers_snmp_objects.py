@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -298,3 +299,11 @@ def test_a_monitor_is_asked_by_address():
     queues = LinuxQueues(kernel, traffic=lambda at: asked.append(str(at)) or TrafficSeen(flows=4))
     [served] = queues.queues()
     assert (asked, served.traffic.flows) == (["linux:dummy0"], 4)
+
+
+def test_what_is_known_of_a_queue_goes_with_it():
+    kernel, queues, _ = red_of_linux()
+    for index in range(3):
+        kernel.state = replace(kernel.state, parent=0x1_0000 + index)
+        queues.queues()
+    assert len(queues._known) == 1

@@ -87,7 +87,10 @@ class LinuxQueues:
             RouterError: the kernel does not say them.
         """
         now_s = self._clock()
-        return [self._served(each, now_s) for each in self._found()]
+        found = self._found()
+        there = {(_place(each), each.state.kind) for each in found}
+        self._known = {key: each for key, each in self._known.items() if key in there}
+        return [self._served(each, now_s) for each in found]
 
     def check(self, place: Place, parameters: Mapping[str, ParameterValue]) -> None:
         """Whether the kernel would take these.
