@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import re
+import socket
+import threading
 from contextlib import suppress
 
 import pytest
@@ -520,3 +523,47 @@ def test_a_host_without_an_address_is_said():
         SnmpSession("nowhere.invalid", 161, CommunityCredentials("x"))
     with pytest.raises(RouterError, match="credentials are missing"):
         SnmpRouter(ADDRESS)
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [CommunityCredentials("hidden-away"), UserCredentials("writer", "secret-one", "secret-two")],
+)
+def test_an_agent_that_answers_nonsense_is_silence(credentials):
+    """Whatever comes back: one message, in time, and no secret in it."""
+    draw = random.Random(3)
+
+    def nonsense(question):
+        yield b""
+        yield question  # as it came: a question is no answer
+        yield question[: len(question) // 2]
+        for _ in range(20):
+            damaged = bytearray(question)
+            for _ in range(3):
+                damaged[draw.randrange(len(damaged))] = draw.randrange(256)
+            yield bytes(damaged)
+        yield b"\x30\x84\xff\xff\xff\xff" + draw.randbytes(40)
+        yield b"\x30\x80" * 200
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as hostile:
+        hostile.bind(("127.0.0.1", 0))
+        hostile.settimeout(5.0)
+
+        def answer():
+            with suppress(OSError):
+                while True:
+                    question, sender = hostile.recvfrom(65_536)
+                    for each in nonsense(question):
+                        hostile.sendto(each, sender)
+
+        listener = threading.Thread(target=answer, daemon=True)
+        listener.start()
+        session = SnmpSession(
+            "127.0.0.1", hostile.getsockname()[1], credentials, timeout_s=0.5, retries=0
+        )
+        with pytest.raises(RouterError) as refusal:
+            session.get([fact(6, PLACE)])
+        session.close()
+    assert "\n" not in str(refusal.value)
+    for secret in ("hidden-away", "secret-one", "secret-two"):
+        assert secret not in str(refusal.value)
