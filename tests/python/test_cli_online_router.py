@@ -40,7 +40,14 @@ def kernel(monkeypatch, tmp_path):
     [
         (["online"], "expected a scenario, or --router"),
         (["online", "--router=linux:eth7"], 'no interface "eth7"; expected "dummy0"'),
-        (["online", "--router=snmp:x"], 'expected "linux:INTERFACE"'),
+        (["online", "--router=snmp:x"], 'expected "snmp:HOST/INTERFACE"'),
+        (["online", "--router=cisco:x"], 'expected "linux:INTERFACE"'),
+        ([*ROUTER, "--credentials=/nowhere.toml"], "--credentials is for a router of the kind"),
+        (
+            ["online", "--router=snmp:192.0.2.1/eth0", "--credentials=/nowhere.toml"],
+            "credentials: /nowhere.toml cannot be read",
+        ),
+        (["online", "varying-load", "--credentials=x"], "--credentials is for a real router"),
         ([*ROUTER, "varying-load"], "SCENARIO is for a simulation"),
         ([*ROUTER, "--seeds=2"], "--seeds is for a simulation"),
         ([*ROUTER, "--knowledge=full"], "--knowledge is for a simulation"),

@@ -28,7 +28,8 @@ ROOMS_BELOW = {
     "search": {"scenario"},
     "profiles": {"search", "scenario"},
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
-    "routers": {"monitor", "profiles", "simulate", "scenario", "_core"},
+    "agentx": set(),
+    "routers": {"agentx", "monitor", "profiles", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "status": {"monitor", "online", "routers", "_core"},
     "twin": {"monitor", "report", "simulate", "scenario", "_core"},
@@ -67,6 +68,7 @@ ROOMS_BELOW = {
         "atlas",
         "papers",
         "monitor",
+        "agentx",
         "online",
         "report",
         "status",
@@ -93,6 +95,7 @@ CRATES_BELOW = {
 
 HEAVY_MODULES = {
     "cmaes",
+    "cryptography",
     "dask",
     "distributed",
     "jinja2",
@@ -102,7 +105,9 @@ HEAVY_MODULES = {
     "pandas",
     "pint",
     "pyarrow",
+    "pyasn1",
     "pydantic",
+    "pysnmp",
     "scipy",
 }
 

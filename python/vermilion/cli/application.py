@@ -17,6 +17,7 @@ from vermilion.cli.routers import routers
 from vermilion.cli.run import run
 from vermilion.cli.scenarios import scenarios
 from vermilion.cli.senders import senders
+from vermilion.cli.snmp_agent import snmp_agent
 from vermilion.cli.status import status
 from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
@@ -48,6 +49,7 @@ def application() -> typer.Typer:
         monitor,
         twin,
         status,
+        snmp_agent,
         undo,
         papers,
         scenarios,

@@ -39,8 +39,17 @@ def online(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="A queue of this machine instead of a simulation, like linux:eth0 or "
-            "linux:eth0/1:10; see: vermilion routers",
+            help="A real queue instead of a simulation: of this machine, like linux:eth0 or "
+            "linux:eth0/1:10 (see: vermilion routers), or of another, like snmp:192.0.2.1/eth0.",
+            show_default=False,
+        ),
+    ] = None,
+    credentials: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="A user of the agent, for a router like snmp:192.0.2.1/eth0; mode 0600. Default: "
+            "$VERMILION_SNMP_CREDENTIALS, or ~/.config/vermilion/snmp.toml.",
             show_default=False,
         ),
     ] = None,
@@ -207,6 +216,7 @@ def online(
         online_router(
             RouterRequest(
                 address=router,
+                credentials=credentials,
                 policy=policy,
                 mode=mode,
                 changes_per_minute=changes_per_minute,
@@ -299,6 +309,7 @@ _OF_SIMULATIONS = {
     "report": "--report",
 }
 _OF_ROUTERS = {
+    "credentials": "--credentials",
     "policy": "--policy",
     "for_": "--for",
     "monitor": "--monitor",

@@ -17,6 +17,7 @@ from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.entry import UserError
 from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.real_routers import check_privileges, real_router
 from vermilion.scenario.errors import ScenarioError, printable
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from vermilion.online.drive.real_router import RouterRun
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.effects import Propose
-    from vermilion.online.policy import AtExit, Mode, WithoutModel
+    from vermilion.online.plan.memory import AnswerMemory
+    from vermilion.online.policy import AtExit, Mode, Policy, WithoutModel
     from vermilion.online.record.entries import Decision
-    from vermilion.online.router_policy import PolicyFile
+    from vermilion.online.router_policy import ManagedLink, PolicyFile
     from vermilion.online.service import Service
-    from vermilion.routers.base import Observation
-    from vermilion.routers.linux import LinuxRouter
+    from vermilion.routers.base import Observation, OperatedRouter
 
 _LARGEST_POLICY: Final = 1_000_000
 _STOPPING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -43,7 +44,9 @@ class RouterRequest:
     """What the command line says.
 
     Attributes:
-        address: like "linux:eth0/1:10"; ``None`` leaves it to the policy file.
+        address: like "linux:eth0/1:10" or "snmp:192.0.2.1/eth0"; ``None`` leaves it to the policy
+            file.
+        credentials: a file with a user of the agent, of the kind "snmp".
         policy: a policy file.
         mode: whether anything is changed.
         changes_per_minute: how often at most.
@@ -62,6 +65,7 @@ class RouterRequest:
     """
 
     address: str | None = None
+    credentials: Path | None = None
     policy: Path | None = None
     mode: Mode | None = None
     changes_per_minute: int | None = None
@@ -105,21 +109,15 @@ def _control(
     opened: ExitStack,
 ) -> None:
     """Watches or controls the queue with everything around it."""
-    from vermilion.cli.atlas_file import read_atlas
     from vermilion.online.drive.real_router import run_on_router
     from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
-    from vermilion.online.router_policy import Freedom, ManagedLink, policy_for
+    from vermilion.online.router_policy import Freedom, policy_for
     from vermilion.routers import RouterError
 
     address = service.router or ""
-    router = _open_router(address, file, watch)
-    link = ManagedLink(
-        interface=router.address.interface,
-        discipline=router.configuration.discipline,
-        in_force=router.parameters(),
-        settable=router.settable,
-    )
+    router = real_router(address, file, request.credentials, watch)
+    link = _managed_link(router)
     freedom = Freedom(
         mode=request.mode,
         changes_per_minute=request.changes_per_minute,
@@ -128,11 +126,9 @@ def _control(
     )
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
     policy = policy_for(link, file, freedom, deadline_s=deadline_s)
-    memory = None
-    if request.atlas is not None:
-        memory = read_atlas(request.atlas, link.discipline, policy.parameters)
+    memory = _memory(request, link.discipline, policy)
     if policy.mode != "observe":
-        _check_privileges(address, policy.mode)
+        check_privileges(router, address, policy.mode)
     journal = _default_journal(router) if service.journal is None else Path(service.journal)
     metrics = open_metrics(service, router, policy, watch, opened)
     shown = request.json != STANDARD_OUTPUT
@@ -184,23 +180,30 @@ def _control(
             json_file.write(f"{json.dumps(_document(run), indent=2, allow_nan=False)}\n")
 
 
-def _open_router(
-    address: str, file: PolicyFile | None, watch: InterfaceWatch | None
-) -> LinuxRouter:
-    """The queue, with a monitor of its interface where somebody listens."""
+def _managed_link(router: OperatedRouter) -> ManagedLink:
+    """What the router says of its queue before anything is measured."""
+    from vermilion.online.router_policy import ManagedLink
     from vermilion.routers import RouterError
-    from vermilion.routers.linux import LinuxRouter
-    from vermilion.routers.linux.packet_monitor import PacketMonitor
 
     try:
-        return LinuxRouter(
-            address,
-            monitor=None if watch is None else PacketMonitor(watch),
-            rate_bit_per_s=None if file is None else file.rate_bit_per_s,
-            delay_s=0.0 if file is None else file.delay_s or 0.0,
-        )
+        in_force = router.parameters()
     except RouterError as error:
         raise UserError(str(error)) from None
+    return ManagedLink(
+        interface=router.address.interface,
+        discipline=router.configuration.discipline,
+        in_force=in_force,
+        settable=router.settable,
+    )
+
+
+def _memory(request: RouterRequest, discipline: str, policy: Policy) -> AnswerMemory | None:
+    """What an atlas knows, where one is given."""
+    if request.atlas is None:
+        return None
+    from vermilion.cli.atlas_file import read_atlas
+
+    return read_atlas(request.atlas, discipline, policy.parameters)
 
 
 def _unseen(_: Observation) -> None:
@@ -310,28 +313,7 @@ def _read_policy(path: Path) -> PolicyFile:
         raise ScenarioError("", problem, accepted, origin) from None
 
 
-def _check_privileges(address: str, mode: Mode) -> None:
-    """Whether queues may be changed.
-
-    Raises:
-        UserError: they may not; the message says what is missing and how to give it.
-    """
-    from vermilion.routers.linux.privileges import may_change_queues
-    from vermilion.routers.linux.route_socket import HOW_TO_ALLOW
-
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return  # the kernel will say it itself
-    if may_change_queues(status) is False:
-        message = (
-            f'--mode: "{mode}" cannot change {printable(address)}: {HOW_TO_ALLOW}; '
-            'or use "observe", which needs none'
-        )
-        raise UserError(message)
-
-
-def _default_journal(router: LinuxRouter) -> Path:
+def _default_journal(router: OperatedRouter) -> Path:
     """Where the journal of a queue is kept unless told otherwise.
 
     Raises:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vermilion.online.policy import Policy
     from vermilion.online.record.entries import Decision
     from vermilion.online.service import Service
-    from vermilion.routers.linux import LinuxRouter
+    from vermilion.routers.base import OperatedRouter
     from vermilion.status.metrics import ControllerMetrics
 
 
@@ -51,7 +51,7 @@ def open_watch(address: str, opened: ExitStack) -> InterfaceWatch:
 
 def open_metrics(
     service: Service,
-    router: LinuxRouter,
+    router: OperatedRouter,
     policy: Policy,
     watch: InterfaceWatch | None,
     opened: ExitStack,

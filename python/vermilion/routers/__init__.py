@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ROUTER_KINDS: Mapping[str, str] = {
     "linux": "vermilion.routers.linux.router:LinuxRouter",
+    "snmp": "vermilion.routers.snmp.router:SnmpRouter",
     "simulated": "vermilion.routers.simulated:SimulatedRouter",
 }
 """Kind of router -> where its class is (imported only when it is used)."""

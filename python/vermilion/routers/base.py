@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,6 +141,14 @@ class LinkConfiguration:
     delay_s: float
 
 
+class QueueName(Protocol):
+    """How a queue of a real machine is named; its text is what a person writes."""
+
+    @property
+    def interface(self) -> str:
+        """The name of the interface that the queue belongs to."""
+
+
 class ManagedQueue(ABC):
     """One queue of one router, and the traffic monitor beside it.
 
@@ -158,6 +166,9 @@ class ManagedQueue(ABC):
 
     push_price: PushPrice = PushPrice()
     """What a change of parameters costs the traffic, whatever is changed."""
+
+    reading_interval_s: float = 0.0
+    """The least time between two observations, in seconds; more often it should not be asked."""
 
     @property
     @abstractmethod
@@ -212,3 +223,27 @@ class ManagedQueue(ABC):
     @abstractmethod
     def wait(self, until_s: float) -> None:
         """Return when the network's time has reached ``until_s`` (at once if it has passed)."""
+
+
+class OperatedRouter(ManagedQueue):
+    """A queue of a real machine, which an operator hands over and gets back."""
+
+    address: QueueName
+    """How the queue is named."""
+
+    @property
+    @abstractmethod
+    def settable(self) -> tuple[str, ...]:
+        """The names of the parameters that can be changed."""
+
+    @abstractmethod
+    def now_s(self) -> float:
+        """The time of a reading that is taken now, seconds."""
+
+    @abstractmethod
+    def undo_command(self) -> str | None:
+        """The present setting as a command, to be kept before a change; ``None``: no such."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the conversation with the machine."""

@@ -28,7 +28,7 @@ _LONGEST_END_S = 30
 
 
 class NetworkTimeDriver(Driver):
-    """Lets the network's time pass in tenths of a second."""
+    """Lets the network's time pass in tenths of a second, or in the router's own longer steps."""
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class NetworkTimeDriver(Driver):
         self._answer_proposal = answer_proposal
         self._searches: dict[int, tuple[float, Found]] = {}
         self._now_s = 0.0
+        self._interval_s = max(SAMPLE_INTERVAL_S, router.reading_interval_s)
 
     @property
     def now_s(self) -> float:
@@ -67,8 +68,8 @@ class NetworkTimeDriver(Driver):
         begun_s = self._now_s = self._router.read().time_s
         self.give(Began(self._router.parameters()))
         self.give(self._observe())
-        for tick in range(1, round((until_s - begun_s) / SAMPLE_INTERVAL_S) + 1):
-            self._now_s = begun_s + tick * SAMPLE_INTERVAL_S
+        for tick in range(1, round((until_s - begun_s) / self._interval_s) + 1):
+            self._now_s = begun_s + tick * self._interval_s
             self._router.wait(self._now_s)
             self.give(self._observe())
             self._give_findings()
@@ -79,10 +80,10 @@ class NetworkTimeDriver(Driver):
 
     def _wait_for_end(self, from_s: float) -> None:
         """Let the time pass that it takes to put the first setting back over a bad line."""
-        for tick in range(1, _LONGEST_END_S * round(1.0 / SAMPLE_INTERVAL_S)):
+        for tick in range(1, round(_LONGEST_END_S / self._interval_s)):
             if self._ended:
                 return
-            self._now_s = from_s + tick * SAMPLE_INTERVAL_S
+            self._now_s = from_s + tick * self._interval_s
             self._router.wait(self._now_s)
             self.give(self._observe())
 

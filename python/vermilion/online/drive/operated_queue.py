@@ -55,6 +55,7 @@ class OperatedQueue(ManagedQueue):
         self._nearest = nearest
         self._on_observation = on_observation
         self.push_price = queue.push_price
+        self.reading_interval_s = queue.reading_interval_s
 
     @property
     def configuration(self) -> LinkConfiguration:

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
     from vermilion.online.record.entries import SettingInForce
-    from vermilion.routers.base import Observation, ParameterValue
-    from vermilion.routers.linux.router import LinuxRouter
+    from vermilion.routers.base import Observation, OperatedRouter, ParameterValue
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class RouterRun:
 
 
 def run_on_router(
-    router: LinuxRouter,
+    router: OperatedRouter,
     policy: Policy,
     *,
     delay_s: float = 0.0,
@@ -106,7 +105,7 @@ def run_on_router(
         nearest=nearest_settable,
         on_observation=on_observation,
     )
-    found, undo = router.parameters(), router.tc_command()
+    found, undo = router.parameters(), router.undo_command()
     with Journal(
         journal_path,
         version=_core.VERSION,
@@ -162,7 +161,7 @@ def _found(
 ) -> Decision:
     """What stands before anything is changed, and whether that is of the operator's choice."""
     known = {name: value for name, value in found.items() if value is not None}
-    by_hand = "tc has no command that puts it back" if undo is None else f"to put it back: {undo}"
+    by_hand = "no command puts it back" if undo is None else f"to put it back: {undo}"
     reason = f"{address} stands at {in_words(known)}; {by_hand}"
     details: dict[str, object] = {
         "parameters": dict(found),

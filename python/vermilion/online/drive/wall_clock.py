@@ -1,7 +1,8 @@
 """Driving a controller on the wall clock: a router that does not wait.
 
-Observations are taken ten times a second whatever a search is doing, because it runs in a process
-of its own. Nothing that a router or a search does ends the controller; what ends it is a person.
+Observations are taken ten times a second, or as often as the router lets itself be asked, whatever
+a search is doing, because it runs in a process of its own. Nothing that a router or a search does
+ends the controller; what ends it is a person.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class WallClockDriver(Driver):
-    """Looks at the router ten times a second.
+    """Looks at the router ten times a second, where it has no longer interval of its own.
 
     Attributes:
         commands: what a person says; any thread may put something in.
@@ -64,6 +65,7 @@ class WallClockDriver(Driver):
         self._on_proposal = on_proposal
         self._clock = clock
         self._sleep = sleep
+        self._interval_s = max(SAMPLE_INTERVAL_S, router.reading_interval_s)
         self._worker = SearchWorker(solve, clock, least_patience_s=least_patience_s)
 
     @property
@@ -94,11 +96,11 @@ class WallClockDriver(Driver):
                     for_s = None
 
     def _wait_for_next(self, begun_s: float, tick: int) -> int:
-        """Wait for the next tenth of a second; those that have passed already are missed."""
-        passed = int((self._clock() - begun_s) / SAMPLE_INTERVAL_S)
+        """Wait for the next interval to end; those that have passed already are missed."""
+        passed = int((self._clock() - begun_s) / self._interval_s)
         following = max(tick + 1, passed)
         self.missed += following - tick - 1
-        self._sleep(max(0.0, begun_s + following * SAMPLE_INTERVAL_S - self._clock()))
+        self._sleep(max(0.0, begun_s + following * self._interval_s - self._clock()))
         return following
 
     def _give_commands(self) -> None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from vermilion.routers.base import (
     FlowTraffic,
     LinkConfiguration,
-    ManagedQueue,
     Observation,
+    OperatedRouter,
     ParameterValue,
     Reading,
     RouterError,
@@ -29,6 +29,7 @@ from vermilion.routers.linux.change import PlannedChange, change_body, plan_chan
 from vermilion.routers.linux.discovery import FoundQueue, discover
 from vermilion.routers.linux.message import NEW_QUEUE
 from vermilion.routers.linux.push import push_price
+from vermilion.routers.linux.reading import reading_of
 from vermilion.routers.linux.route_socket import Kernel, KernelError, RouteSocket
 from vermilion.routers.linux.wrapping import Unwrapped
 from vermilion.scenario.errors import did_you_mean, one_of, printable
@@ -56,7 +57,7 @@ class TrafficMonitor(Protocol):
         """What each flow sent through the queue since the last call."""
 
 
-class LinuxRouter(ManagedQueue):
+class LinuxRouter(OperatedRouter):
     """One queue of an interface of this machine.
 
     Args:
@@ -87,7 +88,7 @@ class LinuxRouter(ManagedQueue):
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.address = parse_address(address)
+        self.address: QueueAddress = parse_address(address)
         self._kernel = RouteSocket() if kernel is None else kernel
         self._monitor = monitor
         self._before_change = before_change
@@ -140,21 +141,7 @@ class LinuxRouter(ManagedQueue):
 
     def read(self) -> Reading:
         """The counters now; those of 32 bits go on where the kernel's begin again at 0."""
-        now = self.state()
-        told = now.statistics
-        raw = {"drops": told.drops or 0, **now.counters}
-        if told.packets_wrap:
-            raw["packets"] = told.packets or 0
-        whole = self._unwrapped.take(raw, told.sent_bytes or 0, now.handle)
-        return Reading(
-            time_s=self.now_s(),
-            backlog_packets=told.backlog_packets or 0,
-            backlog_bytes=told.backlog_bytes or 0,
-            forwarded_packets=whole.get("packets", told.packets or 0),
-            forwarded_bytes=told.sent_bytes or 0,
-            drops=whole["drops"],
-            marks=now.options.marked(whole) or 0,
-        )
+        return reading_of(self.state(), self._unwrapped, self.now_s())
 
     def active_flows(self) -> int | None:
         """The number of flows, from the monitor; ``None`` where there is none."""
@@ -192,6 +179,10 @@ class LinuxRouter(ManagedQueue):
         from vermilion.routers.linux.tc_command import tc_command
 
         return tc_command(self._found.interface, self.state(), self._found.around)
+
+    def undo_command(self) -> str | None:
+        """The present setting as a call of tc; ``None``: no such."""
+        return self.tc_command()
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
         """Put ``parameters`` in force, merged over the present ones: all of them or none.

@@ -40,3 +40,8 @@ class Unwrapped:
                 self._added[name] = self._added.get(name, 0) + _RANGE
             self._raw[name] = value
         return {name: value + self._added.get(name, 0) for name, value in counters.items()}
+
+    @property
+    def now(self) -> dict[str, int]:
+        """The counters as they were last taken, without wraps."""
+        return {name: value + self._added.get(name, 0) for name, value in self._raw.items()}

@@ -1,0 +1,108 @@
+"""``vermilion snmp-agent``: makes this machine's queues objects of its SNMP agent."""
+
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vermilion.cli.entry import UserError
+from vermilion.cli.output import note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def snmp_agent(
+    *,
+    socket: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="Where snmpd listens for AgentX (its agentXSocket)."),
+    ] = "/var/agentx/master",
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help='A queue that may be changed, like linux:eth0/1:10, or "all". May be repeated. '
+            "Default: none; everything is only read.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve the queues of this machine to SNMP, through snmpd.
+
+    Connects to the AgentX socket of a running snmpd, and again whenever that starts anew. snmpd
+    decides who may read and write; nothing is changed but what --allow names. Ctrl-C ends it.
+    """
+    from vermilion.agentx.driver import MasterRefused, SubagentDriver
+    from vermilion.routers import RouterError
+    from vermilion.routers.linux import RouteSocket
+    from vermilion.routers.snmp.agent import queue_subagent
+    from vermilion.routers.snmp.linux_queues import LinuxQueues
+    from vermilion.scenario.errors import printable
+
+    def say(text: str) -> None:
+        note(printable(text))
+
+    def pause(seconds: float) -> None:
+        stopped.wait(seconds)
+
+    if allow:
+        _check_privileges()
+    stopped = threading.Event()
+    try:
+        with _stopping(stopped), RouteSocket() as kernel:
+            queues = LinuxQueues(kernel, allow or (), say=say)
+            driver = SubagentDriver(
+                socket,
+                lambda: queue_subagent(queues, time.monotonic),
+                say=say,
+                is_wanted=lambda: not stopped.is_set(),
+                sleep=pause,
+            )
+            driver.run()
+    except (MasterRefused, RouterError) as error:
+        raise UserError(str(error)) from None
+
+
+@contextmanager
+def _stopping(stopped: threading.Event) -> "Iterator[None]":
+    """Ctrl-C, SIGTERM and SIGHUP end it in order; a second Ctrl-C ends it at once."""
+
+    def stop(number: int, _frame: object) -> None:
+        if number == signal.SIGINT:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        stopped.set()
+
+    before = {each: signal.signal(each, stop) for each in _STOPPING}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _check_privileges() -> None:
+    """Whether queues may be changed.
+
+    Raises:
+        UserError: they may not; the message says what is missing and how to give it.
+    """
+    from pathlib import Path
+
+    from vermilion.routers.linux.privileges import may_change_queues
+    from vermilion.routers.linux.route_socket import HOW_TO_ALLOW
+
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return  # the kernel will say it itself
+    if may_change_queues(status) is False:
+        message = (
+            f"--allow: no queue can be changed: {HOW_TO_ALLOW}; without --allow none is needed"
+        )
+        raise UserError(message)

@@ -1,0 +1,527 @@
+"""One queue of another machine under control, over SNMP.
+
+The other machine runs snmpd with ``vermilion snmp-agent`` beside it. Counters are read in one
+question, and all parameters of a change are set in one message, which the agent makes one change of
+the kernel. An answer to a change that does not come is not taken for a refusal: what is in force is
+read, and the change is sent once more only if it was not made. What is set are absolute values, so
+that a message that arrives twice does no harm.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from vermilion.agentx.protocol import ValueType
+from vermilion.routers.base import (
+    LinkConfiguration,
+    Observation,
+    OperatedRouter,
+    ParameterValue,
+    PushPrice,
+    Reading,
+    RouterError,
+    RouterSilent,
+)
+from vermilion.routers.linux.kinds import options_of
+from vermilion.routers.linux.wrapping import Unwrapped
+from vermilion.routers.snmp.address import RemoteAddress, parse_remote_address
+from vermilion.routers.snmp.mib import (
+    BACKLOG_BYTES,
+    BACKLOG_PACKETS,
+    BUILT_INTO,
+    CHANGEABLE,
+    DISCIPLINE,
+    DROPS,
+    FLOWS,
+    FORWARDED_BYTES,
+    FORWARDED_PACKETS,
+    INTERFACE,
+    KIND,
+    LAST_REFUSAL,
+    MARKS,
+    MEASURED_AT,
+    PRICE_OF,
+    QUEUE_ENTRY,
+    TABLE_OF,
+)
+from vermilion.routers.snmp.registry import Place
+from vermilion.routers.snmp.scale import TRUTH
+from vermilion.routers.snmp.session import AgentRefused, SnmpSession
+from vermilion.scenario import disciplines
+from vermilion.scenario.errors import FieldError, did_you_mean, one_of, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from vermilion.agentx.object_identifier import ObjectIdentifier
+    from vermilion.agentx.protocol import Value
+    from vermilion.routers.snmp.credentials import Credentials
+    from vermilion.routers.snmp.mib import Fact, Setting
+    from vermilion.routers.snmp.session import SnmpAgent
+
+READING_INTERVAL_S: Final = 1.0
+"""Between two readings: an agent is a guest on the machine whose packets it counts."""
+
+_NEEDED: Final = (BACKLOG_PACKETS, BACKLOG_BYTES, FORWARDED_PACKETS, FORWARDED_BYTES, DROPS)
+_READ: Final = (*_NEEDED, MARKS, MEASURED_AT, FLOWS, KIND)
+_OTHER_CLOCK_S: Final = 1.0
+"""By so much the agent's clock may be off before it counts as another one."""
+
+_US_PER_S: Final = 1e6
+_LARGEST: Final = 2**64 - 1
+_CLOSE: Final = 1e-9
+
+
+class SnmpRouter(OperatedRouter):
+    """One queue of a machine whose agent is asked over SNMP.
+
+    Args:
+        address: like "snmp:192.0.2.1/eth0" or "snmp:192.0.2.1/eth0/1:10".
+        credentials: who asks.
+        agent: whom to ask; by default the one at the address.
+        delay_s: the link's propagation delay, as the operator knows it.
+        clock: seconds, never going back.
+        sleep: waits for so many seconds.
+
+    Raises:
+        RouterSilent: the agent does not answer.
+        RouterError: there is no such queue, or it cannot be controlled.
+    """
+
+    kind: ClassVar[str] = "snmp"
+    reading_interval_s = READING_INTERVAL_S
+
+    def __init__(
+        self,
+        address: str,
+        credentials: Credentials | None = None,
+        *,
+        agent: SnmpAgent | None = None,
+        delay_s: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.address: RemoteAddress = parse_remote_address(address)
+        if agent is None:
+            if credentials is None:
+                message = f"{self.address}: credentials are missing; expected those of a user"
+                raise RouterError(message)
+            agent = SnmpSession(self.address.host, self.address.port, credentials)
+        self._agent = agent
+        self._clock = clock
+        self._sleep = sleep
+        self._began = clock()
+        self._offset_s: float | None = None  # of this clock before the agent's
+        self._last_s = 0.0
+        self._unwrapped = Unwrapped()
+        try:
+            self._place = self._find()
+            self._learn(delay_s)
+        except BaseException:
+            agent.close()
+            raise
+
+    @property
+    def configuration(self) -> LinkConfiguration:
+        """The link's static configuration."""
+        return self._configuration
+
+    @property
+    def settable(self) -> tuple[str, ...]:
+        """The names of the parameters that can be changed."""
+        return tuple(each.parameter for each in self._settings if self._is_settable(each))
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the agent lets the queue be changed by anybody; of users it says nothing."""
+        return self._may_change
+
+    def now_s(self) -> float:
+        """The time of a reading that is taken now, seconds."""
+        return self._clock() - self._began
+
+    def close(self) -> None:
+        """Ends the conversation with the agent."""
+        self._agent.close()
+
+    def read(self) -> Reading:
+        """The counters now, in one question.
+
+        Raises:
+            RouterSilent: no answer came.
+            RouterError: the agent does not show them, or another queue has taken this one's place.
+        """
+        return self.observe().reading
+
+    def active_flows(self) -> int | None:
+        """The number of flows, where the agent knows it."""
+        return self.observe().active_flows
+
+    def observe(self) -> Observation:
+        """Counters, and the number of flows where the agent knows it, in one question.
+
+        Raises:
+            RouterSilent: no answer came.
+            RouterError: as of :meth:`read`.
+        """
+        told = self._agent.get([self._named(each) for each in _READ])
+        now_s = self.now_s()
+        self._check_kind(told)
+        counted = {each: self._counted(told, each) for each in _NEEDED}
+        wrapping = {"drops": counted[DROPS], "packets": counted[FORWARDED_PACKETS]}
+        marks = told.get(self._named(MARKS))
+        wrapping["marks"] = marks if isinstance(marks, int) and marks >= 0 else 0
+        whole = self._unwrapped.take(wrapping, counted[FORWARDED_BYTES], 0)
+        flows = told.get(self._named(FLOWS))
+        reading = Reading(
+            time_s=self._measured_s(told.get(self._named(MEASURED_AT)), now_s),
+            backlog_packets=counted[BACKLOG_PACKETS],
+            backlog_bytes=counted[BACKLOG_BYTES],
+            forwarded_packets=whole["packets"],
+            forwarded_bytes=counted[FORWARDED_BYTES],
+            drops=whole["drops"],
+            marks=whole["marks"],
+        )
+        return Observation(reading, flows if isinstance(flows, int) and flows >= 0 else None)
+
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Every parameter that the agent says, by its name in the discipline's table.
+
+        Raises:
+            RouterSilent: no answer came.
+            RouterError: the agent does not show one that can be set.
+        """
+        return self._meant(self._said())
+
+    def undo_command(self) -> str | None:
+        """The present setting as a call of net-snmp's snmpset, without its secrets.
+
+        Raises:
+            RouterError: it cannot be read.
+        """
+        said = self._said()
+        words = [
+            f"{'.'.join(map(str, self._column(each)))} "
+            f"{'i' if each.scale.type == ValueType.INTEGER else 'u'} {said[each]}"
+            for each in self._settings
+            if self._is_settable(each)
+        ]
+        return f"snmpset -v3 -l authPriv -u USER {self.address.agent} {' '.join(words)}"
+
+    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """Put ``parameters`` in force, merged over the present ones: all of them or none.
+
+        Nothing is sent if they are in force already.
+
+        Raises:
+            RouterError: the agent or its kernel refused; what was there is in force.
+            RouterSilent: the agent was told and does not say what is in force now.
+        """
+        wanted = self._wanted(parameters)
+        before = self._said()
+        changes = {each: said for each, said in wanted.items() if before[each] != said}
+        if not changes:
+            return
+        try:
+            self._set(changes)
+        except RouterSilent as silence:
+            if not self._is_made(changes, before, silence):
+                self._set_again(changes, before)
+        now = self._after()
+        if any(now[each] == before[each] for each in changes):
+            late = next(each for each in changes if now[each] == before[each])
+            message = (
+                f"{self.address}: the agent has accepted a change of {late.parameter} and shows "
+                "the value of before; expected one that does what it answers"
+            )
+            raise RouterError(message)
+
+    def wait(self, until_s: float) -> None:
+        """Return when the clock has reached ``until_s`` (at once if it has passed)."""
+        remaining = until_s - self.now_s()
+        if remaining > 0.0:
+            self._sleep(remaining)
+
+    # --- what there is ---------------------------------------------------------------------
+
+    def _find(self) -> Place:
+        """Where the queue is in the agent's tables.
+
+        Raises:
+            RouterError: it is not there; the message names those that are.
+        """
+        column = (*QUEUE_ENTRY, INTERFACE.number)
+        rows = {
+            Place(*name[len(column) :]): value.decode("utf-8", errors="replace")
+            for name, value in self._agent.walk(column).items()
+            if len(name) == len(column) + 2 and isinstance(value, bytes)
+        }
+        if not rows:
+            message = (
+                f"{self.address}: the agent shows no queues; expected vermilion snmp-agent to run "
+                "beside snmpd there, and a user that may see it (rouser or rwuser in snmpd.conf)"
+            )
+            raise RouterError(message)
+        wanted = (self.address.interface, self.address.parent)
+        for place, name in rows.items():
+            if (name, place.parent) == wanted:
+                return place
+        known = one_of(
+            str(RemoteAddress(self.address.host, name, place.parent, self.address.port))
+            for place, name in rows.items()
+        )
+        message = f"{self.address}: there is no such queue; expected {known}"
+        raise RouterError(message)
+
+    def _learn(self, delay_s: float) -> None:
+        """What the queue is.
+
+        Raises:
+            RouterError: of a kind that is not known, or the agent does not show enough of it.
+        """
+        told = self._agent.get([self._named(each) for each in (KIND, DISCIPLINE, CHANGEABLE)])
+        kind = _text(told.get(self._named(KIND)))
+        self._queue_kind = kind
+        known = options_of(kind).discipline
+        if kind not in TABLE_OF or known != _text(told.get(self._named(DISCIPLINE))):
+            message = (
+                f"{self.address}: a queue of the kind {printable(kind) or 'unknown'}; expected "
+                f"{did_you_mean(kind, TABLE_OF)}"
+            )
+            raise RouterError(message)
+        self._settings = tuple(TABLE_OF[kind].settings)
+        self._may_change = told.get(self._named(CHANGEABLE)) == TRUTH.lowest
+        self._configuration = LinkConfiguration(str(self.address), known or "", delay_s)
+        self.push_price = PRICE_OF.get(kind, PushPrice())
+        self.parameters()
+        self.read()
+
+    def _check_kind(self, told: Mapping[ObjectIdentifier, Value]) -> None:
+        kind = told.get(self._named(KIND))
+        if kind is None:
+            message = (
+                f"{self.address}: the agent shows the queue no more; expected vermilion snmp-agent "
+                "to run beside snmpd, and the queue to be there"
+            )
+            raise RouterSilent(message)
+        if _text(kind) != self._queue_kind:
+            message = (
+                f"{self.address}: the {self._queue_kind} that was here is gone; now it is "
+                f"{printable(_text(kind))}"
+            )
+            raise RouterError(message)
+
+    def _counted(self, told: Mapping[ObjectIdentifier, Value], fact: Fact) -> int:
+        value = told.get(self._named(fact))
+        if not isinstance(value, int) or not 0 <= value <= _LARGEST:
+            raise self._not_shown(fact.name)
+        return value
+
+    def _not_shown(self, name: str) -> RouterError:
+        return RouterError(
+            f"{self.address}: the agent does not show {name}; expected a view for this user that "
+            "has all of VERMILION-QUEUE-MIB"
+        )
+
+    def _measured_s(self, told: Value, now_s: float) -> float:
+        """When the counters were read, on this clock, which is exact where the way is slow."""
+        measured_s = now_s
+        if isinstance(told, int):
+            theirs_s = told / _US_PER_S
+            if self._offset_s is None or abs(theirs_s + self._offset_s - now_s) > _OTHER_CLOCK_S:
+                self._offset_s = now_s - theirs_s
+            measured_s = theirs_s + self._offset_s
+        self._last_s = max(self._last_s, measured_s)
+        return self._last_s
+
+    # --- parameters ------------------------------------------------------------------------
+
+    def _said(self) -> dict[Setting, int]:
+        """The columns of the queue as the agent says them.
+
+        Raises:
+            RouterError: one that can be set is missing, or a value makes no sense.
+        """
+        asked = [self._column(each) for each in self._settings]
+        told = self._agent.get([*asked, self._named(KIND)])
+        self._check_kind(told)
+        found: dict[Setting, int] = {}
+        for each, name in zip(self._settings, asked, strict=True):
+            value = told.get(name)
+            if isinstance(value, int) and each.scale.lowest <= value <= each.scale.highest:
+                found[each] = value
+            elif value is not None or self._is_settable(each):
+                raise self._not_shown(each.name)
+        return found
+
+    def _meant(self, said: Mapping[Setting, int]) -> dict[str, ParameterValue]:
+        own = {each.parameter: each.scale.meant(value) for each, value in said.items()}
+        return {**BUILT_INTO[self._queue_kind], **own}
+
+    def _wanted(self, parameters: Mapping[str, ParameterValue]) -> dict[Setting, int]:
+        """What to say for the parameters; those that the kind has fixed are left away.
+
+        Raises:
+            RouterError: one that is not accepted; the message names it.
+        """
+        table = disciplines()[self._configuration.discipline]
+        settings = {each.parameter: each for each in self._settings if self._is_settable(each)}
+        fixed: dict[str, ParameterValue] | None = None
+        found: dict[Setting, int] = {}
+        for name, value in parameters.items():
+            try:
+                parameter = table.parameters.get(name)
+                own = table.parse_one(
+                    name, value if parameter is None else parameter.exact_text(value)
+                )
+                if name in settings:
+                    found[settings[name]] = _said(settings[name], own)
+                    continue
+                fixed = self.parameters() if fixed is None else fixed
+                self._check_fixed(name, own, fixed)
+            except FieldError as error:
+                message = f"{self.address}: {error}"
+                raise RouterError(message) from None
+        return found
+
+    def _check_fixed(
+        self, name: str, value: ParameterValue, fixed: Mapping[str, ParameterValue]
+    ) -> None:
+        """Whether a parameter that cannot be set is what is wanted.
+
+        Raises:
+            FieldError: it is not.
+        """
+        if name not in fixed or fixed[name] != value:
+            accepted = f"nothing else: the agent lets {one_of(self.settable)} be set"
+            raise FieldError(name, value, accepted)
+
+    def _is_settable(self, setting: Setting) -> bool:
+        return setting.writable and setting.parameter in options_of(self._queue_kind).settable
+
+    def _set(self, changes: Mapping[Setting, int]) -> None:
+        """Sends a change.
+
+        Raises:
+            RouterSilent: no answer came.
+            RouterError: the agent refuses; its own reason is in the message where it tells one.
+        """
+        told = [(self._column(each), each.scale.type, said) for each, said in changes.items()]
+        try:
+            self._agent.set(told)
+        except AgentRefused as refusal:
+            if refusal.status in _UNCLEAR:
+                message = f"{refusal}: {_REFUSALS[refusal.status]}"
+                raise RouterSilent(message) from None
+            raise self._refused(refusal, list(changes)) from None
+
+    def _refused(self, refusal: AgentRefused, asked: Sequence[Setting]) -> RouterError:
+        at = refusal.index - 1
+        which = asked[at].parameter if 0 <= at < len(asked) else "the change"
+        words = _REFUSALS.get(refusal.status, "")
+        reason = ""
+        if refusal.status in _REASONED:
+            try:
+                told = self._agent.get([self._named(LAST_REFUSAL)])
+                reason = printable(_text(told.get(self._named(LAST_REFUSAL))))
+            except RouterError:
+                reason = ""
+        tail = f": {reason or words}" if reason or words else ""
+        return RouterError(f"{self.address}: the agent refuses {which} ({refusal.status}){tail}")
+
+    def _is_made(
+        self, changes: Mapping[Setting, int], before: Mapping[Setting, int], silence: RouterSilent
+    ) -> bool:
+        """Whether a change without an answer is in force.
+
+        Raises:
+            RouterSilent: it cannot be told.
+        """
+        try:
+            now = self._said()
+        except RouterError:
+            message = f"{silence}; the change was sent, and may be in force"
+            raise RouterSilent(message) from None
+        return any(now[each] != before[each] for each in changes)
+
+    def _set_again(self, changes: Mapping[Setting, int], before: Mapping[Setting, int]) -> None:
+        """Sends a change that was not made once more.
+
+        Raises:
+            RouterSilent: no answer again, and it cannot be told whether it was made.
+            RouterError: the agent refuses.
+        """
+        try:
+            self._set(changes)
+        except RouterSilent as silence:
+            if not self._is_made(changes, before, silence):
+                message = (
+                    f"{silence}, twice. The change is not in force, but may still be on its way"
+                )
+                raise RouterSilent(message) from None
+
+    def _after(self) -> dict[Setting, int]:
+        try:
+            return self._said()
+        except RouterError as error:
+            message = f"{error}; the change was sent, and may be in force"
+            raise RouterSilent(message) from None
+
+    def _named(self, fact: Fact) -> ObjectIdentifier:
+        return (*QUEUE_ENTRY, fact.number, self._place.interface, self._place.parent)
+
+    def _column(self, setting: Setting) -> ObjectIdentifier:
+        entry = TABLE_OF[self._queue_kind].entry
+        return (*entry, setting.number, self._place.interface, self._place.parent)
+
+
+_REFUSALS: Final = {
+    "noAccess": "the user may only read; expected rwuser, or a write view, in snmpd.conf",
+    "authorizationError": "the user may only read; expected rwuser in snmpd.conf",
+    "notWritable": "vermilion snmp-agent there has gone, or was not told to let this queue be "
+    "changed; expected its option --allow",
+    "commitFailed": "the kernel refused, and what was there is in force",
+    "undoFailed": "the kernel refused, and what was there could not be put back",
+    "genErr": "vermilion snmp-agent does not answer snmpd",
+    "resourceUnavailable": "vermilion snmp-agent does not answer snmpd",
+}
+"""What the words of RFC 3416 mean here."""
+
+_UNCLEAR: Final = {"genErr", "resourceUnavailable", "undoFailed"}
+"""After which nobody knows what is in force."""
+
+_REASONED: Final = {"inconsistentValue", "commitFailed", "wrongValue"}
+"""After which the agent may say why."""
+
+
+def _said(setting: Setting, value: ParameterValue) -> int:
+    """The number for a value.
+
+    Raises:
+        FieldError: there is none.
+    """
+    scale = setting.scale
+    try:
+        said = scale.said(value)
+        near = scale.meant(said)
+    except ValueError:
+        raise FieldError(setting.parameter, value, "a number") from None
+    if not scale.lowest <= said <= scale.highest:
+        lowest, highest = scale.meant(scale.lowest), scale.meant(scale.highest)
+        raise FieldError(setting.parameter, value, f"{lowest} to {highest}")
+    if scale.exact and not _is_close(near, value):
+        accepted = f"a step that the agent has; the nearest is {near}"
+        raise FieldError(setting.parameter, value, accepted)
+    return said
+
+
+def _is_close(one: ParameterValue, other: ParameterValue) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    return one == other
+
+
+def _text(value: Value) -> str:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else ""

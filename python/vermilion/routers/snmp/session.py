@@ -1,0 +1,352 @@
+"""Questions to an SNMP agent, and changes: SNMPv3 by way of pysnmp.
+
+The only file of the manager's side that touches the network. Every way in which an agent can fail
+to answer becomes one message that says what it may be; no secret is in any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from vermilion.agentx.object_identifier import below
+from vermilion.agentx.protocol import ValueType
+from vermilion.routers.base import RouterError, RouterSilent
+from vermilion.routers.snmp.credentials import UserCredentials
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping, Sequence
+
+    from vermilion.agentx.object_identifier import ObjectIdentifier
+    from vermilion.agentx.protocol import Value
+    from vermilion.routers.snmp.credentials import Credentials
+
+MOST_NAMES: Final = 30
+"""Objects in one question, so that question and answer fit into a datagram of 1472 octets or so."""
+
+TIMEOUT_S: Final = 1.0
+RETRIES: Final = 2
+
+_MOST_WALKED: Final = 10_000
+_REPETITIONS: Final = 20
+
+
+class AgentRefused(RouterError):  # noqa: N818 - reads as what it says
+    """The agent answered that it will not.
+
+    Attributes:
+        status: its word, like "inconsistentValue" (RFC 3416).
+        index: which of the values is to blame, counted from 1; 0 for none.
+    """
+
+    def __init__(self, message: str, status: str, index: int) -> None:
+        super().__init__(message)
+        self.status = status
+        self.index = index
+
+
+class SnmpAgent(Protocol):
+    """What an agent can be asked; :class:`SnmpSession` asks a real one."""
+
+    def get(self, names: Sequence[ObjectIdentifier]) -> Mapping[ObjectIdentifier, Value]:
+        """The values of objects; those that there are not are left away."""
+
+    def walk(self, top: ObjectIdentifier) -> Mapping[ObjectIdentifier, Value]:
+        """All objects below a name."""
+
+    def set(self, values: Sequence[tuple[ObjectIdentifier, ValueType, int]]) -> None:
+        """Set objects, all in one message; it is sent once."""
+
+    def close(self) -> None:
+        """Ends the conversation."""
+
+
+class SnmpSession:
+    """A conversation with one agent.
+
+    Args:
+        host: its name or address.
+        port: where it listens.
+        credentials: who asks.
+        timeout_s: how long to wait for an answer.
+        retries: how often a question is asked again; a change never is.
+
+    Raises:
+        RouterError: pysnmp is missing, or the host has no address.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        credentials: Credentials,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        retries: int = RETRIES,
+    ) -> None:
+        self._at = f"snmp:{host}:{port}"
+        self._host, self._port = host, port
+        self._credentials = credentials
+        self._timeout_s, self._retries = timeout_s, retries
+        self._loop = asyncio.new_event_loop()
+        self._has_answered = False
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        """A new engine, which knows nothing of the agent's."""
+        from pysnmp.hlapi.v3arch.asyncio import ContextData, SnmpEngine
+
+        self._engine = SnmpEngine()
+        self._knows_engine = False
+        self._who = _who(self._credentials)
+        self._context = ContextData(contextName=self._credentials.context.encode())
+        self._once = self._run(self._target(0))
+        self._patient = self._run(self._target(self._retries))
+
+    async def _target(self, retries: int) -> Any:  # noqa: ANN401 - pysnmp says no types
+        from pysnmp.error import PySnmpError
+        from pysnmp.hlapi.v3arch.asyncio import Udp6TransportTarget, UdpTransportTarget
+
+        kind = Udp6TransportTarget if ":" in self._host else UdpTransportTarget
+        try:
+            return await kind.create(
+                (self._host, self._port), timeout=self._timeout_s, retries=retries
+            )
+        except (OSError, PySnmpError):
+            message = f"{self._at}: the host has no address; expected a name or an address of it"
+            raise RouterError(message) from None
+
+    def close(self) -> None:
+        """Closes the socket."""
+        if not self._loop.is_closed():
+            self._end()
+            self._loop.close()
+
+    def _end(self) -> None:
+        """Lets go of the engine, and of what it has begun."""
+
+        async def closing() -> None:
+            self._engine.close_dispatcher()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for each in others:
+                each.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        self._run(closing())
+
+    def get(self, names: Sequence[ObjectIdentifier]) -> Mapping[ObjectIdentifier, Value]:
+        """The values of objects; those that there are not are left away.
+
+        Raises:
+            RouterSilent: no answer came.
+            RouterError: the agent does not let this user ask, or says it cannot.
+        """
+        from pysnmp.hlapi.v3arch.asyncio import get_cmd
+
+        found: dict[ObjectIdentifier, Value] = {}
+        for first in range(0, len(names), MOST_NAMES):
+            some = names[first : first + MOST_NAMES]
+            told = self._ask(lambda some=some: get_cmd(*self._with(some, self._patient)))
+            found.update(_values(told))
+        return {name: value for name, value in found.items() if name in set(names)}
+
+    def walk(self, top: ObjectIdentifier) -> Mapping[ObjectIdentifier, Value]:
+        """All objects below a name.
+
+        Raises:
+            RouterSilent: no answer came.
+            RouterError: the agent does not let this user ask, or goes round in circles.
+        """
+        from pysnmp.hlapi.v3arch.asyncio import bulk_cmd
+
+        found: dict[ObjectIdentifier, Value] = {}
+        at = top
+        while len(found) < _MOST_WALKED:
+
+            def asking(at: ObjectIdentifier = at) -> Any:  # noqa: ANN401
+                engine, who, target, context, *names = self._with([at], self._patient)
+                return bulk_cmd(
+                    engine, who, target, context, 0, _REPETITIONS, *names, lookupMib=False
+                )
+
+            told = _values(self._ask(asking))
+            own = {name: value for name, value in told.items() if below(name, top) and name > at}
+            found.update(own)
+            if len(own) < len(told) or not own:
+                return found
+            at = max(own)
+        message = f"{self._at}: the agent has more than {_MOST_WALKED} queues; expected fewer"
+        raise RouterError(message)
+
+    def set(self, values: Sequence[tuple[ObjectIdentifier, ValueType, int]]) -> None:
+        """Set objects, all in one message; sent once: one without an answer may have worked.
+
+        Raises:
+            RouterSilent: no answer came; the change may be in force or not.
+            AgentRefused: nothing has changed, but where the agent says that it could not undo.
+            RouterError: the agent does not let this user ask.
+        """
+        from pysnmp.hlapi.v3arch.asyncio import ObjectIdentity, ObjectType, set_cmd
+        from pysnmp.proto.rfc1902 import Gauge32, Integer32
+
+        types = {ValueType.GAUGE32: Gauge32, ValueType.INTEGER: Integer32}
+        told = [
+            ObjectType(ObjectIdentity(name), types[kind](value)) for name, kind, value in values
+        ]
+        self._ask(
+            lambda: set_cmd(
+                self._engine, self._who, self._once, self._context, *told, lookupMib=False
+            ),
+            again=False,
+        )
+
+    def _with(self, names: Sequence[ObjectIdentifier], target: object) -> list[Any]:
+        from pysnmp.hlapi.v3arch.asyncio import ObjectIdentity, ObjectType
+
+        asked = [ObjectType(ObjectIdentity(each)) for each in names]
+        return [self._engine, self._who, target, self._context, *asked]
+
+    def _ask(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401
+        """One question and its answer; once more where the agent has begun anew.
+
+        An agent that was killed may come back as another engine (RFC 3414, 2.2), and says nothing
+        to those who ask the one that it was. So after silence what is known of it is forgotten, and
+        a question (never a change) is asked once more.
+
+        Raises:
+            RouterError: as said above.
+        """
+        trouble, status, index, told = self._answer(asking)
+        if trouble in _BEGUN_ANEW:
+            self._renew()
+            trouble, status, index, told = self._answer(asking)
+        if trouble == _SILENCE and self._knows_engine:
+            self._renew()
+            if again:
+                trouble, status, index, told = self._answer(asking)
+        if trouble is not None:
+            raise self._failed(trouble)
+        self._has_answered = self._knows_engine = True
+        if status and again and int(status) == _GENERAL_ERROR:
+            # What asks has nothing to do with it: who has the answers is not there for snmpd.
+            message = f"{self._at}: vermilion snmp-agent does not answer the SNMP agent (genErr)"
+            raise RouterSilent(message)
+        if status:
+            word = _STATUS.get(int(status), f"status {int(status)}")
+            message = f"{self._at}: the agent refuses: {word}"
+            raise AgentRefused(message, word, int(index))
+        return told
+
+    def _answer(self, asking: Any) -> tuple[str | None, Any, Any, Any]:  # noqa: ANN401
+        from pysnmp.error import PySnmpError
+
+        try:
+            trouble, status, index, told = self._run(asking())
+        except (PySnmpError, OSError) as error:
+            message = f"{self._at}: the question cannot be sent ({type(error).__name__})"
+            raise RouterSilent(message) from None
+        return (None if trouble is None else type(trouble).__name__), status, index, told
+
+    def _renew(self) -> None:
+        """Forgets what is known of the agent's engine."""
+        self._end()
+        self._begin()
+
+    def _failed(self, trouble: str) -> RouterError:
+        user = isinstance(self._credentials, UserCredentials)
+        if trouble in _WORDS:
+            return RouterError(f"{self._at}: {_WORDS[trouble]}")
+        if trouble != _SILENCE:
+            return RouterSilent(f"{self._at}: no answer of use has come ({trouble})")
+        within = f"{self._at}: no answer within {self._timeout_s:g} s"
+        if self._has_answered:
+            return RouterSilent(within)
+        may_be = "the privacy password of the credentials" if user else "the community"
+        return RouterSilent(
+            f"{within}: the host or its agent is not there, something on the way takes the "
+            f"question or the answer, or {may_be} is wrong"
+        )
+
+    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+        return self._loop.run_until_complete(work)
+
+
+_SILENCE: Final = "RequestTimedOut"
+_BEGUN_ANEW: Final = {"NotInTimeWindow", "UnknownEngineID", "UnknownSnmpEngineID"}
+"""Troubles after which what is known of the agent's engine has to be learnt anew."""
+
+_WORDS: Final = {
+    "WrongDigest": "the authentication password of the credentials is wrong",
+    "AuthenticationFailure": "the authentication password of the credentials is wrong",
+    "AuthenticationError": "the authentication password of the credentials is wrong",
+    "DecryptionError": "the privacy password of the credentials is wrong",
+    "UnknownUserName": "the agent knows no such user as the credentials have; in snmpd.conf: "
+    "createUser NAME SHA-256 ... AES ...",
+    "UnknownSecurityName": "the agent knows no such user as the credentials have",
+    "UnsupportedSecurityLevel": "the agent's user has no authentication with privacy",
+    "UnsupportedSecLevel": "the agent's user has no authentication with privacy",
+    "NotInTimeWindow": "the agent's clock and what it says of it differ, and asking anew has not "
+    "helped",
+}
+
+_GENERAL_ERROR: Final = 5
+_STATUS: Final = {
+    1: "tooBig",
+    2: "noSuchName",
+    3: "badValue",
+    4: "readOnly",
+    5: "genErr",
+    6: "noAccess",
+    7: "wrongType",
+    8: "wrongLength",
+    9: "wrongEncoding",
+    10: "wrongValue",
+    11: "noCreation",
+    12: "inconsistentValue",
+    13: "resourceUnavailable",
+    14: "commitFailed",
+    15: "undoFailed",
+    16: "authorizationError",
+    17: "notWritable",
+    18: "inconsistentName",
+}
+"""RFC 3416, "error-status"."""
+
+
+def _who(credentials: Credentials) -> Any:  # noqa: ANN401 - pysnmp says no types
+    from pysnmp.hlapi.v3arch import asyncio as high
+
+    if not isinstance(credentials, UserCredentials):
+        return high.CommunityData(credentials.community, mpModel=1)  # noqa: S508 - asked for
+    protocols = {
+        "sha-224": high.USM_AUTH_HMAC128_SHA224,
+        "sha-256": high.USM_AUTH_HMAC192_SHA256,
+        "sha-384": high.USM_AUTH_HMAC256_SHA384,
+        "sha-512": high.USM_AUTH_HMAC384_SHA512,
+    }
+    return high.UsmUserData(
+        credentials.user,
+        authKey=credentials.authentication_password,
+        privKey=credentials.privacy_password,
+        authProtocol=protocols[credentials.authentication],
+        privProtocol=high.USM_PRIV_CFB128_AES,
+    )
+
+
+def _values(told: Any) -> dict[ObjectIdentifier, Value]:  # noqa: ANN401 - pysnmp says no types
+    """The objects that there are; numbers as numbers, texts as octets."""
+    from pyasn1.type import univ
+
+    found: dict[Any, Value] = {}
+    for name, value in told:
+        if isinstance(value, univ.Integer):
+            found[tuple(name)] = int(value)
+        elif isinstance(value, univ.ObjectIdentifier):
+            found[tuple(name)] = tuple(value)
+        elif isinstance(value, univ.OctetString) and not isinstance(value, univ.Null):
+            found[tuple(name)] = bytes(value)
+    return found

@@ -1,0 +1,309 @@
+"""Rows of SNMP tables, the MIB file that says what they are, and queues of Linux behind them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fake_queues import FQ_CODEL, RED, FakeQueues, fact, fq_codel_queue, red_queue, setting
+from netlink_reference import ANSWERS, FakeKernel, answered
+from snmpd_process import program_or_skip
+from vermilion.agentx.objects import ChangeFailed, SetRefused
+from vermilion.agentx.protocol import Binding, Status, ValueType
+from vermilion.routers import RouterError
+from vermilion.routers.base import Reading
+from vermilion.routers.linux import LinuxRouter
+from vermilion.routers.linux.message import Refusal
+from vermilion.routers.snmp import mib
+from vermilion.routers.snmp.linux_queues import LinuxQueues
+from vermilion.routers.snmp.mib import FACTS, TABLE_OF, TABLES, TOP
+from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects
+from vermilion.routers.snmp.registry import Place, TrafficSeen
+from vermilion.routers.snmp.rows import diffserv_numbers, rows
+
+FILE = Path(mib.__file__).with_name("VERMILION-QUEUE-MIB.txt")
+MIB_FOLDERS = (
+    *os.environ.get("VERMILION_MIBS", "").split(":"),
+    "/usr/share/snmp/mibs",
+    "/usr/share/mibs/ietf",
+    "/var/lib/mibs/ietf",
+    "/var/lib/snmp/mibs/ietf",
+)
+"""Where the modules may be that the file imports; Debian has them in snmp-mibs-downloader alone."""
+
+RED_OF_TC = (
+    "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10Mbit probability 0.02"
+)
+EINVAL = 22
+
+
+def values(*queues):
+    return {each.name: each.value for each in rows(queues)}
+
+
+# --- the MIB file ------------------------------------------------------------------------
+
+
+def objects_of_the_file():
+    """Name -> (syntax, access, parent, number), of every object of the file."""
+    text = re.sub(r"--[^\n]*", "", FILE.read_text(encoding="ascii"))
+    pattern = (
+        r"(\w+) OBJECT-TYPE\s+SYNTAX\s+(.+?)\s+(?:UNITS\s+\"[^\"]*\"\s+)?MAX-ACCESS\s+([a-z-]+)"
+        r".*?::= \{ (\w+) (\d+) \}"
+    )
+    return {
+        name: (syntax, access, parent, int(number))
+        for name, syntax, access, parent, number in re.findall(pattern, text, re.DOTALL)
+    }
+
+
+SYNTAX = {
+    ValueType.OCTET_STRING: "DisplayString",
+    ValueType.COUNTER32: "Counter32",
+    ValueType.COUNTER64: "Counter64",
+}
+
+
+def test_the_file_and_the_program_know_the_same_objects():
+    told = objects_of_the_file()
+    for each in FACTS:
+        syntax, access, parent, number = told.pop(each.name)
+        assert (access, parent, number) == ("read-only", "vermilionQueueEntry", each.number)
+        if each.type == ValueType.GAUGE32:
+            assert syntax in {"Gauge32", "Unsigned32"}
+        else:
+            assert syntax == SYNTAX.get(each.type, "TruthValue")
+    for number, table in enumerate(TABLES, 2):
+        entry = table.name.replace("Table", "Entry")
+        assert told.pop(table.name)[2:] == ("vermilionQueueObjects", number)
+        assert told.pop(entry)[2:] == (table.name, 1)
+        assert table.number == number
+        for each in table.settings:
+            syntax, access, parent, column = told.pop(each.name)
+            assert (parent, column) == (entry, each.number)
+            assert access == ("read-write" if each.writable else "read-only")
+            if each.scale.type == ValueType.INTEGER:
+                assert syntax == "TruthValue"
+            else:
+                ends = re.fullmatch(r"Unsigned32(?: \((\d+)\.\.(\d+)\))?", syntax)
+                lowest, highest = ends.groups() if ends[1] else (0, 2**32 - 1)
+                assert int(lowest) <= each.scale.lowest <= each.scale.highest <= int(highest)
+    assert set(told) == {"vermilionQueueTable", "vermilionQueueEntry", "vermilionQueueParent"}
+    text = FILE.read_text(encoding="ascii")
+    assert f"{{ netSnmpPlaypen {TOP[-1]} }}" in text
+    assert TOP[:-1] == (1, 3, 6, 1, 4, 1, 8072, 9999, 9999)  # NET-SNMP-MIB
+
+
+def test_smilint_has_nothing_to_say_of_the_file():
+    smilint = program_or_skip("smilint", "smitools")
+    needed = ("SNMPv2-SMI", "SNMPv2-TC", "SNMPv2-CONF", "IF-MIB", "NET-SNMP-MIB")
+    there = {
+        each: found
+        for each in needed
+        for folder in filter(None, MIB_FOLDERS)
+        for found in (Path(folder) / each, Path(folder) / f"{each}.txt")
+        if found.is_file()
+    }
+    missing = [each for each in needed if each not in there]
+    if missing:
+        pytest.skip(f"no {', '.join(missing)} at hand for smilint (VERMILION_MIBS names a folder)")
+    told = subprocess.run(
+        [smilint, "-s", "-l", "6", *(f"-p{each}" for each in there.values()), str(FILE)],
+        env={"PATH": "/usr/bin:/bin", "SMIPATH": ":".join(filter(None, MIB_FOLDERS))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    of_ours = [each for each in (told.stdout + told.stderr).splitlines() if FILE.name in each]
+    assert of_ours == []
+
+
+# --- rows --------------------------------------------------------------------------------
+
+
+def test_a_parameter_is_said_as_the_kernel_keeps_it():
+    red, codel = red_queue(), fq_codel_queue()
+    told = values(red, codel)
+    at = red.place
+    expected = {  # 0.02 * 2^32 = 85899345.92; microseconds; TruthValue 1 true, 2 false
+        setting("red", 1, at): 400_000,
+        setting("red", 4, at): 85_899_346,
+        setting("red", 5, at): 5,
+        setting("red", 6, at): 2,
+        setting("red", 10, at): 1,
+        setting("fq_codel", 2, codel.place): 5000,
+        setting("fq_codel", 3, codel.place): 100_000,
+        setting("fq_codel", 4, codel.place): 4_294_967_295,
+        setting("fq_codel", 7, codel.place): 33_554_432,
+        fact(2, at): b"wan0",
+        fact(9, codel.place): 7_000_000_000_000,
+        fact(12, at): 12_500_000,
+        fact(16, codel.place): 12,
+        fact(17, codel.place): 42_100,
+        fact(18, codel.place): 28_000,
+    }
+    assert {name: told.get(name) for name in expected} == expected
+
+
+def test_what_is_not_known_has_no_object():
+    told = values(red_queue(early_drops=None, parameters={"limit": 5}))
+    assert fact(16, red_queue().place) not in told
+    assert setting("red", 2, red_queue().place) not in told
+    drops = (1, 3, 6, 1, 2, 1, 97, 1, 6, 2, 1, 10)
+    assert not [name for name in told if name[: len(drops)] == drops]
+
+
+def test_gauges_stay_at_their_end_and_counters_go_round():
+    huge = Reading(1.0, 2**33, 2**40, 2**64 + 5, 2**64 + 7, 2**70, 0)
+    told = values(red_queue(reading=huge))
+    at = red_queue().place
+    assert (told[fact(6, at)], told[fact(7, at)]) == (2**32 - 1, 2**32 - 1)
+    assert (told[fact(8, at)], told[fact(9, at)], told[fact(10, at)]) == (5, 7, 0)
+
+
+def test_the_numbers_of_diffserv_stay_and_differ():
+    places = [Place(3, 0x1_0010), Place(3, 0x2_0010), Place(3, 2**32 - 1), Place(70_000, 2**32 - 1)]
+    queues = [red_queue(place=each) for each in places]
+    found = diffserv_numbers(queues)
+    assert found == diffserv_numbers(queues[::-1])
+    assert len(set(found.values())) == len(places)
+    assert all(0 < each < 2**32 for each in found.values())
+    assert found[places[0]] == 3 << 16 | 0x10
+
+
+def test_walkers_are_told_of_a_moment_ago_and_askers_of_now():
+    now_s = 0.0
+    queues = FakeQueues()
+    asked = []
+    original = queues.queues
+    queues.queues = lambda: asked.append(now_s) or original()
+    objects = QueueObjects(queues, lambda: now_s)
+    for _ in range(3):
+        objects.snapshot(walking=True)
+    assert len(asked) == 1
+    objects.snapshot(walking=False)
+    now_s = 2 * WALK_S
+    objects.snapshot(walking=True)
+    assert len(asked) == 3
+
+
+# --- the queues of Linux -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "queue", [each["queue"] for each in ANSWERS if each["queue"].split()[0] in TABLE_OF]
+)
+def test_what_linux_says_can_be_said_and_meant_the_same(queue):
+    kernel = FakeKernel(answered(queue))
+    router = LinuxRouter("linux:dummy0", kernel=kernel)
+    [served] = LinuxQueues(kernel, ["all"]).queues()
+    told = values(served)
+    table = TABLE_OF[served.kind]
+    meant = {
+        each.parameter: each.scale.meant(told[setting(served.kind, each.number, served.place)])
+        for each in table.settings
+        if setting(served.kind, each.number, served.place) in told
+    }
+    parameters = router.parameters()
+    assert set(router.settable) <= set(meant)
+    assert {**mib.BUILT_INTO[served.kind], **meant} == pytest.approx(dict(parameters))
+
+
+def test_each_kind_says_every_parameter_that_can_be_set():
+    for name, own in {"red": RED, "fq_codel": FQ_CODEL}.items():
+        said = {each.parameter for each in TABLE_OF[name].settings}
+        assert said | set(mib.BUILT_INTO[name]) == set(own)
+
+
+def red_of_linux(may_change=("linux:dummy0",), **more):
+    kernel = FakeKernel(answered(RED_OF_TC), **more)
+    said = []
+    return kernel, LinuxQueues(kernel, may_change, say=said.append, clock=lambda: 1.0), said
+
+
+def test_a_change_of_several_columns_is_one_message_to_the_kernel():
+    kernel, queues, said = red_of_linux()
+    [served] = queues.queues()
+    objects = QueueObjects(queues, lambda: 0.0)
+    change = objects.test(
+        [
+            Binding(setting("red", 2, served.place), ValueType.GAUGE32, 12_000),
+            Binding(setting("red", 3, served.place), ValueType.GAUGE32, 36_000),
+            Binding(setting("red", 5, served.place), ValueType.GAUGE32, 9),
+        ]
+    )
+    assert kernel.told == []
+    change.commit()
+    assert len(kernel.told) == 1
+    [now] = queues.queues()
+    assert (now.parameters["min_threshold"], now.parameters["weight_log"]) == (12_000, 9)
+    assert now.changes == 1
+    assert said == ["linux:dummy0: changed: min_threshold 12000, max_threshold 36000, weight_log 9"]
+    change.undo()
+    assert len(kernel.told) == 2
+    [back] = queues.queues()
+    assert back.parameters == served.parameters
+
+
+def test_what_the_kernel_would_refuse_is_refused_before_it_is_told():
+    kernel, queues, _ = red_of_linux()
+    [served] = queues.queues()
+    wrong = Binding(setting("red", 2, served.place), ValueType.GAUGE32, 99_000)
+    with pytest.raises(SetRefused) as refusal:
+        QueueObjects(queues, lambda: 0.0).test([wrong])
+    assert refusal.value.status == Status.INCONSISTENT_VALUE
+    assert kernel.told == []
+    [now] = queues.queues()
+    assert now.last_refusal == str(refusal.value)
+
+
+def test_a_kernel_that_refuses_all_the_same_has_nothing_changed():
+    _, queues, _ = red_of_linux(refusal=Refusal(EINVAL, "no", None))
+    [served] = queues.queues()
+    binding = Binding(setting("red", 2, served.place), ValueType.GAUGE32, 12_000)
+    change = QueueObjects(queues, lambda: 0.0).test([binding])
+    with pytest.raises(ChangeFailed, match="the kernel refused: no"):
+        change.commit()
+    [now] = queues.queues()
+    assert now.parameters == served.parameters
+    assert "the kernel refused" in now.last_refusal
+
+
+def test_only_the_queues_that_are_named_may_be_changed():
+    for named, may in {
+        ("linux:dummy0",): True,
+        ("all",): True,
+        (): False,
+        ("linux:x",): False,
+    }.items():
+        _, queues, _ = red_of_linux(may_change=named)
+        assert queues.queues()[0].may_change is may
+    with pytest.raises(RouterError, match='expected "linux:INTERFACE"'):
+        red_of_linux(may_change=("eth0",))
+
+
+def test_a_queue_that_is_gone_cannot_be_changed():
+    _, queues, _ = red_of_linux()
+    with pytest.raises(RouterError, match="gone"):
+        queues.apply(Place(9, 9), {"limit": 1})
+
+
+def test_a_monitor_is_asked_by_address():
+    asked = []
+    kernel = FakeKernel(answered(RED_OF_TC))
+    queues = LinuxQueues(kernel, traffic=lambda at: asked.append(str(at)) or TrafficSeen(flows=4))
+    [served] = queues.queues()
+    assert (asked, served.traffic.flows) == (["linux:dummy0"], 4)
+
+
+def test_what_is_known_of_a_queue_goes_with_it():
+    kernel, queues, _ = red_of_linux()
+    for index in range(3):
+        kernel.state = replace(kernel.state, parent=0x1_0000 + index)
+        queues.queues()
+    assert len(queues._known) == 1
