@@ -137,9 +137,11 @@ def weighted(phases: Sequence[tuple[float, float]]) -> float:
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """What was measured, and how much of the full monitor's improvement is left."""
     lines = [
-        "| network | what is known | improvement, ln(alone / tuned) | of the full monitor's "
-        "| last phase | of the full monitor's | pushes | goodput, tuned by alone "
-        "| starved flows, alone and tuned |",
+        (
+            "| network | what is known | improvement, ln(alone / tuned) | of the full monitor's "
+            "| last phase | of the full monitor's | pushes | goodput, tuned by alone "
+            "| starved flows, alone and tuned |"
+        ),
         f"|{'---|' * 9}",
     ]
     for scenario in SCENARIOS:
@@ -169,9 +171,11 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     seeds = sorted({row["seed"] for row in rows})
     lines += [
         "",
-        f"Seeds {seeds[0]} to {seeds[-1]}, means with 95 % intervals; {EVALUATIONS} settings tried "
-        f"per search. Asked for: counters alone reach {REQUIRED:g} of the full monitor's "
-        "improvement.",
+        (
+            f"Seeds {seeds[0]} to {seeds[-1]}, means with 95 % intervals; {EVALUATIONS} settings tried "
+            f"per search. Asked for: counters alone reach {REQUIRED:g} of the full monitor's "
+            "improvement."
+        ),
     ]
     return "\n".join(lines) + "\n"
 

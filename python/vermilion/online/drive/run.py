@@ -13,6 +13,10 @@ from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, Policy
 from vermilion.online.record.entries import OnlineRun
 from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
+from vermilion.online.sense.set_senses import SetSenses
+from vermilion.online.set_policy import SetPolicy
+from vermilion.routers.base import RouterError
+from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from vermilion.online.record.entries import Decision
     from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.routers.simulated import SimulatedRouter
+    from vermilion.routers.simulated_network import SimulatedNetwork
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
@@ -78,7 +83,6 @@ def run_online(
         JournalError: the file cannot be used as a journal.
     """
     from vermilion import _core, simulate
-    from vermilion.routers.simulated import SimulatedRouter
 
     policy = replace(
         Policy.of_scenario(scenario, deadline_s),
@@ -86,9 +90,7 @@ def run_online(
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,
     )
-    router = SimulatedRouter(
-        scenario.core_json(PROBE_INTERVAL_S), policy.link, seed, knowledge=knowledge
-    )
+    router, senses = _under_control(scenario, policy, seed, knowledge)
     fixed = clock == "fixed"
     with Journal(
         journal_path,
@@ -109,6 +111,7 @@ def run_online(
             comparisons=comparisons,
             regimes=journal.regimes(policy.link, policy.goal),
             remembered=journal.remembered(),
+            senses=senses,
         )
         log = Log(journal, on_event)
         pace = FixedPace() if fixed else MeasuredPace()
@@ -138,7 +141,29 @@ def _is_number(value: ParameterValue) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _outcome(router: SimulatedRouter, seed: int) -> Result:
+def _under_control(
+    scenario: Scenario, policy: Policy, seed: int, knowledge: Knowledge
+) -> tuple[SimulatedRouter | SimulatedNetwork, SetSenses | None]:
+    """The queue, or the queues, and what they are sensed by where that is not the usual.
+
+    Raises:
+        ScenarioError: this cannot be known of several queues.
+    """
+    from vermilion.routers.simulated import SimulatedRouter
+    from vermilion.routers.simulated_network import SimulatedNetwork
+
+    core = scenario.core_json(PROBE_INTERVAL_S)
+    if not isinstance(policy, SetPolicy):
+        return SimulatedRouter(core, policy.link, seed, knowledge=knowledge), None
+    try:
+        network = SimulatedNetwork(core, policy.links, seed, knowledge)
+    except RouterError as error:
+        accepted = '"full" or "counters": a count of flows says nothing of where they go'
+        raise ScenarioError("knowledge", knowledge, accepted, scenario.origin) from error
+    return network, SetSenses.begin(policy.links, policy.paths)
+
+
+def _outcome(router: SimulatedRouter | SimulatedNetwork, seed: int) -> Result:
     """What the controlled network measured."""
     from vermilion import _core
     from vermilion.simulate.result import result_of

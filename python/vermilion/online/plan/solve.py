@@ -26,6 +26,7 @@ from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.task import Finding
 from vermilion.online.sense.sampler import mean_and_seconds
+from vermilion.online.set_policy import SetPolicy
 from vermilion.search import Space
 from vermilion.simulate import run_many
 from vermilion.tuning.known_reference import on_known
@@ -61,10 +62,14 @@ def solve(task: Task) -> Finding:
     Raises:
         KeyboardInterrupt: at Ctrl-C.
     """
+    if isinstance(task.policy, SetPolicy):
+        from vermilion.online.plan.set_solve import solve_set
+
+        return solve_set(task, task.policy)
     try:
         traffic = Traffic.of_picture(task.picture, task.policy)
     except TooLittleIsKnown as missing:
-        return _nothing(task, str(missing))
+        return nothing(task, str(missing))
     if task.kind == "quick":
         return _answered(task, traffic, task.deadline_s, task.first_seed)
     examination, belief = None, task.belief
@@ -79,8 +84,8 @@ def solve(task: Task) -> Finding:
             )
     learned = replace(task, belief=belief, correction=correction)
     if examination is not None and not examination.explained:
-        nothing = _nothing(learned, examination.in_words())
-        return replace(nothing, explanation=examination)
+        unanswered = nothing(learned, examination.in_words())
+        return replace(unanswered, explanation=examination)
     finding = _answered(
         learned,
         traffic,
@@ -90,7 +95,7 @@ def solve(task: Task) -> Finding:
     return replace(finding, explanation=examination)
 
 
-def _nothing(task: Task, obstacle: str) -> Finding:
+def nothing(task: Task, obstacle: str) -> Finding:
     """A finding without an answer."""
     return Finding(
         answer=None,
@@ -107,8 +112,8 @@ def _answered(task: Task, traffic: Traffic, deadline_s: float, first_seed: int) 
     try:
         answer, packets_per_s = _search(task, traffic, deadline_s, first_seed)
     except (TooLittleIsKnown, NotMeasuredError) as missing:
-        return _nothing(task, str(missing))
-    return replace(_nothing(task, ""), answer=answer, packets_per_s=packets_per_s)
+        return nothing(task, str(missing))
+    return replace(nothing(task, ""), answer=answer, packets_per_s=packets_per_s)
 
 
 def _search(
