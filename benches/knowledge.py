@@ -169,14 +169,12 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             ]
             lines.append(f"| {' | '.join(cells)} |")
     seeds = sorted({row["seed"] for row in rows})
-    lines += [
-        "",
-        (
-            f"Seeds {seeds[0]} to {seeds[-1]}, means with 95 % intervals; {EVALUATIONS} settings tried "
-            f"per search. Asked for: counters alone reach {REQUIRED:g} of the full monitor's "
-            "improvement."
-        ),
-    ]
+    said = (
+        f"Seeds {seeds[0]} to {seeds[-1]}, means with 95 % intervals; {EVALUATIONS} settings "
+        f"tried per search. Asked for: counters alone reach {REQUIRED:g} of the full monitor's "
+        "improvement."
+    )
+    lines += ["", said]
     return "\n".join(lines) + "\n"
 
 

@@ -91,6 +91,11 @@ class QueueSet(ManagedQueue):
         """The links' configurations, and what the set is called."""
         return self._configuration
 
+    @property
+    def queues(self) -> Mapping[str, ManagedQueue]:
+        """The queues, by the names of their links."""
+        return dict(self._queues)
+
     # --- what is seen --------------------------------------------------------------------------
 
     def read(self) -> Reading:

@@ -111,6 +111,7 @@ class _Monitors:
         import numpy as np
 
         self._simulation = simulation
+        self._listened_ns = -1
         self._known: dict[str, NDArray[np.int64]] = {}
         self._trips: dict[str, list[RttSamples]] = {}
         self._traffic: dict[str, list[FlowTraffic]] = {}
@@ -126,8 +127,8 @@ class _Monitors:
         self._listen()
         heard, self._trips[link] = self._trips[link], []
         return RttSamples(
-            flows=np.concatenate([each.flows for each in heard]),
-            seconds=np.concatenate([each.seconds for each in heard]),
+            flows=np.concatenate([np.empty(0, np.int64), *(each.flows for each in heard)]),
+            seconds=np.concatenate([np.empty(0), *(each.seconds for each in heard)]),
         )
 
     def traffic(self, link: str) -> FlowTraffic:
@@ -136,21 +137,26 @@ class _Monitors:
 
         self._listen()
         seen, self._traffic[link] = self._traffic[link], []
-        flows, places = np.unique(
-            np.concatenate([each.flows for each in seen]), return_inverse=True
-        )
+        if len(seen) == 1:
+            return seen[0]
+        flows = np.unique(np.concatenate([np.empty(0, np.int64), *(each.flows for each in seen)]))
+        packets, sizes = np.zeros(len(flows), np.int64), np.zeros(len(flows), np.int64)
         responsive = np.zeros(len(flows), np.bool_)
-        responsive[places] = np.concatenate([each.responsive for each in seen])
-        return FlowTraffic(
-            flows=flows,
-            packets=_added([each.packets for each in seen], places, len(flows)),
-            bytes=_added([each.bytes for each in seen], places, len(flows)),
-            responsive=responsive,
-        )
+        for each in seen:  # each flow is in it once
+            places = np.searchsorted(flows, each.flows)
+            packets[places] += each.packets
+            sizes[places] += each.bytes
+            responsive[places] = each.responsive
+        return FlowTraffic(flows, packets, sizes, responsive)
 
     def _listen(self) -> None:
+        """Take what there is, once at each instant."""
         import numpy as np
 
+        now_ns = self._simulation.counters(next(iter(self._known)))["now_ns"]
+        if now_ns == self._listened_ns:
+            return
+        self._listened_ns = now_ns
         flows, nanoseconds = self._simulation.take_rtt_samples()
         for link in self._known:
             traffic = FlowTraffic(*self._simulation.take_flow_traffic(link))
@@ -161,12 +167,3 @@ class _Monitors:
             self._trips[link].append(
                 RttSamples(flows=flows[mine], seconds=nanoseconds[mine] / _NS_PER_S)
             )
-
-
-def _added(
-    parts: Sequence[NDArray[np.int64]], places: NDArray[np.intp], size: int
-) -> NDArray[np.int64]:
-    """The sum of what belongs to each flow."""
-    import numpy as np
-
-    return np.bincount(places, np.concatenate(parts), size).astype(np.int64)

@@ -19,7 +19,7 @@ from vermilion.routers.base import RouterError
 from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from vermilion.online.effects import Propose
@@ -55,6 +55,7 @@ def run_online(
     at_exit: AtExit = "keep",
     knowledge: Knowledge = "full",
     answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
+    paths: Sequence[Sequence[str]] = (),
 ) -> OnlineRun:
     """Keep a simulated network tuned, and run the same network untouched.
 
@@ -77,6 +78,8 @@ def run_online(
         knowledge: what the controller is told of the traffic: flows and round trips ("full"), how
             many flows ("flow count"), or nothing but the router's counters ("counters").
         answer_proposal: what a person says to a proposal (mode "propose"); ``None`` for nothing.
+        paths: which of several links under control traffic crosses, each path in its order, where
+            the operator knows; without them it is inferred from what monitors see.
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
@@ -90,6 +93,11 @@ def run_online(
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,
     )
+    if isinstance(policy, SetPolicy):
+        policy = policy.with_paths(paths)
+    elif paths:
+        accepted = "a scenario whose tuning.parameters are of several links"
+        raise ScenarioError("path", ", ".join(paths[0]), accepted, scenario.origin)
     router, senses = _under_control(scenario, policy, seed, knowledge)
     fixed = clock == "fixed"
     with Journal(
@@ -133,6 +141,7 @@ def run_online(
         ),
         tuned=_outcome(router, seed),
         reference=simulate.run(scenario, seed=seed, probe_interval_s=PROBE_INTERVAL_S),
+        links=policy.links if isinstance(policy, SetPolicy) else (),
     )
 
 

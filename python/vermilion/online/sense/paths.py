@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.flow_numbers import is_among
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -52,7 +54,7 @@ def seen_paths(
 
     links = list(alive_at)
     flows = np.unique(np.concatenate(list(alive_at.values())))
-    crossed = np.array([np.isin(flows, each, assume_unique=True) for each in alive_at.values()])
+    crossed = np.array([is_among(flows, each) for each in alive_at.values()])
     orders = {frozenset(path): path for path in configured}
     found: dict[Path, NDArray[np.int64]] = {}
     for pattern in np.unique(crossed, axis=1).T if len(flows) else ():

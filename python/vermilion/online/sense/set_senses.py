@@ -217,12 +217,17 @@ class SetSenses:
             )
             for path, numbers in self.flows.items()
         ]
+        paths, left_out = _with_round_trips(paths)
         corrected = {
             link: _of_paths(picture, [path for path in paths if link in path.links])
             for link, picture in pictures.items()
         }
-        several = any(len(path.links) > 1 and path.links not in self.configured for path in paths)
-        return set_picture(corrected, paths, (_ORDER_INFERRED,) if several else ())
+        unknown = []
+        if any(len(path.links) > 1 and path.links not in self.configured for path in paths):
+            unknown.append(_ORDER_INFERRED)
+        if left_out:
+            unknown.append(f"{left_out} flows are left out, of which no round trip is known")
+        return set_picture(corrected, paths, unknown)
 
     def _guessed(self, pictures: Mapping[str, TrafficPicture]) -> SetPicture:
         """From counters alone."""
@@ -245,6 +250,26 @@ class SetSenses:
 
 
 _NOTHING = SetPicture(0.0, 0, (), None, None, None)
+
+
+def _with_round_trips(paths: Sequence[PathTraffic]) -> tuple[list[PathTraffic], int]:
+    """The paths of which a round trip is known, and how many flows are on none of them.
+
+    A flow that has been seen at some of the queues of a path is probably on its way to the others,
+    or next to nothing of it gets there: it counts with those that go all the way.
+    """
+    known = {path.links: path for path in paths if path.base_rtts_s}
+    left_out = 0
+    for path in paths:
+        if path.base_rtts_s:
+            continue
+        longer = [links for links in known if set(path.links) <= set(links)]
+        if longer:
+            with_it = known[min(longer, key=len)]
+            known[with_it.links] = replace(with_it, flows=with_it.flows + path.flows)
+        else:
+            left_out += path.flows
+    return list(known.values()), left_out
 
 
 def _of_paths(picture: TrafficPicture, paths: Sequence[PathTraffic]) -> TrafficPicture:
@@ -275,9 +300,7 @@ def _mean(values: Sequence[float | None]) -> float:
 
 def _only(samples: RttSamples, numbers: NDArray[np.int64]) -> RttSamples:
     """The samples of these flows."""
-    import numpy as np
-
-    mine = np.isin(samples.flows, numbers)
+    mine = is_among(samples.flows, numbers)
     return replace(samples, flows=samples.flows[mine], seconds=samples.seconds[mine])
 
 
