@@ -131,7 +131,9 @@ class SetWorld:
             seen,
             active_flows=self.near.flows + self.far.flows + self.through,
             round_trips=RttSamples(flows, trips),
-            traffic=FlowTraffic(flows, packets, PACKET_BYTES * packets, np.full(len(flows), True)),
+            traffic=FlowTraffic(
+                flows, packets, PACKET_BYTES * packets, np.ones(len(flows), np.bool_)
+            ),
         )
 
     def _level(self, link):

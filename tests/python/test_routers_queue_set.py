@@ -171,7 +171,7 @@ def test_a_set_is_silent_while_one_of_its_queues_is(both, far):
     assert set(both.observe().queues) == {"near", "far"}
     far.deaf = True
     for ask in (both.observe, both.parameters, both.read):
-        with pytest.raises(RouterSilent, match="^far: no answer$"):
+        with pytest.raises(RouterSilent, match=r"^far: no answer$"):
             ask()
 
 

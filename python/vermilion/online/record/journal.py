@@ -20,7 +20,7 @@ from vermilion.online.decide.regimes import Regime, Regimes
 from vermilion.online.events import Done
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.restart import remembered
-from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.set_picture import picture_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -284,11 +284,9 @@ class Journal:
         known = Regimes()
         for (text,) in rows:
             values = json.loads(text)
-            picture = values.pop("picture")
-            picture["base_rtts_s"] = tuple(picture["base_rtts_s"])
-            picture["packet_sizes"] = tuple((size, n) for size, n in picture["packet_sizes"])
+            picture = picture_of(values.pop("picture"))
             # Of an earlier run, whose clock has nothing to do with this one's.
-            regime = Regime(**{**values, "picture": TrafficPicture(**picture), "time_s": 0.0})
+            regime = Regime(**{**values, "picture": picture, "time_s": 0.0})
             if regime.goal == goal:
                 known = known.learned(regime, 0.0)
         return known

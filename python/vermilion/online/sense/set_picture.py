@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vermilion.online.sense.picture import TrafficPicture, split_by_gaps
 
@@ -115,3 +115,28 @@ def set_picture(
         paths=tuple(paths),
         unknown=tuple(unknown),
     )
+
+
+def picture_of(values: Mapping[str, Any]) -> TrafficPicture:
+    """The picture, of one queue or of several, that was written down as JSON.
+
+    Args:
+        values: the fields of the picture.
+
+    Raises:
+        TypeError: something is missing, or there is something else.
+    """
+    own = dict(values)
+    own["base_rtts_s"] = tuple(own["base_rtts_s"])
+    own["packet_sizes"] = tuple((size, count) for size, count in own["packet_sizes"])
+    if "queues" not in own:
+        return TrafficPicture(**own)
+    own["queues"] = tuple((link, picture_of(each)) for link, each in own["queues"])
+    own["unknown"] = tuple(own["unknown"])
+    own["paths"] = tuple(
+        PathTraffic(
+            tuple(each["links"]), each["flows"], tuple(each["base_rtts_s"]), each["packet_bytes"]
+        )
+        for each in own["paths"]
+    )
+    return SetPicture(**own)
