@@ -160,11 +160,17 @@ def test_the_journal_has_the_joint_settings_and_each_queue(kept):
         [(link, ended)] = database.execute("SELECT link, ended FROM run").fetchall()
         settings = database.execute("SELECT parameters FROM setting ORDER BY id").fetchall()
         [(samples,)] = database.execute("SELECT count(*) FROM sample").fetchall()
+        [(of_queues, unlike)] = database.execute(
+            "SELECT count(*), sum(sample.backlog_packets != (SELECT sum(each.backlog_packets)"
+            " FROM queue_sample AS each WHERE each.time_s = sample.time_s)) FROM sample"
+            " JOIN queue_sample USING (run, time_s)"
+        ).fetchall()
     database.close()
     assert (link, ended) == ("+".join(NAMES), 1)
     assert len(settings) == len(online.settings)
     assert json.loads(settings[-1][0])["fourth.weight"] == online.settings[-1][1]["fourth.weight"]
     assert samples == pytest.approx(160, abs=2)
+    assert (of_queues, unlike) == (4 * samples, 0)
 
 
 def test_what_stood_in_every_queue_can_be_undone(kept):

@@ -56,11 +56,13 @@ class SetSample(Sample):
     """What happened in one interval at several queues, added up.
 
     Attributes:
-        queues: what happened at each, in the order of the links.
+        links: the links.
+        queues: what happened at each, in the same order.
         delivered: (numbers of flows, bytes that left the last queue of their path); ``None``
             where nobody looks at packets.
     """
 
+    links: tuple[str, ...] = ()
     queues: tuple[Sample, ...] = ()
     delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
@@ -119,7 +121,7 @@ class SetSenses:
                 for path, numbers in flows.items()
             }
             delivered = _delivered(flows, observation)
-        sample = _added(samples, delivered)
+        sample = _added(tuple(parts), samples, delivered)
         oldest_s = sample.time_s - HISTORY_S
         begin = bisect_right(self.history, oldest_s + 1e-6, key=lambda kept: kept.time_s)
         after = SetSenses(
@@ -321,7 +323,9 @@ def _delivered(
 
 
 def _added(
-    samples: Sequence[Sample], delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    links: tuple[str, ...],
+    samples: Sequence[Sample],
+    delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
 ) -> SetSample:
     """The samples of one interval, added up."""
 
@@ -342,6 +346,7 @@ def _added(
         heard_flows=None,
         rtt_samples=None,
         mean_rtt_s=None,
+        links=links,
         queues=tuple(samples),
         delivered=delivered,
     )
