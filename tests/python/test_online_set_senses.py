@@ -11,6 +11,7 @@ from online_set_world import LINKS, SetWorld
 from vermilion.objectives import Constraint, objective_from_table
 from vermilion.objectives.goodput_variation import GoodputVariation
 from vermilion.objectives.jain_index import JainIndex
+from vermilion.objectives.slowest_flow import SlowestFlow
 from vermilion.online.decide.fluctuation import Fluctuation
 from vermilion.online.decide.set_detection import SetConditionWatch, watch_of
 from vermilion.online.model.horizon import Horizon
@@ -217,7 +218,8 @@ def test_a_sum_over_links_is_measured_where_its_parts_have_scales():
     ]
     assert stretch.objective(objective).mean == pytest.approx(sum(each) / 10.0, rel=0.01)
     assert stretch.objective(without) is None
-    assert stretch.objective(JainIndex()) is None
+    assert stretch.objective(SlowestFlow()) is None
+    assert stretch.objective(JainIndex()).mean == pytest.approx(0.926, abs=0.01)
 
 
 # --- changes -------------------------------------------------------------------------------------

@@ -86,13 +86,13 @@ class SetStretch(Stretch):
 
     def objective(self, objective: Objective) -> Interval | None:
         """The objective's own number; ``None`` where nobody can tell."""
-        from vermilion.objectives.goodput_variation import GoodputVariation
         from vermilion.objectives.interface import LinkObjective
         from vermilion.objectives.weighted_sum import WeightedSum
 
+        of_flows = _OF_OBJECTIVES.get(objective.name)
+        if of_flows is not None:
+            return self._of_flows(of_flows)
         match objective:
-            case GoodputVariation():
-                return self._of_flows(_variation)
             case LinkObjective(link=link):
                 part = self.queues.get(link)
                 return None if part is None else part.objective(objective)
@@ -173,8 +173,19 @@ def _jain(goodputs: NDArray[np.float64]) -> float:
     return 1.0 / (1.0 + _variation(goodputs) ** 2)
 
 
+def _total(goodputs: NDArray[np.float64]) -> float:
+    return float(goodputs.sum())
+
+
 _OF_FLOWS: dict[str, Callable[[NDArray[np.float64]], float]] = {
-    "goodput_bit_per_s.total": lambda goodputs: float(goodputs.sum()),
+    "goodput_bit_per_s.total": _total,
     "goodput_cov": _variation,
     "jain_index": _jain,
 }
+_OF_OBJECTIVES: dict[str, Callable[[NDArray[np.float64]], float]] = {
+    "goodput-variation": _variation,
+    "jain-index": _jain,
+    "goodput": _total,
+    "delay-bound": _total,  # its delay is a constraint of a link
+}
+"""Objectives that are of what flows get, by their names."""
