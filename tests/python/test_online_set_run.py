@@ -25,6 +25,8 @@ from vermilion.online.record.entries import SettingInForce
 from vermilion.online.record.journal import Journal
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
+from vermilion.report.price_line import price_lines
+from vermilion.report.response import responses_of
 from vermilion.scenario import (
     ScenarioError,
     disciplines,
@@ -137,6 +139,14 @@ def test_four_queues_are_set_together(kept):
     assert first.link == "first"
     assert first.parameters == ("min_threshold", "max_threshold", "max_probability", "weight")
     assert first.settings[1][1]["weight"] == after["first.weight"]
+
+
+def test_the_report_has_a_chapter_for_each_queue(kept):
+    online, _ = kept
+    for view in online.by_queue:
+        [line] = price_lines([view])
+        assert line.settings == ("left alone", "kept tuned")
+        assert responses_of([view]) == (), "a scenario without changes has none to answer"
 
 
 def test_the_network_left_alone_is_the_scenario_itself(kept):
