@@ -265,6 +265,24 @@ def test_a_queue_without_a_sample_leaves_the_set_without_one():
     assert sample is not None
 
 
+def test_one_link_that_is_cut_off_makes_the_others_tell_nothing():
+    cut = SetWorld()
+    senses = sensed(cut, 3.0)
+    assert senses.link_state.kind == "busy"
+    cut.far.packets = 0
+    senses = sensed(cut, 8.0, senses, 3.0)
+    assert senses.link_state.kind == "outage"
+    assert "packets wait and none has left" in senses.link_state.words
+
+
+def test_one_link_without_traffic_is_no_outage():
+    world = SetWorld(through=0)
+    world.far.flows = 0
+    senses = sensed(world, 8.0)
+    assert senses.parts["far"].link_state.kind == "outage"  # there are flows, as far as it knows
+    assert senses.link_state.kind == "busy"
+
+
 # --- the model -----------------------------------------------------------------------------------
 
 

@@ -48,7 +48,7 @@ _PATHS_UNKNOWN = (
 _PATHS_CONFIGURED = (
     "counters do not tell how many flows take which path: as many are taken as make up the counts"
 )
-_TOLD_FIRST: tuple[LinkKind, ...] = ("busy", "unknown", "outage", "elsewhere", "idle")
+_TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "idle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +141,12 @@ class SetSenses:
 
     @property
     def link_state(self) -> LinkState:
-        """What the links are doing: busy, if one of them is; else the first thing to be said.
+        """What the links are doing: cut off, if one of them is; busy, if one of them is.
 
-        An outage of one link is none of the others', which go on and are busy.
+        Where packets wait at one link and none leave, what the others see is no normal state
+        either. A link that nothing waits for is no outage, however many flows there are elsewhere.
         """
-        states = {link: senses.link_state for link, senses in self.parts.items()}
+        states = {link: _state_of(senses) for link, senses in self.parts.items()}
         link, state = min(states.items(), key=lambda each: _TOLD_FIRST.index(each[1].kind))
         return replace(state, words=f"{link}: {state.words}")
 
@@ -252,6 +253,14 @@ class SetSenses:
 
 
 _NOTHING = SetPicture(0.0, 0, (), None, None, None)
+
+
+def _state_of(senses: Senses) -> LinkState:
+    """What one of several links is doing."""
+    state, latest = senses.link_state, senses.latest
+    if state.kind == "outage" and latest is not None and latest.backlog_packets == 0:
+        return replace(state, kind="idle")
+    return state
 
 
 def _with_round_trips(paths: Sequence[PathTraffic]) -> tuple[list[PathTraffic], int]:
