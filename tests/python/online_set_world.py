@@ -119,7 +119,7 @@ class SetWorld:
         if sent == 0:
             flows = flows[:0]
         weights = np.where(flows >= THROUGH, self.share, 1.0)
-        packets = np.maximum(1, np.round(sent * weights / max(weights.sum(), 1.0))).astype(np.int64)
+        packets = np.round(sent * weights / max(weights.sum(), 1.0)).astype(np.int64)
         waiting_s = 8.0 * PACKET_BYTES * (seen.reading.backlog_packets + 1) / RATE_BIT_PER_S
         both_s = sum(
             8.0 * PACKET_BYTES * (self._level(each) + 1) / RATE_BIT_PER_S for each in LINKS

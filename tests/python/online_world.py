@@ -18,7 +18,7 @@ from vermilion.online.plan.goal import HeldQueue
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Finding
 from vermilion.online.policy import Policy
-from vermilion.routers.base import LinkConfiguration, Observation, Reading, RttSamples
+from vermilion.routers.base import FlowTraffic, LinkConfiguration, Observation, Reading, RttSamples
 
 LINK = "bottleneck"
 TARGET = 30.0
@@ -55,6 +55,7 @@ class World:
         packets: forwarded in a tenth of a second.
         monitor: whether round trips and flows are seen.
         sd: how far a tenth of a second strays, packets.
+        starving: how many flows get nothing through; below 0 nobody sees what each one moves.
     """
 
     in_force: dict = field(default_factory=lambda: dict(FIRST))
@@ -64,6 +65,7 @@ class World:
     packets: int = 125
     monitor: bool = True
     sd: float = 2.0
+    starving: int = -1
     drops: int = 0
     forwarded: int = 0
     dropped: int = 0
@@ -94,7 +96,18 @@ class World:
             marks=0,
         )
         observation = Observation(reading, self.flows if self.monitor else None, trips)
+        if self.starving >= 0:
+            observation = replace(observation, traffic=self._traffic(carrying))
         return Observed(observation, dict(self.in_force) if with_parameters else None)
+
+    def _traffic(self, carrying):
+        """What each flow moved: all alike but those that starve, which were there at first."""
+        moving = self.flows - self.starving if carrying else 0
+        packets = np.full(moving, self.packets // max(1, moving), dtype=np.int64)
+        numbers = np.arange(moving, dtype=np.int64)
+        return FlowTraffic(
+            numbers, packets, PACKET_BYTES * packets, np.full(moving, fill_value=True)
+        )
 
     def restart(self, parameters):
         """The router restarts: counters from nothing, these parameters in force."""

@@ -109,6 +109,32 @@ def test_a_target_is_pursued_with_the_mean_held_and_shifted_by_the_correction():
         assert outcome.value == goal.cost(outcome.mean, outcome.sd)
 
 
+WALL = {
+    "links.bottleneck.queue.min_threshold": ["28 packets", "28.5 packets"],
+    "links.bottleneck.queue.max_threshold": ["29 packets", "30 packets"],
+    "links.bottleneck.queue.max_probability": [0.0001, 0.0002],
+    "links.bottleneck.queue.weight": [0.99, 1.0],
+}
+"""Nearly drop-tail with a limit of 30 packets."""
+
+
+@pytest.mark.parametrize("harm", [(), ("none",)])
+def test_a_setting_that_would_lock_out_a_crowd_does_harm(harm):
+    """16 NewReno flows live with a wall; 32 lock each other out of it, and a first answer knows."""
+    newreno = SenderBelief({SenderModel("newreno"): 0.0}, {SenderModel("newreno"): 0.0})
+    walled = replace(POLICY, space=WALL, harm=harm)
+    answer = solve(task(policy=walled, evaluations=10, belief=newreno)).answer
+    assert answer.candidate.value.mean < answer.incumbent.value.mean / 10.0
+    if harm:
+        assert answer.verdict.apply
+        assert answer.most_starved is None
+    else:
+        assert not answer.verdict.apply
+        assert "jain_index >= reference - 0.05 with twice the flows" in answer.verdict.reason
+        stood = answer.incumbent.metric("flows.*.starved").mean
+        assert answer.most_starved == pytest.approx(stood + 1.0)
+
+
 @pytest.mark.parametrize(
     ("objective", "label", "unit"),
     [

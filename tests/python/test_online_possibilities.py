@@ -22,18 +22,36 @@ def split(apart):
     return SenderBelief({NEWRENO: 0.0, RENO: -apart}, {NEWRENO: 0.0, RENO: 0.0})
 
 
-def test_without_doubt_there_is_one_model():
-    [only] = possibilities(TRAFFIC, SHOWN, split(5.0))
+def test_without_doubt_there_is_one_model_and_a_crowd_that_counts_for_nothing():
+    only, crowd = possibilities(TRAFFIC, SHOWN, split(5.0))
     assert (only.traffic, only.kind, only.share) == (TRAFFIC, NEWRENO, 1.0)
+    assert (crowd.traffic.flows, crowd.kind, crowd.share) == (2 * TRAFFIC.flows, NEWRENO, 0.0)
 
 
-def test_before_anything_was_seen_the_likeliest_kind_is_taken():
-    [only] = possibilities(TRAFFIC, SHOWN, SenderBelief())
-    assert only.kind == SenderBelief().best
+def test_before_anything_was_seen_the_likeliest_kind_is_taken_and_the_next_is_not_harmed():
+    """In a short queue today's senders live; flows of the next likely kind lock each other out."""
+    only, crowd = possibilities(TRAFFIC, SHOWN, SenderBelief())
+    assert only.kind == SenderModel("cubic", option_set="linux") == SenderBelief().best
+    assert crowd.kind == NEWRENO
+
+
+def test_flows_with_large_windows_are_not_locked_out_of_anything():
+    """100 Mbit/s and 4 flows: each has some 130 packets under way."""
+    few = {"flows": 4, "rate_bit_per_s": 1e8, "base_rtts_s": NEAR[:4]}
+    assert len(possibilities(traffic(**few), picture(**few), split(5.0))) == 1
+
+
+def test_where_there_is_a_crowd_already_none_is_added():
+    """10 Mbit/s and 64 flows: with the wanted queue each has one packet under way."""
+    many = {"flows": 64, "base_rtts_s": 4 * NEAR}
+    assert len(possibilities(traffic(**many), picture(**many), split(5.0))) == 1
+    only, other = possibilities(traffic(**many), picture(**many), SenderBelief())
+    assert (other.traffic, other.kind, other.share) == (only.traffic, NEWRENO, 0.0)
+    assert other.words == "with newreno senders"
 
 
 def test_a_split_belief_is_weighed_by_its_odds():
-    first, second = possibilities(TRAFFIC, SHOWN, split(1.0))
+    first, second, _ = possibilities(TRAFFIC, SHOWN, split(1.0))
     assert (first.kind, second.kind) == (NEWRENO, RENO)
     assert second.share / first.share == pytest.approx(math.exp(-1.0))
     assert first.share + second.share == pytest.approx(1.0)
@@ -70,7 +88,7 @@ def test_a_hopeless_doubt_goes_no_further_than_a_factor_of_four():
 
 def test_small_doubts_are_no_reason_for_three_models():
     calm = picture(base_rtts_s=NEAR, flows_doubt=0.05, rtts_doubt=0.1)
-    assert len(possibilities(TRAFFIC, calm, split(5.0))) == 1
+    assert [each.share for each in possibilities(TRAFFIC, calm, split(5.0))] == [1.0, 0.0]
 
 
 def test_an_uncertain_network_is_tuned_for_what_it_may_be():

@@ -223,7 +223,7 @@ def on_event(decision):
 
 short = ["duration=5 s", "warm_up=1 s", "settle=1 s", "flows.late.start=2 s .. 3 s"]
 scenario = load_scenario("varying-load", short)
-run_online(scenario, journal_path=Path(sys.argv[1]), clock="fixed", evaluations=20,
+run_online(scenario, journal_path=Path(sys.argv[1]), clock="fixed", evaluations=60,
            re_evaluations=0, comparisons=3, on_event=on_event)
 """
 

@@ -11,7 +11,10 @@ What happens, a line each (``#`` begins a comment; all that is said of the world
 - ``until 12.3 flows=16 offset=5``: the router is observed ten times a second up to then;
 - ``hand level=60``: somebody else changes the queue; ``reboot``: it starts anew;
 - ``silent until 20``: the router does not answer;
-- ``found level=30 [offset=0] [weight=0.5]``, ``found nothing``, ``fails REASON``: the last search;
+- ``found unexplained``: no model explains what was seen; with ``policy without_model=step`` steps
+  are tried in :data:`BOX`;
+- ``found level=30 [offset=0] [weight=0.5] [most_starved=1]``, ``found nothing``, ``fails REASON``:
+  the last search;
 - ``done``, ``refused REASON``, ``lost``, ``lost in force``, ``lost half``: the last change;
 - ``command stop``, ``command accept``: a person.
 """
@@ -39,7 +42,15 @@ from vermilion.online.events import (
     Silent,
 )
 from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.search import Space
+from vermilion.search.space import Dimension
 
+BOX = Space(
+    [
+        Dimension("links.bottleneck.queue.level", 1.0, 200.0, log=True),
+        Dimension("links.bottleneck.queue.weight", 0.0001, 1.0, log=True),
+    ]
+)
 SCRIPTS = Path(__file__).parents[1] / "reference" / "online"
 REWRITE = "VERMILION_REWRITE"
 RULE = "----"
@@ -143,11 +154,19 @@ class Script:
         if rest == ["nothing"]:
             self.give(Found(number, finding(task), 1.0))
             return
-        offset = told.pop("offset", 0.0)
+        if rest == ["unexplained"]:
+            found = finding(task, obstacle="this network is not explained by newreno senders")
+            refuted = replace(found.explanation, explained=False)
+            space = BOX if self.controller.policy.without_model == "step" else None
+            found = replace(found, explanation=refuted, space=space)
+            self.give(Found(number, found, 1.0))
+            return
+        offset, most_starved = told.pop("offset", 0.0), told.pop("most_starved", None)
         setting = {name: task.in_force[name] for name in POLICY.parameters} | told
         sane = {name: value if math.isfinite(value) else 30.0 for name, value in setting.items()}
         found = finding(task, sane, offset=offset)
-        found = replace(found, answer=replace(found.answer, setting=setting))
+        answer = replace(found.answer, setting=setting, most_starved=most_starved)
+        found = replace(found, answer=answer)
         self.give(Found(number, found, 1.0))
 
     def _fails(self, rest, _told):

@@ -45,6 +45,41 @@ def test_flows_that_send_alike_are_all_flows():
     assert Watched().go_on(40, dict.fromkeys(range(16), 8)) == 16
 
 
+def test_flows_that_get_next_to_nothing_starve():
+    """16 flows that sent 8 packets in 0.1 s; then 13 go on, one sends 1 packet in 2 s, 2 none."""
+    watched = Watched()
+    watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)
+    served = dict.fromkeys(range(13), 8)
+    watched.go_on(100, lambda step: served | ({13: 1} if step % 20 == 0 else {}), open_flows=16)
+    assert watched.activity.starved_since(4.0) == 3
+    assert watched.activity.starved_since(0.0) == 0  # all of them had a good beginning
+
+
+def test_flows_that_have_ended_do_not_starve():
+    watched = Watched()
+    watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)
+    watched.go_on(5, dict.fromkeys(range(16), 8), open_flows=16)
+    watched.go_on(95, dict.fromkeys(range(12), 8), open_flows=12)
+    assert watched.activity.starved_since(4.0) == 0
+
+
+def test_flows_that_have_just_come_do_not_starve():
+    watched = Watched()
+    watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)
+    watched.go_on(98, dict.fromkeys(range(16), 8), open_flows=16)
+    watched.go_on(2, dict.fromkeys(range(20), 8), open_flows=20)
+    assert watched.activity.starved_since(4.0) == 0
+
+
+def test_starved_flows_are_unknown_where_nobody_counts_flows_or_it_is_too_long_ago():
+    watched = Watched()
+    watched.go_on(40, dict.fromkeys(range(16), 8))
+    assert watched.activity.starved_since(1.0) is None
+    watched.go_on(200, dict.fromkeys(range(16), 8), open_flows=16)
+    assert watched.activity.starved_since(10.0) == 0
+    assert watched.activity.starved_since(1.0) is None  # 15 s are remembered
+
+
 def test_nothing_is_no_flow():
     watched = Watched()
     assert watched.activity.effective()[0] == 0.0

@@ -178,6 +178,18 @@ def test_fairness_needs_somebody_who_looks_at_packets():
     assert stretch.bounded(Constraint.parse("links.near.drop_rate <= 0.5")) is not None
 
 
+def test_starved_flows_are_counted_over_all_queues():
+    world = SetWorld()
+    senses = sensed(world, 2.0)
+    world.share = 0.0
+    senses = sensed(world, 12.0, senses, 2.0)
+    assert senses.activity.open_flows == 24
+    assert senses.activity.starved_since(2.0) == 8
+    assert senses.activity.starved_since(-5.0) is None
+    assert sensed(SetWorld(), 6.0).activity.starved_since(2.0) == 0
+    assert sensed(SetWorld(monitor=False), 6.0).activity.starved_since(2.0) is None
+
+
 def test_each_link_is_judged_by_its_own_counters():
     world = SetWorld()
     world.near.in_force["level"] = 10.0

@@ -107,6 +107,24 @@ def online(
             show_default=False,
         ),
     ] = None,
+    atlas: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Begin searches at what this atlas (vermilion atlas --json) found for similar "
+            "conditions.",
+            show_default=False,
+        ),
+    ] = None,
+    without_model: Annotated[
+        Literal["stay", "step"] | None,
+        typer.Option(
+            help='Where no model explains the network, the setting stays ("stay"), or small steps '
+            'are tried on it, each measured and taken back unless it helps ("step"; only where the '
+            "mode is control). Default: stay.",
+            show_default=False,
+        ),
+    ] = None,
     knowledge: Annotated[
         Literal["full", "flow count", "counters"],
         typer.Option(
@@ -160,6 +178,8 @@ def online(
                 mode=mode,
                 changes_per_minute=changes_per_minute,
                 at_exit=at_exit,
+                without_model=without_model,
+                atlas=atlas,
                 deadline_s=None if deadline is None else options.seconds("--deadline", deadline),
                 for_s=None if for_ is None else options.seconds("--for", for_),
                 journal=journal,
@@ -184,8 +204,10 @@ def online(
         mode or "control",
         CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
         at_exit or "keep",
+        without_model or "stay",
         knowledge,
         tuple(tuple(name.strip() for name in path.split(",")) for path in paths or ()),
+        atlas,
     )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
     shown = STANDARD_OUTPUT not in {target, report}
@@ -269,8 +291,10 @@ class _Freedom:
     mode: Literal["observe", "propose", "control"]
     changes_per_minute: int
     at_exit: Literal["keep", "restore"]
+    without_model: Literal["stay", "step"]
     knowledge: Literal["full", "flow count", "counters"]
-    paths: tuple[tuple[str, ...], ...] = ()
+    paths: tuple[tuple[str, ...], ...]
+    atlas: Path | None
 
 
 def _ask(proposal: "Propose") -> "Command":
@@ -295,7 +319,7 @@ def _run(
     shown: bool,
 ) -> "OnlineRun":
     from vermilion.online.drive.run import run_online
-    from vermilion.online.policy import DEADLINE_S
+    from vermilion.online.policy import DEADLINE_S, Policy
     from vermilion.online.record.journal import JournalError
 
     def show(decision: "Decision") -> None:
@@ -303,6 +327,13 @@ def _run(
             typer.echo(f"{scenario.title or scenario.origin}  (seed {seed})")
         typer.echo(f"{decision.time_s:9.2f} s  {decision.kind:<15}  {decision.reason}")
 
+    memory = None
+    if freedom.atlas is not None:
+        from vermilion.cli.atlas_file import read_atlas
+
+        wanted = Policy.of_scenario(scenario)
+        discipline = scenario.links[wanted.link].queue.algorithm.name
+        memory = read_atlas(freedom.atlas, discipline, wanted.parameters)
     try:
         return run_online(
             scenario,
@@ -314,7 +345,9 @@ def _run(
             mode=freedom.mode,
             changes_per_minute=freedom.changes_per_minute,
             at_exit=freedom.at_exit,
+            without_model=freedom.without_model,
             knowledge=freedom.knowledge,
+            memory=memory,
             answer_proposal=_ask,
             paths=freedom.paths,
         )

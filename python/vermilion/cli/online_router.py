@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vermilion.online.drive.real_router import RouterRun
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.effects import Propose
-    from vermilion.online.policy import AtExit, Mode
+    from vermilion.online.policy import AtExit, Mode, WithoutModel
     from vermilion.online.record.entries import Decision
     from vermilion.online.router_policy import PolicyFile
     from vermilion.routers.linux import LinuxRouter
@@ -44,6 +44,8 @@ class RouterRequest:
         mode: whether anything is changed.
         changes_per_minute: how often at most.
         at_exit: what stays in force.
+        without_model: what happens where no model explains the network.
+        atlas: where searches may begin.
         deadline_s: how long a search may take.
         for_s: how long to go on.
         journal: where to keep the journal.
@@ -55,6 +57,8 @@ class RouterRequest:
     mode: Mode | None = None
     changes_per_minute: int | None = None
     at_exit: AtExit | None = None
+    without_model: WithoutModel | None = None
+    atlas: Path | None = None
     deadline_s: float | None = None
     for_s: float | None = None
     journal: Path | None = None
@@ -68,6 +72,7 @@ def online_router(request: RouterRequest) -> None:
         UserError: a mistake on the command line, or a queue that cannot be controlled.
         ScenarioError: a policy that cannot be pursued.
     """
+    from vermilion.cli.atlas_file import read_atlas
     from vermilion.online.drive.real_router import run_on_router
     from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
@@ -92,10 +97,16 @@ def online_router(request: RouterRequest) -> None:
         settable=router.settable,
     )
     freedom = Freedom(
-        mode=request.mode, changes_per_minute=request.changes_per_minute, at_exit=request.at_exit
+        mode=request.mode,
+        changes_per_minute=request.changes_per_minute,
+        at_exit=request.at_exit,
+        without_model=request.without_model,
     )
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
     policy = policy_for(link, file, freedom, deadline_s=deadline_s)
+    memory = None
+    if request.atlas is not None:
+        memory = read_atlas(request.atlas, link.discipline, policy.parameters)
     if policy.mode != "observe":
         _check_privileges(request.address, policy.mode)
     journal = _default_journal(router) if request.journal is None else request.journal
@@ -115,6 +126,7 @@ def online_router(request: RouterRequest) -> None:
                 on_proposal=attendance.ask,
                 attended=attendance.attend,
                 for_s=request.for_s,
+                memory=memory,
             )
         except (JournalError, RouterError) as error:
             raise UserError(str(error)) from None

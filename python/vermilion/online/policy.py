@@ -47,6 +47,10 @@ AtExit: TypeAlias = Literal["keep", "restore"]
 """What happens to the router when the controller ends: the setting stays, or the one that stood
 before the first change comes back."""
 
+WithoutModel: TypeAlias = Literal["stay", "step"]
+"""What happens where no model explains the network: the setting stays, or small steps are tried on
+the network itself, each measured and taken back unless it helps."""
+
 _USUAL_DELAY_S = 0.010  # what a queue is about where the goal names neither length nor delay
 _FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
 
@@ -72,6 +76,9 @@ class Policy:
         fall_back: parameters to put in force when the controller is blind; ``None`` for the last
             that were verified.
         blind_after_s: how long a router may be silent before the controller counts as blind.
+        without_model: what happens where no model explains the network.
+        watch_first_s: how long the queue is watched before the first search. A simulation is
+            answered at once; on a real router, what stood there is measured first.
     """
 
     link: str
@@ -87,6 +94,8 @@ class Policy:
     at_exit: AtExit = "keep"
     fall_back: Mapping[str, ParameterValue] | None = None
     blind_after_s: float = BLIND_AFTER_S
+    without_model: WithoutModel = "stay"
+    watch_first_s: float = 0.0
 
     @classmethod
     def of_scenario(cls, scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:

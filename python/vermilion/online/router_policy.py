@@ -27,6 +27,7 @@ from vermilion.online.policy import (
     AtExit,
     Mode,
     Policy,
+    WithoutModel,
 )
 from vermilion.scenario import (
     RATE,
@@ -53,13 +54,23 @@ NOMINAL_RATE: Final = "10 Mbit/s"
 NOMINAL_PACKET: Final = "1500 bytes"
 """How large the packets are with which a target given as a time is counted."""
 
+WATCH_FIRST_S: Final = 10.0
+"""How long a real queue is watched before the first search."""
+
 _LONGEST_BLIND_S: Final = 86_400.0
 _RATE: Final = Quantity(RATE, minimum=1.0)
 _DELAY: Final = Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)
 _BLIND: Final = Quantity(TIME, minimum=0.1, maximum=_LONGEST_BLIND_S)
 _KEYS: Final = ("rate", "delay", "tuning", "freedom")
 _TUNING_KEYS: Final = ("objective", "constraints", "harm", "space", "parameters")
-_FREEDOM_KEYS: Final = ("mode", "changes_per_minute", "at_exit", "fall_back", "blind_after")
+_FREEDOM_KEYS: Final = (
+    "mode",
+    "changes_per_minute",
+    "at_exit",
+    "fall_back",
+    "blind_after",
+    "without_model",
+)
 _MOST_CHANGES: Final = 1_000_000
 
 
@@ -100,6 +111,7 @@ class Freedom:
         at_exit: what stays in force.
         fall_back: what to put in force when the router is silent, as written.
         blind_after_s: how long it may be silent.
+        without_model: what happens where no model explains the network.
     """
 
     mode: Mode | None = None
@@ -107,6 +119,7 @@ class Freedom:
     at_exit: AtExit | None = None
     fall_back: Mapping[str, Any] | None = None
     blind_after_s: float | None = None
+    without_model: WithoutModel | None = None
 
     def or_else(self, other: Freedom) -> Freedom:
         """This one, and where it says nothing, another."""
@@ -122,6 +135,7 @@ class Freedom:
             blind_after_s=(
                 other.blind_after_s if self.blind_after_s is None else self.blind_after_s
             ),
+            without_model=self.without_model or other.without_model,
         )
 
 
@@ -202,6 +216,8 @@ def policy_for(
         at_exit="keep" if mode == "observe" else given.at_exit or "keep",
         fall_back=_fall_back(link, given.fall_back, known.origin),
         blind_after_s=BLIND_AFTER_S if given.blind_after_s is None else given.blind_after_s,
+        without_model=given.without_model or "stay",
+        watch_first_s=WATCH_FIRST_S,
     )
 
 
@@ -344,6 +360,7 @@ def _freedom(table: Mapping[str, Any]) -> Freedom:
         at_exit=_choice(table, "at_exit", get_args(AtExit)),
         fall_back=fall_back,
         blind_after_s=_quantity(table, "blind_after", _BLIND, "freedom."),
+        without_model=_choice(table, "without_model", get_args(WithoutModel)),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import blind, entering
+from vermilion.online.decide import blind, entering, stepping
 from vermilion.online.decide.in_force import holds
 from vermilion.online.decide.states import Applying, Change, Owed, Watching
 from vermilion.online.record.kinds import DecisionKind
@@ -117,7 +117,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
     change = state.change
     words = entering.in_words(change.parameters)
     match change.purpose:
-        case "answer" | "recall":
+        case "answer" | "step" | "recall":
             turn.decide(
                 DecisionKind.APPLIED,
                 f"{words}: {change.reason}",
@@ -130,7 +130,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             if turn.controller.conditions is None:  # nobody would notice what has changed since
                 entering.wait_anew(turn, "a setting was taken back")
             else:
-                entering.watch_without_model(turn)
+                entering.watch_without_model(turn, change.ask_again_s)
         case "fall back":
             turn.decide(DecisionKind.FELL_BACK, f"{words}: {change.reason}")
             entering.watch_without_model(turn)
@@ -147,7 +147,7 @@ def _look_at_it(turn: Turn, change: Change) -> None:
         entering.watch_without_model(turn)
     elif change.stale:
         entering.wait_anew(turn, change.stale)
-    elif change.refining or change.purpose == "recall":
+    elif change.refining or change.purpose != "answer":
         entering.verify_from_now(turn, verifying)
     else:
         mean, noise = verifying.expected.mean_after, verifying.noise
@@ -166,6 +166,8 @@ def _not_changed(turn: Turn, state: Applying) -> None:
         owed = Owed(change, turn.now_s + back_off_s, state.attempts + 1)
         turn.become(Watching(turn.now_s, 0.0, 0.0, None, turn.now_s, owed=owed))
         return
+    if change.purpose == "step":
+        stepping.told(turn, better=False)
     # A setting that was refused once would be refused again: only new conditions lead to another.
     entering.watch_without_model(turn)
 

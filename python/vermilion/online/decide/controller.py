@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     from vermilion.online.decide.detection import ConditionWatch
     from vermilion.online.decide.set_detection import SetConditionWatch
+    from vermilion.online.decide.starvation import StarvationWatch
     from vermilion.online.decide.states import Promise
+    from vermilion.online.plan.steps import Steps
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.picture import TrafficPicture
@@ -87,6 +89,9 @@ class Controller:
         senders: the kind last named in the log.
         promise: what the last quick answer was to deliver.
         fluctuation: how often conditions have changed lately, and within which span.
+        starvation: what is counted of starved flows under the setting in force; ``None`` where that
+            is the operator's own, or no model has said how many may starve.
+        steps: small steps on the network itself, while no model explains it; ``None`` otherwise.
         drift: how often a drift without a cause may be answered.
         broken: the bound last said to be broken.
         unheard_since_s: since when the router has not answered; ``None`` while it does.
@@ -125,6 +130,8 @@ class Controller:
     senders: str = ""
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
+    starvation: StarvationWatch | None = None
+    steps: Steps | None = None
     drift: Drift = field(default_factory=Drift)
     broken: str = ""
     unheard_since_s: float | None = None
@@ -145,6 +152,7 @@ class Controller:
         re_evaluations: int = RE_EVALUATIONS,
         comparisons: int = COMPARISONS,
         regimes: Regimes | None = None,
+        memory: AnswerMemory | None = None,
         remembered: Remembered | None = None,
         senses: Senses | SetSenses | None = None,
     ) -> Controller:
@@ -159,6 +167,7 @@ class Controller:
             re_evaluations: further seeds that the best few of a search may meet.
             comparisons: fresh seeds on which a search's best meets the setting in force.
             regimes: what is known from earlier runs.
+            memory: settings for conditions never met, where searches may begin.
             remembered: what a run has left that was not ended in order, and is to be gone on with.
             senses: that have seen nothing yet; by default those of one queue.
         """
@@ -173,6 +182,7 @@ class Controller:
             budget=ChangeBudget(policy.changes_per_minute),
             regimes=regimes or Regimes(),
             senses=senses or Senses.begin(),
+            memory=memory or AnswerMemory(),
         )
         if remembered is None:
             return begun

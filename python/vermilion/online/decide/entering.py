@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide.controller import Drift
 from vermilion.online.decide.detection import QueueWatch
 from vermilion.online.decide.set_detection import watch_of
+from vermilion.online.decide.starvation import StarvationWatch
 from vermilion.online.decide.states import (
     Applying,
     HandsOff,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from vermilion.online.decide.states import Change, Doubt
     from vermilion.online.decide.turn import Turn
+    from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.picture import TrafficPicture
 
@@ -40,6 +42,7 @@ _DRIFT_STEP = 0.8  # distance of conditions, and time, within which a change cou
 _DRIFT_STEP_S = 8.0
 _GROWING_ROUND_TRIPS = 20.0  # until a new flow's window is what its path allows
 _PICTURES_KEPT_S = 120.0
+_STARVED_OVER_S = 10.0  # over less a flow that waits for a timeout or two would count as starved
 
 
 def in_words(setting: Mapping[str, object]) -> str:
@@ -55,18 +58,25 @@ def in_words(setting: Mapping[str, object]) -> str:
 
 def wait_anew(turn: Turn, why: str) -> None:
     """Conditions are others: wait for a steady picture of them."""
-    turn.change(drift=replace(turn.controller.drift, hold_s=Drift().hold_s), conditions=None)
+    turn.change(
+        drift=replace(turn.controller.drift, hold_s=Drift().hold_s),
+        conditions=None,
+        starvation=None,
+        steps=None,
+    )
     turn.become(Waiting(turn.now_s, turn.now_s, why))
 
 
-def search_quickly(turn: Turn, picture: TrafficPicture, traffic: Traffic, why: str) -> None:
-    """Look for a quick answer to new conditions."""
+def search_quickly(
+    turn: Turn, picture: TrafficPicture, traffic: Traffic, why: str, since_s: float
+) -> None:
+    """Look for a quick answer to conditions that have lasted since ``since_s``."""
     if is_drift(turn, picture, turn.controller.modelled):
         turn.change(correction=turn.controller.correction.conditions_drift())
         learn_from_promise(turn)
     else:
         turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
-    turn.change(conditions_since_s=turn.now_s)
+    turn.change(conditions_since_s=since_s)
     watch_conditions(turn, picture, traffic)
     _notice_fluctuation(turn)
     turn.decide(
@@ -207,7 +217,7 @@ def send(turn: Turn, change: Change) -> None:
     """Tell the router to change."""
     before = turn.controller.in_force
     number = turn.ask_router(change.parameters)
-    turn.change(budget=turn.controller.budget.spent(turn.now_s))
+    turn.change(budget=turn.controller.budget.spent(turn.now_s), starvation=None)
     turn.become(Applying(number, change, turn.now_s, before))
 
 
@@ -233,6 +243,14 @@ def observe(
     if unverified is not None:
         unverified = replace(unverified, schedule=schedule, learned_s=schedule.settled_s)
     turn.become(Observing(schedule, unverified))
+
+
+def count_starved(turn: Turn, expected: Expectation) -> None:
+    """From now on the starved flows are counted, where a model has said how many may starve."""
+    if expected.most_starved is None or turn.controller.starvation is not None:
+        return
+    over_s = max(expected.starved_over_s, _STARVED_OVER_S)
+    turn.change(starvation=StarvationWatch(expected.most_starved, over_s, turn.now_s))
 
 
 def verify_from_now(turn: Turn, verifying: Verifying) -> None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering
+from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.states import Change, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.record.kinds import DecisionKind
@@ -59,7 +59,7 @@ def on_found(turn: Turn, state: Searching, event: Found) -> None:
     if answer is None:
         _without_answer(turn, state, finding)
         return
-    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
+    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting), steps=None)
     _tell_tuned(turn, state, answer, event.took_s)
     if not state.refining:
         entering.learn_from_promise(turn)
@@ -123,15 +123,36 @@ def _learn(turn: Turn, finding: Finding) -> None:
 
 def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
     explanation = finding.explanation
-    if explanation is not None and not explanation.explained:
-        turn.decide(
-            DecisionKind.UNEXPLAINED,
-            f"{finding.obstacle}; the setting in force stays",
-            **{figure.name: [figure.seen, figure.model] for figure in explanation.figures},
-        )
-    else:
+    if explanation is None or explanation.explained:
         turn.decide(DecisionKind.KEPT, f"no answer: {finding.obstacle}")
-    _go_on(turn, state)
+        _go_on(turn, state)
+        return
+    stepping.begin(turn, finding)
+    back = _without_a_model(turn, state)
+    turn.decide(
+        DecisionKind.UNEXPLAINED,
+        f"{finding.obstacle}; "
+        + ("the setting in force stays" if back is None else "the setting in force is taken back"),
+        **{figure.name: [figure.seen, figure.model] for figure in explanation.figures},
+    )
+    if back is None:
+        _go_on(turn, state)
+    else:
+        entering.send(turn, back)
+
+
+def _without_a_model(turn: Turn, state: Searching) -> Change | None:
+    """The way back from a setting for which nothing speaks but a model that is now refuted."""
+    proven = turn.controller.proven or turn.controller.original
+    if state.unverified is None or state.stale or dict(proven) == dict(turn.controller.in_force):
+        return None
+    return Change(
+        "roll back",
+        proven,
+        "only a model spoke for the setting, and that does not explain this network; the last one "
+        "that did no harm is put back",
+        ask_again_s=turn.now_s + _ASK_AGAIN_S,
+    )
 
 
 def _go_on(turn: Turn, state: Searching) -> None:
@@ -162,6 +183,11 @@ def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
 
 def _keep(turn: Turn, state: Searching, answer: Answer) -> None:
     turn.decide(DecisionKind.KEPT, answer.verdict.reason)
+    _go_on_as_it_is(turn, state, answer)
+
+
+def _go_on_as_it_is(turn: Turn, state: Searching, answer: Answer) -> None:
+    """Nothing is changed."""
     mean, noise = answer.incumbent.mean.mean, answer.incumbent_noise
     if not state.refining:
         entering.observe(turn, answer.picture, mean, noise, None)
@@ -183,6 +209,9 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     if state.unverified is not None:
         since_s = max(since_s, state.unverified.schedule.half_settled_s)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
+    if not state.refining and before is not None and _promises_less(turn, answer, before):
+        _go_on_as_it_is(turn, state, answer)
+        return
     cost_before = _expected(answer, answer.incumbent)
     if state.unverified is not None and _has_failed(turn, state.unverified, before):
         # What is replaced has not proved itself: the way back leads past it.
@@ -192,7 +221,11 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         setting=answer.setting,
         picture=answer.picture,
         expected=Expectation(
-            cost_before, _expected(answer, answer.candidate), answer.candidate.mean.mean
+            cost_before,
+            _expected(answer, answer.candidate),
+            answer.candidate.mean.mean,
+            answer.most_starved,
+            answer.starved_over_s,
         ),
         noise=answer.candidate_noise,
         previous=previous,
@@ -213,6 +246,25 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     )
     instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
     entering.make(turn, change, instead)
+
+
+def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
+    """Whether what is in force does surely better on the network than a first guess promises.
+
+    Nobody has compared the model of a first guess with the network yet; this does.
+    """
+    objective = turn.controller.policy.objective
+    now, promised = measured.objective(objective), _expected(answer, answer.candidate)
+    if now is None or now.low is None or now.high is None:
+        return False
+    better = now.low > promised if objective.maximised else now.high < promised
+    if better:
+        turn.decide(
+            DecisionKind.KEPT,
+            f"the setting in force does better on the network than the answer does in the model: "
+            f"{objective.label} {now.mean:.4g}, promised {promised:.4g} {objective.unit}".rstrip(),
+        )
+    return better
 
 
 def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> bool:

@@ -110,6 +110,7 @@ class Verifying:
         learned_s: up to when the model's bias has been learned.
         mends: whether it was put in force although the objective is worse under it, because the
             one before broke a bound in the model.
+        is_step: whether it is a step without a model, which goes unless it helps.
     """
 
     setting: Mapping[str, float]
@@ -121,6 +122,7 @@ class Verifying:
     schedule: Schedule
     learned_s: float
     mends: bool = False
+    is_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,29 +158,31 @@ class Change:
     """A change of the router, from the wish to the answer.
 
     Attributes:
-        purpose: what it is for: a search's answer, a setting that did well in these conditions
-            before, taking a setting back, the setting for blind times, or the one that stood
-            before the first change.
+        purpose: what it is for: a search's answer, a step without a model, a setting that did well
+            in these conditions before, taking a setting back, the setting for blind times, or the
+            one that stood before the first change.
         parameters: what to put in force.
         reason: why, in words and numbers.
         details: the numbers, for the journal.
         verifying: how it will be verified, where it will; its schedule begins with the change.
         refining: whether it is the refined answer.
         stale: why it no longer fits the conditions quite, if so.
+        ask_again_s: after taking a setting back: when to search again; infinite for never.
     """
 
-    purpose: Literal["answer", "recall", "roll back", "fall back", "restore"]
+    purpose: Literal["answer", "step", "recall", "roll back", "fall back", "restore"]
     parameters: Mapping[str, ParameterValue]
     reason: str
     details: dict[str, object] = field(default_factory=dict)
     verifying: Verifying | None = None
     refining: bool = False
     stale: str = ""
+    ask_again_s: float = float("inf")
 
     @property
     def is_free(self) -> bool:
         """Whether it may be made whatever the budget and the mode: it takes something back."""
-        return self.purpose not in {"answer", "recall"}
+        return self.purpose not in {"answer", "step", "recall"}
 
 
 @dataclass(frozen=True, slots=True)

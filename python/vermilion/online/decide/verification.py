@@ -36,11 +36,17 @@ class Expectation:
         cost_before: the objective under the old setting in the present conditions.
         cost_after: the same under the new one.
         mean_after: mean queue under the new setting, packets.
+        most_starved: how many flows may starve under it without harm; ``None`` for any number.
+        starved_over_s: in stretches of this length.
+        of_model: whether a model said so, and not a measurement of what was before.
     """
 
     cost_before: float
     cost_after: float
     mean_after: float
+    most_starved: float | None = None
+    starved_over_s: float = 0.0
+    of_model: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +205,9 @@ def _figures(
 ) -> str:
     """What was measured, beside what the model said and what was before."""
     unit = f" {objective.unit}" if objective.unit else ""
-    parts = [f"mean queue {after.queue.mean:.1f} packets (model {expected.mean_after:.1f})"]
+    modelled = f"model {expected.mean_after:.1f}" if expected.of_model else ""
+    stood = modelled or f"before {expected.mean_after:.1f}"
+    parts = [f"mean queue {after.queue.mean:.1f} packets ({stood})"]
     now = after.objective(objective)
     if now is not None:
         then = None if before is None else before.objective(objective)
@@ -208,9 +216,8 @@ def _figures(
             if then is None
             else f"before {then.mean:.4g}"
         )
-        parts.append(
-            f"{objective.label} {now.mean:.4g}{unit} (model {expected.cost_after:.4g}, {compared})"
-        )
+        model = f"model {expected.cost_after:.4g}, " if expected.of_model else ""
+        parts.append(f"{objective.label} {now.mean:.4g}{unit} ({model}{compared})")
     utilization = f"utilisation {after.utilization.mean:.1%}"
     if before is not None:
         utilization += f" (before {before.utilization.mean:.1%})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering
+from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.states import Change, Doubt, Verifying
 from vermilion.online.decide.verification import verify
@@ -26,7 +26,7 @@ _MOST_LOOKS = 4
 
 def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
     """Learn from what is seen, and judge once enough was seen."""
-    if turn.now_s - state.learned_s > LEARNING_S - entering.EPSILON_S:
+    if not state.is_step and turn.now_s - state.learned_s > LEARNING_S - entering.EPSILON_S:
         entering.learn_bias(turn, state.learned_s, state.expected.mean_after, state.noise)
         state = replace(state, learned_s=turn.now_s)
         turn.become(state)
@@ -51,6 +51,9 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     """
     policy = turn.controller.policy
     result = verify(after, verifying.before, verifying.expected, policy, mends=verifying.mends)
+    if verifying.is_step:
+        stepping.judged(turn, verifying, result)
+        return
     if result.verdict == "worse":
         _take_back(turn, verifying, result)
         return
@@ -66,7 +69,19 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     doubt = None
     if result.verdict == "unproven" and verifying.before is not None and looks < _MOST_LOOKS:
         doubt = Doubt(verifying, turn.now_s + _LOOK_AGAIN_S * 2.0 ** (looks - 1), looks)
+    entering.count_starved(turn, verifying.expected)
     entering.watch(turn, verifying.expected.mean_after, verifying.noise, doubt)
+
+
+def starves(turn: Turn, harm: str) -> None:
+    """Take back a setting that locks flows out: harm is against what stood at the beginning."""
+    picture = turn.controller.modelled
+    if picture is not None:
+        regimes = turn.controller.regimes
+        turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
+    original = turn.controller.original
+    turn.change(proven=original)
+    entering.send(turn, Change("roll back", original, f"it starves flows: {harm}"))
 
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:

@@ -46,10 +46,15 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
     if _recall(turn, picture, queueing_s):
         return
     waited_s = turn.now_s - state.known_s
+    first = turn.controller.modelled is None
+    if first and waited_s < turn.controller.policy.watch_first_s - entering.EPSILON_S:
+        return
     if waited_s > LONGEST_WAIT_S - entering.EPSILON_S or _is_steady(turn, picture, queueing_s):
         traffic = turn.traffic(picture)
         if traffic is not None:
-            entering.search_quickly(turn, picture, traffic, state.why)
+            entering.search_quickly(
+                turn, picture, traffic, state.why, since_s=state.known_s if first else turn.now_s
+            )
 
 
 def _is_steady(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import applying, entering
+from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.verification import broken_bound
-from vermilion.online.decide.verifying import LEARNING_S, judge
+from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
     if state.doubt is not None and turn.now_s >= state.doubt.look_s:
         _look_again(turn, state)
         return
-    if _check_queue(turn, state):
+    if _check_starvation(turn) or _check_queue(turn, state) or stepping.step_on(turn, state):
         return
     state = _learning(turn)
     if state.learned_s != turn.now_s:
@@ -51,6 +51,17 @@ def _look_again(turn: Turn, state: Watching) -> None:
     turn.become(replace(state, doubt=None))
     if after is not None:
         judge(turn, doubt.verifying, after, looks=doubt.looks + 1)
+
+
+def _check_starvation(turn: Turn) -> bool:
+    """Whether flows are locked out, and the setting is taken back."""
+    if turn.controller.starvation is None:
+        return False
+    watch, harm = turn.controller.starvation.after(turn.controller.senses.activity, turn.now_s)
+    turn.change(starvation=watch)
+    if harm:
+        starves(turn, harm)
+    return bool(harm)
 
 
 def _check_queue(turn: Turn, state: Watching) -> bool:

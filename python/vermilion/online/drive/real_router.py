@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from vermilion.online.drive.pacing import Solve
     from vermilion.online.effects import Propose
+    from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
     from vermilion.online.record.entries import SettingInForce
     from vermilion.routers.base import ParameterValue
@@ -72,6 +73,7 @@ def run_on_router(
     on_proposal: Callable[[Propose], object] | None = None,
     attended: Callable[[WallClockDriver], AbstractContextManager[object]] = lambda _: nullcontext(),
     for_s: float | None = None,
+    memory: AnswerMemory | None = None,
     solve: Solve = solve_task,
 ) -> RouterRun:
     """Keep a real queue tuned, or say what would be done, until a person says stop.
@@ -85,6 +87,7 @@ def run_on_router(
         on_proposal: told of every proposal; the answer comes as a command.
         attended: a context in which the driver runs: whoever may put commands into it.
         for_s: how long; ``None`` until somebody says stop.
+        memory: settings for conditions never met, where searches may begin.
         solve: does the searches, in another process: a function of a module.
 
     Raises:
@@ -120,6 +123,7 @@ def run_on_router(
             queue.configuration,
             push_price=queue.push_price,
             regimes=journal.regimes(address, policy.goal),
+            memory=memory,
         )
         driver = WallClockDriver(
             queue,

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from vermilion.online.effects import Propose
     from vermilion.online.events import Command
-    from vermilion.online.policy import AtExit, Mode
+    from vermilion.online.plan.memory import AnswerMemory
+    from vermilion.online.policy import AtExit, Mode, WithoutModel
     from vermilion.online.record.entries import Decision
     from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.routers.simulated import SimulatedRouter
@@ -53,9 +54,11 @@ def run_online(
     mode: Mode = "control",
     changes_per_minute: int = CHANGES_PER_MINUTE,
     at_exit: AtExit = "keep",
+    without_model: WithoutModel = "stay",
     knowledge: Knowledge = "full",
     answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
     paths: Sequence[Sequence[str]] = (),
+    memory: AnswerMemory | None = None,
 ) -> OnlineRun:
     """Keep a simulated network tuned, and run the same network untouched.
 
@@ -75,11 +78,15 @@ def run_online(
         mode: whether the controller changes anything, proposes it or only says what it would do.
         changes_per_minute: how often it may, at most.
         at_exit: whether the last setting stays at the end or the first one comes back.
+        without_model: what happens where no model explains the network: the setting stays, or small
+            steps are tried, each measured and taken back unless it helps.
         knowledge: what the controller is told of the traffic: flows and round trips ("full"), how
             many flows ("flow count"), or nothing but the router's counters ("counters").
         answer_proposal: what a person says to a proposal (mode "propose"); ``None`` for nothing.
         paths: which of several links under control traffic crosses, each path in its order, where
             the operator knows; without them it is inferred from what monitors see.
+        memory: settings for conditions never met, where searches may begin; those of an atlas are
+            read by :func:`vermilion.online.plan.atlas_prior.memory_of_atlas`.
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
@@ -92,6 +99,7 @@ def run_online(
         mode=mode,
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,
+        without_model=without_model,
     )
     if isinstance(policy, SetPolicy):
         policy = policy.with_paths(paths)
@@ -118,6 +126,7 @@ def run_online(
             re_evaluations=re_evaluations,
             comparisons=comparisons,
             regimes=journal.regimes(policy.link, policy.goal),
+            memory=memory,
             remembered=journal.remembered(),
             senses=senses,
         )

@@ -14,6 +14,13 @@ Where flows are counted, more of them go with shorter round trips and fewer with
 load on the queue, which grows with flows and falls with round trips, then spans what both doubts
 together leave open. Where both are guessed from counters, by the square root law
 (:mod:`vermilion.online.sense.square_root_law`), longer round trips mean more flows.
+
+Besides what is believed there is a crowd: twice the flows. Those who come meet the setting that was
+found for fewer, before anybody can answer; a wall that 16 flows live with locks out half of 32 more
+for many seconds, because their first timeouts double. So a setting has to do no harm there either.
+Where windows are large nobody is locked out: a loss is repaired without a timeout as long as three
+further packets arrive (R. Morris, "TCP behavior with many flows", ICNP 1997), so there the crowd is
+left out; and where windows have less than two packets it is there already.
 """
 
 from __future__ import annotations
@@ -37,22 +44,29 @@ _DOUBTFUL_FLOWS = 0.15  # standard deviations from which on a quantity is worth 
 _DOUBTFUL_ROUND_TRIPS = 0.25
 _APART = math.sqrt(1.5)
 _FURTHEST = math.log(4.0)
+_CROWD = 2.0
+_CROWDED = 2.0  # packets of a window; with smaller ones there is a crowd already
+_RECOVERS = 8.0  # packets of a window that survives two halvings without a timeout
+_CROWD_IN_WORDS = "with twice the flows"
 _SAME_LOAD = 0.1  # difference of logarithms below which conditions load a queue alike
 
 
 @dataclass(frozen=True, slots=True)
 class Possibility:
-    """One thing that the network may be.
+    """One thing that the network may be, or soon become.
 
     Attributes:
         traffic: the flows, round trips and rate.
         kind: how the senders behave.
-        share: how much it counts; those of all add up to 1.
+        share: how much it counts; those of all add up to 1. One that counts for nothing is not
+            believed: a setting need not be good there, but may do no harm.
+        words: how it differs from what is believed; "" where it does not.
     """
 
     traffic: Traffic
     kind: SenderModel
     share: float
+    words: str = ""
 
 
 def possibilities(
@@ -61,23 +75,35 @@ def possibilities(
     """What the network may be, the likeliest first.
 
     Of senders of whom nothing has been seen yet the likeliest kind is taken: a first answer is
-    wanted soon, and what is seen under it tells more than a wider search.
+    wanted soon, and what is seen under it tells more than a wider search. But it must do no harm to
+    the next likely kind either. Today's senders lose little by a short queue; those without
+    selective acknowledgements lock each other out of it.
 
     Args:
         traffic: as observed.
         picture: what it was made of, with its doubts.
         belief: in the senders.
     """
-    kinds = [belief.best]
-    if belief.evidence:
-        kinds = sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
+    kinds = sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
+    crowded = kinds[-1] if belief.evidence else kinds[:2][-1]
+    if not belief.evidence:
+        kinds = kinds[:1]
     flows, trips = steps(picture)
     if flows == 0.0 and trips == 0.0:
         odds = [math.exp(belief.log_odds(kind) - belief.log_odds(kinds[0])) for kind in kinds]
-        return tuple(
+        believed = tuple(
             Possibility(traffic, kind, each / math.fsum(odds))
             for kind, each in zip(kinds, odds, strict=True)
         )
+        window = 1.0 / _load(traffic)
+        if window > _CROWD * _RECOVERS:
+            return believed
+        if window > _CROWDED:
+            crowd = _other(traffic, _CROWD, 1.0)
+            return (*believed, Possibility(crowd, crowded, 0.0, _CROWD_IN_WORDS))
+        if crowded in kinds:
+            return believed
+        return (*believed, Possibility(traffic, crowded, 0.0, f"with {crowded.in_words()}"))
     return tuple(
         Possibility(each, kinds[place % len(kinds)], 1.0 / MOST)
         for place, each in enumerate((traffic, *other_traffic(traffic, picture)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.model.network import flow_groups, queue_texts, search_space, unresponsive
-from vermilion.online.model.possibilities import MOST, other_traffic
+from vermilion.online.model.possibilities import MOST, by_turns, other_traffic
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
 from vermilion.scenario import scenario_from_document
@@ -122,6 +122,23 @@ def set_possibilities(
         return (SetPossibility(traffic, belief.best, 1.0),)
     wholes = [traffic, *(traffic.like(each) for each in others)][:MOST]
     return tuple(SetPossibility(each, belief.best, 1.0 / len(wholes)) for each in wholes)
+
+
+def set_by_turns(
+    traffic: SetTraffic, others: Sequence[SetTraffic], belief: SenderBelief
+) -> tuple[SetPossibility, ...]:
+    """Conditions that come and go: the present ones, and those that load the queues most and least.
+
+    Args:
+        traffic: as it is now.
+        others: as it has been lately, with the same queues known.
+        belief: in the senders.
+    """
+    known = {id(each.whole): each for each in (traffic, *others)}
+    return tuple(
+        SetPossibility(known[id(each.traffic)], each.kind, each.share)
+        for each in by_turns(traffic.whole, [other.whole for other in others], belief)
+    )
 
 
 def build_set_model(

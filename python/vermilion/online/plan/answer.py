@@ -35,6 +35,9 @@ class Answer:
         incumbent_noise: the same under the setting in force.
         evaluations: how many settings the search tried.
         models: in how many models each of them was tried.
+        most_starved: how many flows may starve without harm, by the setting that stood when the
+            controller began; ``None`` for any number.
+        starved_over_s: in stretches of this length, which is the models'.
         scale: of the network's flows and rate the part that the models had.
         took_s: wall seconds of the search; not compared, for everything else repeats.
     """
@@ -53,5 +56,7 @@ class Answer:
     incumbent_noise: float
     evaluations: int
     models: int = 1
+    most_starved: float | None = None
+    starved_over_s: float = 0.0
     scale: float = 1.0
     took_s: float = field(default=0.0, compare=False)

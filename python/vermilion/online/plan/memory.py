@@ -28,20 +28,25 @@ class AnswerMemory:
 
     Attributes:
         answers: the oldest first.
+        prior: what others have found beforehand (an atlas); never forgotten.
     """
 
     answers: tuple[Answer[TrafficPicture], ...] = ()
+    prior: tuple[Answer[TrafficPicture], ...] = ()
 
     def kept(self, conditions: TrafficPicture, setting: Mapping[str, float]) -> AnswerMemory:
         """The memory with the answer for these conditions."""
-        return AnswerMemory((*self.answers, Answer(conditions, dict(setting)))[-_MOST_ANSWERS:])
+        answers = (*self.answers, Answer(conditions, dict(setting)))[-_MOST_ANSWERS:]
+        return AnswerMemory(answers, self.prior)
 
     def similar(
         self, conditions: TrafficPicture, queueing_s: float, most: int
     ) -> tuple[tuple[float, Mapping[str, float]], ...]:
         """(distance, setting) for the most similar conditions, these first, all different."""
         nearest = nearest_answers(
-            self.answers, lambda earlier: condition_distance(earlier, conditions, queueing_s), most
+            (*self.answers, *self.prior),
+            lambda earlier: condition_distance(earlier, conditions, queueing_s),
+            most,
         )
         return tuple((apart, answer.setting) for apart, answer in nearest)
 

@@ -54,7 +54,8 @@ class Case:
         model: with the setting in force.
         goal: what is minimised or maximised.
         constraints: what has to hold, bounds of harm among them.
-        share: how much the model counts; those of all add up to 1.
+        share: how much the model counts; those of all add up to 1. Of one that counts for nothing
+            only the constraints matter.
     """
 
     model: Scenario
@@ -273,12 +274,13 @@ def _check(end: str, fresh_seeds: int, why: str) -> None:
 def _prediction(
     setting: Setting, cases: Sequence[Case], results: Sequence[Sequence[Result]], looking: Looking
 ) -> Prediction:
-    """What the models say of a setting, seed by seed."""
+    """What the models that are believed say of a setting, seed by seed."""
     rows = [
         [outcome_of(result, looking.link, case.goal, case.constraints) for result in row]
         for case, row in zip(cases, results, strict=True)
+        if case.share > 0.0
     ]
-    shares = [case.share for case in cases]
+    shares = [case.share for case in cases if case.share > 0.0]
     return Prediction(
         setting={
             looking.name_of(path): value for path, value in setting.items() if value is not None

@@ -19,6 +19,7 @@ from vermilion.online.model.set_network import (
     SetTraffic,
     build_set_model,
     searched,
+    set_by_turns,
     set_possibilities,
 )
 from vermilion.online.model.traffic import TooLittleIsKnown
@@ -26,6 +27,7 @@ from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.solve import most_starved
 from vermilion.online.plan.task import Finding
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
@@ -114,7 +116,7 @@ class _Search:
         self._task, self._policy, self._traffic = task, policy, traffic
         self._links = tuple(traffic.queues)
         self._first_seed, self._deadline_s = first_seed, deadline_s
-        self._possible = set_possibilities(traffic, picture, task.belief)
+        self._possible = _possible(task, policy, picture, traffic)
         self._seeds = Seeds.counted(
             first_seed,
             search=_SEARCH_SEEDS[task.kind],
@@ -198,6 +200,8 @@ class _Search:
             incumbent_noise=self._noise(cases, {}),
             evaluations=found.evaluations,
             models=len(cases),
+            most_starved=most_starved(cases, incumbent),
+            starved_over_s=self._horizon.measured_s,
             took_s=found.seconds,
         )
         # What answers must repeat on depends on nothing of the machine.
@@ -250,6 +254,25 @@ class _Search:
         return max(
             queue_noise(case.model.with_values(setting), self._links, seeds) for case in cases
         )
+
+
+def _possible(
+    task: Task, policy: SetPolicy, picture: SetPicture, traffic: SetTraffic
+) -> tuple[SetPossibility, ...]:
+    """What the network may be: by doubt, or by turns."""
+    if not task.met:
+        return set_possibilities(traffic, picture, task.belief)
+    others: list[SetTraffic] = []
+    for met in task.met:
+        if not isinstance(met, SetPicture):
+            continue
+        try:
+            other = SetTraffic.of_picture(met, policy)
+        except TooLittleIsKnown:
+            continue
+        if set(other.queues) == set(traffic.queues):
+            others.append(other)
+    return set_by_turns(traffic, others, task.belief)
 
 
 def _runs(model: Scenario, seeds: Sequence[int], *, flow_delays: bool) -> list[Result]:

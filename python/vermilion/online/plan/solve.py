@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Constraint
     from vermilion.online.model.possibilities import Possibility
+    from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.scaling import Scaling
     from vermilion.online.plan.task import Task
     from vermilion.routers.base import ParameterValue
@@ -69,7 +70,7 @@ def solve(task: Task) -> Finding:
     try:
         traffic = Traffic.of_picture(task.picture, task.policy)
     except TooLittleIsKnown as missing:
-        return nothing(task, str(missing))
+        return _nothing(task, str(missing))
     if task.kind == "quick":
         return _answered(task, traffic, task.deadline_s, task.first_seed)
     examination, belief = None, task.belief
@@ -84,8 +85,8 @@ def solve(task: Task) -> Finding:
             )
     learned = replace(task, belief=belief, correction=correction)
     if examination is not None and not examination.explained:
-        unanswered = nothing(learned, examination.in_words())
-        return replace(unanswered, explanation=examination)
+        nothing = _nothing(learned, examination.in_words())
+        return replace(nothing, explanation=examination, space=_box(learned, traffic))
     finding = _answered(
         learned,
         traffic,
@@ -95,7 +96,18 @@ def solve(task: Task) -> Finding:
     return replace(finding, explanation=examination)
 
 
-def nothing(task: Task, obstacle: str) -> Finding:
+def _box(task: Task, traffic: Traffic) -> Space | None:
+    """Where to step without a model, if that is wanted and the parameters in force are numbers."""
+    policy = task.policy
+    if policy.without_model == "stay" or len(_numbers(task)) < len(policy.parameters):
+        return None
+    horizon = horizon_for(traffic, task.deadline_s, task.packets_per_s)
+    return Space.from_scenario(
+        build_model(task.configuration, task.in_force, traffic, task.belief.best, policy, horizon)
+    )
+
+
+def _nothing(task: Task, obstacle: str) -> Finding:
     """A finding without an answer."""
     return Finding(
         answer=None,
@@ -112,8 +124,8 @@ def _answered(task: Task, traffic: Traffic, deadline_s: float, first_seed: int) 
     try:
         answer, packets_per_s = _search(task, traffic, deadline_s, first_seed)
     except (TooLittleIsKnown, NotMeasuredError) as missing:
-        return nothing(task, str(missing))
-    return replace(nothing(task, ""), answer=answer, packets_per_s=packets_per_s)
+        return _nothing(task, str(missing))
+    return replace(_nothing(task, ""), answer=answer, packets_per_s=packets_per_s)
 
 
 def _search(
@@ -161,6 +173,7 @@ def _search(
         ),
     )
     candidate = replace(found.candidate, setting=models.large(found.setting))
+    believed = sum(case.share > 0.0 for case in cases)
     incumbent = replace(found.incumbent, setting=_numbers(task))
     goal = cases[0].goal
     answer = Answer(
@@ -187,17 +200,32 @@ def _search(
                 incumbent.value.mean,
                 policy.changes_per_minute,
             ),
-            len(cases),
+            believed,
         ),
         candidate_noise=models.noise(cases, found.setting),
         incumbent_noise=models.noise(cases, {}),
         evaluations=found.evaluations,
-        models=len(cases),
+        models=believed,
+        most_starved=most_starved(cases, incumbent),
+        starved_over_s=models.measured_s,
         scale=models.scaling.share,
         took_s=found.seconds,
     )
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
+
+
+def most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
+    """How many flows the bound of harm lets starve, in the likely model that starves most."""
+    limits: list[float] = []
+    for case in cases:
+        for bound in case.constraints:
+            if case.share == 0.0 or not bound.of_harm or bound.path.metric != "starved":
+                continue
+            stood = incumbent.metric(str(bound.path))
+            reference = [None if stood is None else stood.mean]
+            limits.extend(each for each in bound.bounds([None], reference) if each is not None)
+    return max(limits, default=None)
 
 
 def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
@@ -236,6 +264,11 @@ class _Models:
         )
         self._horizon = horizon_for(slowest, deadline_s / len(possible), task.packets_per_s)
 
+    @property
+    def measured_s(self) -> float:
+        """How much of a model is measured."""
+        return self._horizon.measured_s
+
     def case(self, possibility: Possibility, target: float) -> Case:
         """What the network may be, and what is wanted in it."""
         task, policy = self._task, self._task.policy
@@ -245,10 +278,10 @@ class _Models:
             goal = goal.relative_to(
                 self._runs(model, self.seeds.search, flow_delays=needs_flow_delays(goal))
             )
-        constraints = (
-            *constraints_of(model, goal, policy.constraints, links=[policy.link]),
-            *self._harm_bounds(possibility, model),
-        )
+        asked: Sequence[Constraint] = ()
+        if possibility.share > 0.0:
+            asked = constraints_of(model, goal, policy.constraints, links=[policy.link])
+        constraints = (*asked, *self._harm_bounds(possibility, model))
         return Case(model, goal, constraints, possibility.share)
 
     def space(self, traffic: Traffic, model: Scenario) -> Space:
@@ -290,7 +323,11 @@ class _Models:
     def noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
         link, seeds = self._task.policy.link, self.seeds.comparison[:_NOISE_RUNS]
-        most = max(queue_noise(case.model.with_values(setting), link, seeds) for case in cases)
+        most = max(
+            queue_noise(case.model.with_values(setting), link, seeds)
+            for case in cases
+            if case.share > 0.0
+        )
         return most / self.scaling.share
 
     def _small_path(self, path: str, value: float) -> float:
@@ -304,9 +341,12 @@ class _Models:
         Against the setting in force each of many small steps could cost as much again.
         """
         task = self._task
-        bounds = harm_bounds(model, [task.policy.link], task.policy.harm)
+        bounds = [
+            replace(bound, text=f"{bound.text} {possibility.words}".strip())
+            for bound in harm_bounds(model, [task.policy.link], task.policy.harm)
+        ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
-            return list(bounds)
+            return bounds
         untouched = self._model(possibility, task.original)
         delays = any(needs_flow_delays(bound) for bound in bounds)
         results = self._runs(untouched, self.seeds.comparison[:_HARM_RUNS], flow_delays=delays)

@@ -45,11 +45,15 @@ _WHOLE_SHARE = 0.15  # of the mean rate: from there on a flow is a whole one
 _YOUNG_S = 0.5  # rates are not measured over less
 _ROUNDS = 8  # at most, until weights and mean rate agree
 _CLOSE = 1e-3
+_SAME_S = 1e-6  # times are sums of tenths
 _FALL = 0.05  # of the open flows: fewer that end than these are nobody in particular
 _REMEMBERED_S = 60.0  # so long a flow that comes back is not a new one
 _MOST_REMEMBERED = 20_000
 _MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
 _MOST_SIZES = 4
+STARVED_SHARE = 0.05
+"""Of the mean share of all flows: what gets less is starved, as in a simulation's results."""
+
 _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its first one
 
 
@@ -268,6 +272,41 @@ class FlowActivity:
         if self.open_flows is not None:
             known = min(known, self.open_flows - self._unresponsive())
         return max(0.0, known - flows)
+
+    def starved_since(self, time_s: float) -> int | None:
+        """How many flows that are there got next to nothing since then.
+
+        Of the flows that were there already, those that got less than :data:`STARVED_SHARE` of what
+        they all got on average; a flow of which nothing was seen at all is one of them. As nobody
+        tells which flows have ended, no more are counted than are open besides the others.
+
+        ``None`` where nobody counts open flows, or what was seen so long ago is forgotten.
+        """
+        import numpy as np
+
+        stretch = [one for one in self.before + self.lately if one.end_s > time_s + _SAME_S]
+        if self.open_flows is None or not stretch:
+            return None
+        if stretch[0].end_s - stretch[0].length_s > time_s + stretch[0].length_s:
+            return None
+        got = np.zeros(len(self.flows))
+        for one in stretch:
+            rows = np.searchsorted(self.flows, one.flows)
+            known = rows < len(self.flows)
+            known[known] = self.flows[rows[known]] == one.flows[known]
+            got[rows[known]] += one.bytes[known]
+        counts = self.responsive & (self.flows >= 0)
+        there = counts & (self.began_s <= time_s + _SAME_S)
+        young = int((counts & ~there & (got > 0)).sum())
+        opened = max(0, self.open_flows - self._unresponsive())
+        silent = max(0, opened - young - int((there & (got > 0)).sum()))
+        served = there & (got > 0)
+        if not served.any():
+            return None
+        least = STARVED_SHARE * got[served].sum() / (served.sum() + silent)
+        content = int((there & (got >= least)).sum())
+        low = int((served & (got < least)).sum())
+        return min(low + silent, max(0, opened - content - young))
 
     def _unresponsive(self) -> int:
         """Open flows that do not slow down; acknowledgements (numbers below 0) open nothing."""

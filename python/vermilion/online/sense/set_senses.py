@@ -12,6 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.flow_activity import STARVED_SHARE
 from vermilion.online.sense.flow_numbers import is_among
 from vermilion.online.sense.paths import alive, flows_on_paths, seen_paths
 from vermilion.online.sense.picture import rounded_to_total
@@ -65,6 +66,46 @@ class SetSample(Sample):
     links: tuple[str, ...] = ()
     queues: tuple[Sample, ...] = ()
     delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetActivity:
+    """What the flows of several queues got.
+
+    Attributes:
+        flows: the numbers of those that are there.
+        history: what was delivered, oldest first.
+    """
+
+    flows: tuple[NDArray[np.int64], ...]
+    history: tuple[SetSample, ...]
+
+    @property
+    def open_flows(self) -> int | None:
+        """How many are there; ``None`` where nobody looks at packets."""
+        return sum(len(each) for each in self.flows) if self.flows else None
+
+    def starved_since(self, time_s: float) -> int | None:
+        """How many of them got less than :data:`STARVED_SHARE` of the mean since then.
+
+        ``None`` where nobody looks at packets, or what was seen so long ago is forgotten.
+        """
+        import numpy as np
+
+        stretch = self.history[bisect_right(self.history, time_s + 1e-6, key=_end_s) :]
+        if not self.flows or not stretch:
+            return None
+        if stretch[0].time_s - 2.0 * stretch[0].interval_s > time_s + 1e-6:
+            return None
+        numbers = np.sort(np.concatenate(self.flows))
+        got = np.zeros(len(numbers))
+        for sample in stretch:
+            if sample.delivered is None:
+                return None
+            flows, sizes = sample.delivered
+            there = is_among(flows, numbers)
+            np.add.at(got, np.searchsorted(numbers, flows[there]), sizes[there])
+        return int((got < STARVED_SHARE * got.mean()).sum()) if got.any() else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +174,11 @@ class SetSenses:
             _picture=None,
         )
         return replace(after, _picture=after._seen()), sample
+
+    @property
+    def activity(self) -> SetActivity:
+        """What the flows got."""
+        return SetActivity(tuple(self.flows.values()), self.history)
 
     @property
     def latest(self) -> SetSample | None:
@@ -250,6 +296,10 @@ class SetSenses:
         ]
         unknown = _PATHS_CONFIGURED if self.configured else _PATHS_UNKNOWN
         return set_picture(pictures, paths, (unknown,))
+
+
+def _end_s(sample: Sample) -> float:
+    return sample.time_s
 
 
 _NOTHING = SetPicture(0.0, 0, (), None, None, None)
