@@ -332,6 +332,9 @@ def _run(
         from vermilion.cli.atlas_file import read_atlas
 
         wanted = Policy.of_scenario(scenario)
+        if wanted.link not in scenario.links:
+            message = f"--atlas is of one queue; {scenario.origin} tunes {wanted.link} together"
+            raise UserError(message)
         discipline = scenario.links[wanted.link].queue.algorithm.name
         memory = read_atlas(freedom.atlas, discipline, wanted.parameters)
     try:

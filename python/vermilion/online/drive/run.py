@@ -103,6 +103,9 @@ def run_online(
     )
     if isinstance(policy, SetPolicy):
         policy = policy.with_paths(paths)
+        if without_model != "stay":
+            accepted = '"stay": steps without a model are of one queue'
+            raise ScenarioError("without_model", without_model, accepted, scenario.origin)
     elif paths:
         accepted = "a scenario whose tuning.parameters are of several links"
         raise ScenarioError("path", ", ".join(paths[0]), accepted, scenario.origin)
