@@ -3,8 +3,10 @@
     python benches/advise.py [--networks 60] [--seed 1] [--quick] [--threads N] [--json FILE]
                              [--table FILE]
 
-`--table` writes what docs/advise.md includes (docs/figures/advise_networks.txt); with `--rows` it
-is made of what an earlier `--json` has written.
+`--table` writes what docs/advise.md includes (docs/figures/advise_networks.txt). Networks that the
+file of `--json` holds already are not measured again, so that an interrupted benchmark goes on
+where it stood; remove the file to measure anew. No deadline is set, so that the answers are those
+of any machine that keeps it.
 
 Drawn, each on its own: the rate from 1 Mbit/s to 1 Gbit/s and the bound from 5 to 100 ms (both
 evenly on a logarithmic scale); two round trips from 2 to 200 ms and two numbers of flows from 1 to
@@ -31,6 +33,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scipy.stats import binomtest
+
 from vermilion.advise import advise, assumed, read_question
 from vermilion.advise.conditions import grid
 from vermilion.advise.families import buffer_bytes, families
@@ -47,6 +51,15 @@ SEEDS_OF_OTHERS = 3
 PACKETS = 60e6
 """Simulated at most for a comparison, about."""
 
+_SHARES = (
+    "Of {total} networks, on the user's own goal, with the 95 % interval of each share (C. J. "
+    "Clopper and E. S. Pearson, 1934):"
+)
+_HOW_MUCH = (
+    "How much is told with its 95 % interval over the seeds: how much nearer the worst delay comes "
+    "to the bound, how much more of the rate is carried, or how much the worst delay falls."
+)
+
 
 def main() -> None:
     """Runs the benchmark and prints a table."""
@@ -58,14 +71,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--json", type=str, default=None)
     parser.add_argument("--table", type=str, default=None)
-    parser.add_argument("--rows", type=str, default=None)
     given = parser.parse_args()
-    rows = [] if given.rows is None else json.loads(Path(given.rows).read_text(encoding="utf-8"))
-    if given.rows is not None:
-        given.networks = 0
+    kept = Path(given.json) if given.json else None
+    rows = json.loads(kept.read_text(encoding="utf-8")) if kept and kept.exists() else []
+    known = {(row["seed"], row["number"], row["quick"]) for row in rows}
     for number in range(given.first, given.first + given.networks):
+        if (given.seed, number, given.quick) in known:
+            continue
         question, present = draw(given.seed, number, quick=given.quick)
-        row = judged(question, present, given.threads)
+        row = {"seed": given.seed, "number": number, "quick": given.quick}
+        row |= judged(question, present, given.threads)
         rows.append(row)
         print(line(number, row), flush=True)  # noqa: T201 - a program's output
         if given.json:
@@ -138,6 +153,8 @@ def judged(question: Question, present: Present, threads: int | None) -> dict[st
         "parameters": advice.chosen.readable(),
         "verdict": verdict,
         "by": found.by or found.worse_by,
+        "difference": found.difference,
+        "half_width": found.half_width,
         "harms": [
             f"{each.what} at {each.condition.name}: {each.before:.4g} -> {each.after:.4g}"
             for each in nominal_harms
@@ -187,20 +204,23 @@ def table(rows: list[dict[str, Any]]) -> str:
     total = len(rows)
 
     def count(what: str, found: list[dict[str, Any]]) -> str:
-        return f"| {what} | {len(found)} |"
+        low, high = share_interval(len(found), total)
+        share = 100.0 * len(found) / total
+        return f"| {what} | {len(found)} | {share:.0f} % | {low:.0f} .. {high:.0f} % |"
 
     missed = [row for row in rows if not row["kept"]]
     times = sorted(row["cpu_s"] for row in rows)
     lines = [
-        f"Of {total} networks, on the user's own goal:",
+        _SHARES.format(total=total),
         "",
-        "| | networks |",
-        "| --- | ---: |",
+        "| | networks | share | interval |",
+        "| --- | ---: | ---: | ---: |",
+        count("better or no different", [row for row in rows if row["verdict"] != "worse"]),
         *(
             count(words, [row for row in rows if row["verdict"] == verdict])
             for words, verdict in (
-                ("better than what stood there", "better"),
-                ("no different", "no different"),
+                ("of these better than what stood there", "better"),
+                ("of these no different", "no different"),
                 ("worse", "worse"),
             )
         ),
@@ -225,6 +245,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         "",
         f"CPU seconds of an answer: median {times[total // 2]:.1f}, most {times[-1]:.1f}.",
         "",
+        _HOW_MUCH,
+        "",
         "| | rate | trips | flows | bound | device: now | then | on seeds | now | then | CPU |",
         "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: |",
     ]
@@ -232,7 +254,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         trips = " to ".join(f"{end:.3g}" for end in row["rtt_ms"])
         flows = " to ".join(str(end) for end in row["flows"])
         kept = row["advice"].startswith("keep")
-        verdict = row["verdict"] + (f" ({row['by']})" if row["by"] else "")
+        verdict = row["verdict"] + (f" ({_by_how_much(row)})" if row["by"] else "")
         verdict += ", beyond a margin" if row["harms"] else ""
         lines.append(
             f"| {number} | {row['rate_mbit_per_s']:.3g} Mbit/s | {trips} ms | {flows} | "
@@ -241,6 +263,20 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"{row['p95_ms'][1]:.3g} ms | {row['cpu_s']:.1f} s |"
         )
     return "\n".join(lines) + "\n"
+
+
+def share_interval(count: int, total: int) -> tuple[float, float]:
+    """The exact 95 % interval of a share, in percent."""
+    found = binomtest(count, total).proportion_ci(0.95, method="exact")
+    return 100.0 * found.low, 100.0 * found.high
+
+
+def _by_how_much(row: dict[str, Any]) -> str:
+    """On which part of the goal, and how much."""
+    factor, unit = (100.0, " %") if row["by"] == "goodput" else (1.0, " ms")
+    width = row["half_width"]
+    spread = "" if width is None else f" ± {factor * width:.2g}"
+    return f"{row['by']}, {factor * row['difference']:.3g}{spread}{unit}"
 
 
 def summary(rows: list[dict[str, Any]]) -> str:

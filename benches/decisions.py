@@ -2,21 +2,23 @@
 
 - *wall*: RED tuned for each phase of both example scenarios and for ten networks drawn at random,
   to hold its queue at the target: with the bounds of harm, without them, and drop-tail with its
-  best limit. What each gains against RED as published, and what the flows get.
+  best limit. What each gains against RED as published, and what the flows get; and what the check
+  of the neighbourhood says of each recommendation.
 - *edge*: fifty tunings whose optimum lies on a constraint: how many end in a recommendation that is
   proven, how many of these keep it on other seeds, and how far they are from the best known.
-- *ablation*: the on-line loop with and without its first guesses, and the recommendations of *wall*
-  with and without the check of their neighbourhood: what each gives and costs.
 
-    .venv/bin/python benches/decisions.py [--part wall|edge|ablation] [--seed N]
+    .venv/bin/python benches/decisions.py [--part wall|edge] [--seed N] [--results FILE]
 
 All settings are measured on seeds that no tuning has met. Tables go to
-`docs/figures/decisions_*.txt`, which docs/tuning.md includes.
+`docs/figures/decisions_*.txt`, which docs/decisions.md includes. Networks of *wall* that the file
+of results holds are not measured again, so that an interrupted benchmark goes on where it stood;
+remove the file to measure anew. The on-line loop has its own: `benches/online_ablation.py`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import statistics
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from vermilion.tuning import Recommendation
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+RESULTS = Path(__file__).parent / "results"
+RAW = argparse.RawDescriptionHelpFormatter
 LINK = "links.bottleneck"
 TUNED = ("min_threshold", "max_threshold", "max_probability", "weight")
 FIRST_FRESH_SEED = 4_000_000
@@ -56,7 +60,6 @@ EDGE_FRESH = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + 40)
 EDGE_BUDGET = 400
 EDGE_REFERENCE_BUDGET = 1200
 NEAR = 1.10
-ONLINE_SEEDS = range(1, 4)
 
 
 def network(
@@ -181,42 +184,109 @@ def difference(one: Sequence[float], other: Sequence[float]) -> Interval:
     return mean_interval(a - b for a, b in zip(one, other, strict=True))
 
 
-def wall(seed: int) -> str:
+def measured(scenario: Scenario, seed: int) -> dict[str, Any]:
+    """What *wall* tells of a network: tuned with the bounds of harm and without them."""
+    before = reached(scenario)
+    rows = {"RED as published": before}
+    bounded = vermilion.tune(scenario, seed=seed, budget=BUDGET)
+    rows["tuned"] = reached(scenario.with_values(dict(bounded.chosen)))
+    free = vermilion.tune(
+        scenario, seed=seed, budget=BUDGET, harm=["none"], rivals=False, robustness=False
+    )
+    rows["tuned, harm allowed"] = reached(scenario.with_values(dict(free.chosen)))
+    for rival in bounded.rivals:
+        name = rival.label.partition(",")[0]
+        replaced = scenario.with_values({f"{LINK}.queue.discipline": name.lower()})
+        rows[rival.label] = reached(replaced.with_values(dict(rival.parameters)), scenario)
+    jain = difference(rows["tuned"].price["jain_index"], before.price["jain_index"])
+    starved = difference(rows["tuned"].price["starved"], before.price["starved"])
+    return {
+        "network": scenario.title,
+        "seed": seed,
+        "version": vermilion.__version__,
+        "rows": [
+            f"| {scenario.title} | {label} | {_cells(row, before)} |" for label, row in rows.items()
+        ],
+        "jain_index": [jain.low, jain.mean, jain.high],
+        "starved": [starved.low, starved.mean, starved.high],
+        "around": _around(bounded),
+    }
+
+
+def _around(found: Recommendation) -> dict[str, Any] | None:
+    """What the check of the neighbourhood says; nothing where nothing is recommended."""
+    if not found.accepted or found.robustness is None or found.comparison is None:
+        return None
+    outcomes = found.robustness.outcomes
+    return {
+        "gain": found.comparison.incumbent.mean / found.comparison.best.mean,
+        "tried": len(outcomes),
+        "better": sum(each.verdict == "better" for each in outcomes),
+        "worse": [each.label for each in found.robustness.lost],
+    }
+
+
+def wall(rows: Sequence[Mapping[str, Any]]) -> str:
     """The table of *wall*."""
+    lost = [row["network"] for row in rows if row["jain_index"][2] < -JAIN_MARGIN]
+    further = [row["starved"][1] for row in rows]
+    beyond = [row["network"] for row in rows if row["starved"][0] > 1.0]
+    said = (
+        f"{len(rows)} networks, {len(FRESH)} fresh seeds each, 95 % intervals. Tuned with the "
+        f"defaults, {len(lost)} lose significantly more than {JAIN_MARGIN} of Jain's index, and "
+        f"{len(beyond)} significantly more than one flow; further starved flows: "
+        f"{statistics.fmean(further):+.2f} on average, {max(further):+.2f} at most."
+    )
     heading = (
         "| network | setting | squared deviation | times less | Jain's index | starved flows | "
         "slowest flow | packets dropped |"
     )
+    rule = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    return "\n".join([said, "", heading, rule, *(line for row in rows for line in row["rows"])])
+
+
+def around(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the check of the neighbourhood finds, and what refusing on its word would forgo."""
     lines = [
-        heading,
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| network | times less | conditions around | better | worse | worse with |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
     ]
-    lost, further = 0, []
-    for scenario in (*phases(), *drawn(seed)):
-        before = reached(scenario)
-        rows = {"RED as published": before}
-        bounded = vermilion.tune(scenario, seed=seed, budget=BUDGET, robustness=False)
-        rows["tuned"] = reached(scenario.with_values(dict(bounded.chosen)))
-        free = vermilion.tune(
-            scenario, seed=seed, budget=BUDGET, harm=["none"], rivals=False, robustness=False
+    flagged, total = 0, 0
+    for row in rows:
+        found = row["around"]
+        if found is None:
+            lines.append(f"| {row['network']} | nothing recommended | | | | |")
+            continue
+        lines.append(
+            f"| {row['network']} | {found['gain']:.1f} | {found['tried']} | {found['better']} | "
+            f"{len(found['worse'])} | {', '.join(found['worse'])} |"
         )
-        rows["tuned, harm allowed"] = reached(scenario.with_values(dict(free.chosen)))
-        for rival in bounded.rivals:
-            name = rival.label.partition(",")[0]
-            replaced = scenario.with_values({f"{LINK}.queue.discipline": name.lower()})
-            rows[rival.label] = reached(replaced.with_values(dict(rival.parameters)), scenario)
-        for label, row in rows.items():
-            lines.append(f"| {scenario.title} | {label} | {_cells(row, before)} |")
-        jain = difference(rows["tuned"].price["jain_index"], before.price["jain_index"])
-        lost += jain.high is not None and jain.high < -JAIN_MARGIN
-        further.append(difference(rows["tuned"].price["starved"], before.price["starved"]).mean)
-        say(lines[-len(rows) :])
+        flagged, total = flagged + bool(found["worse"]), total + 1
     said = (
-        f"{len(further)} networks, {len(FRESH)} fresh seeds each, 95 % intervals. Tuned with the "
-        f"defaults, {lost} lose significantly more than {JAIN_MARGIN} of Jain's index; further "
-        f"starved flows: {statistics.fmean(further):+.2f} on average, {max(further):+.2f} at most."
+        f"Of {total} recommendations of the table above, {flagged} lose to RED as published "
+        "under some condition around theirs and carry a warning. Who refuses those forgoes their "
+        "gain, in the second column:"
     )
     return "\n".join([said, "", *lines])
+
+
+def measured_networks(seed: int, results: Path) -> list[dict[str, Any]]:
+    """All networks of *wall*; what the file of results holds already is not measured again."""
+    known = {}
+    if results.exists():
+        for text in results.read_text(encoding="utf-8").splitlines():
+            row = json.loads(text)
+            known[row["network"], row["seed"]] = row
+    found = []
+    for scenario in (*phases(), *drawn(seed)):
+        key = (scenario.title, seed)
+        if key not in known:
+            known[key] = measured(scenario, seed)
+            with results.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(known[key])}\n")
+            say(known[key]["rows"])
+        found.append(known[key])
+    return found
 
 
 def _cells(row: Reached, before: Reached) -> str:
@@ -390,96 +460,29 @@ def edge(seed: int) -> str:
     return "\n".join([said, "", *lines])
 
 
-def ablation(seed: int) -> str:
-    """The tables of *ablation*."""
-    return "\n".join([*_guesses(), "", *_around(seed)])
-
-
-def _guesses() -> list[str]:
-    """The loop on both example scenarios, with its first guesses and with none."""
-    from vermilion.online.drive.run import run_online
-    from vermilion.online.plan import solve
-
-    heading = (
-        "| scenario | first guesses | squared deviation | times less than alone | Jain's index | "
-        "starved flows | changes applied |"
-    )
-    lines = [
-        heading,
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    usual = solve.first_guesses
-    for name in ("varying-load", "varying-round-trip-time"):
-        scenario = vermilion.load_scenario(name)
-        objective = objective_of(scenario)
-        for label, guesses in (("on", usual), ("off", lambda *_: [])):
-            solve.first_guesses = guesses
-            runs = [run_online(scenario, seed=each, clock="fixed") for each in ONLINE_SEEDS]
-            prices = [price_of(run.tuned, "bottleneck") for run in runs]
-            tuned = statistics.fmean(objective.measure(run.tuned) for run in runs)
-            alone = statistics.fmean(objective.measure(run.reference) for run in runs)
-            applied = statistics.fmean(
-                sum(each.kind == "applied" for each in run.decisions) for run in runs
-            )
-            means = {key: statistics.fmean(price[key] for price in prices) for key in prices[0]}
-            lines.append(
-                f"| {name} | {label} | {tuned:.1f} | {alone / tuned:.1f} | "
-                f"{means['jain_index']:.3f} | {means['starved']:.1f} | {applied:.1f} |"
-            )
-            say(lines[-1:])
-    solve.first_guesses = usual
-    said = (
-        f"The on-line loop, {len(ONLINE_SEEDS)} seeds each, searches of 250 settings "
-        "(`--clock fixed`), means over the phases:"
-    )
-    return [said, "", *lines]
-
-
-def _around(seed: int) -> list[str]:
-    """What the check of the neighbourhood finds, and what refusing on its word would forgo."""
-    lines = [
-        "| network | times less | conditions around | better | worse | worse with |",
-        "| --- | ---: | ---: | ---: | ---: | --- |",
-    ]
-    flagged, total = 0, 0
-    for scenario in (*phases(), *drawn(seed)):
-        found = vermilion.tune(scenario, seed=seed, budget=BUDGET, rivals=False)
-        if not found.accepted or found.robustness is None or found.comparison is None:
-            lines.append(f"| {scenario.title} | nothing recommended | | | | |")
-            continue
-        around = found.robustness
-        gain = found.comparison.incumbent.mean / found.comparison.best.mean
-        better = sum(each.verdict == "better" for each in around.outcomes)
-        worse = ", ".join(each.label for each in around.lost)
-        lines.append(
-            f"| {scenario.title} | {gain:.1f} | {len(around.outcomes)} | {better} | "
-            f"{len(around.lost)} | {worse} |"
-        )
-        say(lines[-1:])
-        flagged, total = flagged + bool(around.lost), total + 1
-    said = (
-        f"Of {total} recommendations of *wall*, {flagged} lose to RED as published under some "
-        "condition around theirs and carry a warning. Who refuses those forgoes their gain, in the "
-        "second column:"
-    )
-    return [said, "", *lines]
-
-
 def say(lines: Sequence[str]) -> None:
     """Tells whoever waits."""
     print("\n".join(lines), flush=True)  # noqa: T201 - what the command is for
 
 
 def main() -> None:
-    """All parts, or some."""
-    parts = {"wall": wall, "edge": edge, "ablation": ablation}
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=parts, action="append")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    for part in options.part or parts:
-        text = parts[part](options.seed)
-        (FIGURES / f"decisions_{part}.txt").write_text(f"{text}\n", encoding="utf-8")
+    """Both parts, or one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RAW)
+    parser.add_argument("--part", choices=("wall", "edge"), action="append")
+    parser.add_argument("--seed", type=int, default=1, help="of the networks and the tunings")
+    parser.add_argument("--results", type=Path, default=RESULTS / "decisions.jsonl")
+    parser.add_argument("--tables", type=Path, default=FIGURES)
+    given = parser.parse_args()
+    parts = given.part or ["wall", "edge"]
+    texts: dict[str, str] = {}
+    if "wall" in parts:
+        given.results.parent.mkdir(parents=True, exist_ok=True)
+        rows = measured_networks(given.seed, given.results)
+        texts |= {"wall": wall(rows), "around": around(rows)}
+    if "edge" in parts:
+        texts["edge"] = edge(given.seed)
+    for name, text in texts.items():
+        (given.tables / f"decisions_{name}.txt").write_text(f"{text}\n", encoding="utf-8")
         say([text])
 
 

@@ -167,6 +167,14 @@ class TestJudgement:
         assert not harms(asked, before, measured(asked, 26.0))
         assert harms(asked, before, measured(asked, 26.4))
 
+    @pytest.mark.parametrize(("flows", "most"), [("8", 1.0), ("100", 1.0), ("1000", 10.0)])
+    def test_of_very_many_flows_one_of_a_hundred_more_may_starve(self, flows, most):
+        asked = question(flows=flows)
+        before = measured(asked, 20.0, starved=5.0)
+        assert not harms(asked, before, measured(asked, 20.0, starved=5.0 + 0.99 * most))
+        found = harms(asked, before, measured(asked, 20.0, starved=5.0 + 1.01 * most))
+        assert {each.what for each in found} == {"starved_flows"}
+
     def test_keeping_the_bound_is_not_given_up_for_goodput(self):
         asked = question()
         found = judge(asked, measured(asked, 24.8), measured(asked, 25.2, goodput=9.5e6))

@@ -233,3 +233,38 @@ def test_words_of_cake_that_it_does_not_have_are_not_repeated():
     entry = {"kind": "cake", "handle": "1:", "dev": "eth0", "root": True, "options": options}
     present = present_of(QUESTION, read_tc_json(json.dumps([entry])), "--now-json")
     assert present.restore == "cake bandwidth 20000000bit flowblind"
+
+
+def test_the_rate_of_a_shaper_that_does_not_show_it_is_not_known():
+    # tc qdisc show has htb's rates nowhere: they are its classes'.
+    assert from_text("htb+fq_codel").shaper_rate_bit_per_s is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("qdisc fq_codel 1: root limit -5p target 5ms", "limit -5p"),
+        ("qdisc fq_codel 1: root limit 10p target 5fs", "target 5fs"),
+        ("qdisc pie 1: root limit many", "limit many"),
+        ("qdisc codel 1: root interval 100ms limit", "limit"),
+    ],
+)
+def test_no_default_stands_in_for_a_number_that_is_none(text, shown):
+    with pytest.raises(ScenarioError) as refused:
+        present_of(QUESTION, read_tc_text(text), "--now")
+    assert (refused.value.field, refused.value.value) == ("--now", shown)
+
+
+def test_what_cake_knows_of_the_line_is_put_back():
+    # As iproute2 6.1 prints it (tc/q_cake.c, cake_print_opt).
+    text = (
+        "qdisc cake 8004: dev eth1 root refcnt 2 bandwidth 18Mbit diffserv4 dual-srchost nat "
+        "nowash ack-filter split-gso rtt 50ms noatm overhead 38 mpu 84 memlimit 8Mb"
+    )
+    words = present_of(QUESTION, read_tc_text(text), "--now").restore
+    assert words == (
+        "cake bandwidth 18000000bit diffserv4 dual-srchost nat ack-filter rtt 50000us "
+        "overhead 38 mpu 84 memlimit 8388608"
+    )
+    raw = "qdisc cake 1: root bandwidth 18Mbit diffserv3 rtt 100ms raw overhead 0"
+    assert "overhead" not in present_of(QUESTION, read_tc_text(raw), "--now").restore

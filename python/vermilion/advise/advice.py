@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -18,7 +19,10 @@ from vermilion.advise.judgement import (
     worst_p95_ms,
 )
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.plan import conditions_for, least_cost, seeds_for
+from vermilion.advise.plan import LEAST_SEEDS, conditions_for, least_cost, seeds_for
+from vermilion.advise.timekeeping import Timekeeper, TimeUpError
+from vermilion.scenario import ScenarioError, format_quantity
+from vermilion.scenario.quantities import TIME
 from vermilion.simulate.runs import check_seed
 
 if TYPE_CHECKING:
@@ -43,6 +47,11 @@ FULL_PACKETS: Final = 310e6
 """What is simulated where nothing has to be aimed at twice, in packets of the simplest queue's work
 (:data:`vermilion.advise.measuring.WORK`): the core does about eight million in a CPU second."""
 
+QUICK_S: Final = 9.0
+FULL_S: Final = 57.0
+"""Seconds of simulating after which an answer ends with what it has, so that the whole command
+takes at most ten and sixty. Two cores that nobody else uses need about two thirds of either."""
+
 _MOST: Final = 1.5
 """Of these at the most."""
 
@@ -53,6 +62,12 @@ _COMPARISON: Final = 0.3
 _UP_TO_COMPARISON: Final = 1.25
 """The comparison decides, so it gets what a search has left, and some of what is kept for aiming
 further: on a fast line, where runs are short, length is worth more than that."""
+
+_SEARCH_TIME: Final = 0.6
+_COMPARISON_TIME: Final = 0.75
+_AIMING_TIME: Final = 0.6
+_AIMING_SEARCH_TIME: Final = 0.5
+"""Of the time that is left at the beginning of each, where there is a deadline."""
 
 _PROBES: Final = 0.05
 _QUICK_SEEDS: Final = 5
@@ -122,6 +137,8 @@ class Advice:
         simulations: how many there were in all.
         packets: that they came to, about.
         length: of the runs of the comparison, from 0, the least, to 1.
+        deadline_s: seconds that the answer might take; ``None`` for as long as it takes.
+        time_was_up: whether anything was left out to keep that.
     """
 
     question: Question
@@ -138,6 +155,8 @@ class Advice:
     simulations: int = 0
     packets: float = 0.0
     length: float = 1.0
+    deadline_s: float | None = None
+    time_was_up: bool = False
 
     @property
     def keep(self) -> bool:
@@ -172,24 +191,32 @@ def advise(
     *,
     threads: int | None = None,
     progress: Callable[[float], object] | None = None,
+    deadline_s: float | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
     """Answers a question.
 
-    The same question, with the same seed, gives the same answer on every machine.
+    The same question, with the same seed, gives the same answer on every machine, but where a
+    deadline cuts it short, which the answer tells.
 
     Args:
         question: what is asked.
         present: what stands there now.
         threads: runs at a time; ``None`` for one on each core.
         progress: called with the part of the work that is done, 0 to 1.
+        deadline_s: seconds after which it answers with what it has; ``None`` for no deadline.
+        clock: by which these pass.
 
     Raises:
-        ScenarioError: a seed or a discipline that is not accepted.
+        ScenarioError: a seed or a discipline that is not accepted, or a deadline in which not even
+            the queue in force could be simulated.
         KeyboardInterrupt: at Ctrl-C.
     """
+    begun = clock()
     check_seed(question.seed)
     budget = QUICK_PACKETS if question.quick else FULL_PACKETS
-    laboratory = Laboratory(question, threads, progress, budget, whole=_MOST * budget)
+    keeper = Timekeeper(clock, math.inf if deadline_s is None else begun + deadline_s)
+    laboratory = Laboratory(question, threads, progress, budget, whole=_MOST * budget, time=keeper)
     buffer = buffer_bytes(present.queue)
     case = _Case(
         question,
@@ -199,6 +226,12 @@ def advise(
         present.queue,
     )
     before = case.compare()
+    if not case.seeds:
+        raise ScenarioError(
+            "--deadline",
+            format_quantity(deadline_s or 0.0, TIME),
+            "more time: this machine has not even simulated what is there now",
+        )
     taken = _taken(case.compared)
     for number, factor in enumerate(_RELAXED):
         bound_ms = factor * question.bound_ms
@@ -235,6 +268,8 @@ def advise(
         laboratory.runs,
         laboratory.spent,
         case.length,
+        deadline_s,
+        keeper.was_up,
     )
 
 
@@ -261,20 +296,25 @@ class _Case:
         """Searches, and compares the best with what is there: which this returns."""
         laboratory, conditions = self.laboratory, self.conditions
         budget = laboratory.budget
-        found = Selector(self.question, laboratory, conditions, self.now, self.families).run(
-            self.first
-        )
+        selector = Selector(self.question, laboratory, conditions, self.now, self.families)
+        with laboratory.time.part(_SEARCH_TIME):
+            found = selector.run(self.first)
         self.tried = dict(found.tried)
         left = max(_COMPARISON * budget, _UP_TO_COMPARISON * budget - laboratory.spent)
+        with laboratory.time.part(_COMPARISON_TIME):
+            left = laboratory.time.in_time(left)
         most = _QUICK_SEEDS if self.question.quick else _FULL_SEEDS
         count = seeds_for(conditions, laboratory, most, left)
         self.seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
         settings = int(left / laboratory.cost(conditions, 0.0, 1, count)) - 1
         queues = [self.now, *found.chosen[: max(settings, 1)]]
         self.length = laboratory.length_for(conditions, len(queues), count, left)
-        before, *rows = laboratory.measure(queues, conditions, self.seeds, self.length)
-        self._judge(before, rows)
-        return before
+        # Whatever there is in time: nothing can be said without this.
+        met, rows = laboratory.measure_in_time(queues, conditions, self.seeds, self.length)
+        self.seeds = met
+        if met:
+            self._judge(rows[0], rows[1:])
+        return rows[0]
 
     def aim_further(self, number: int, factor: float, before: Measured) -> bool:
         """Searches for a multiple of the bound; tells whether there was room for that."""
@@ -285,24 +325,32 @@ class _Case:
         search = max(share, least_cost(conditions, smaller))
         each = laboratory.cost(conditions, self.length, 1, len(self.seeds))
         affordable = int(((_MOST - _PROBES) * budget - laboratory.spent - search) / each)
-        if affordable < 1:
+        if affordable < 1 or len(self.seeds) < LEAST_SEEDS:
             return False
         wider = replace(self.question, bound_s=factor * self.question.bound_s)
-        found = Selector(wider, smaller, conditions, self.now, self.families).run(
-            self.first + _RELAXED_SEEDS * (number + 1)
-        )
+        selector = Selector(wider, smaller, conditions, self.now, self.families)
+        with laboratory.time.part(_AIMING_TIME), laboratory.time.part(_AIMING_SEARCH_TIME):
+            found = selector.run(self.first + _RELAXED_SEEDS * (number + 1))
         for kind, count in found.tried.items():
             self.tried[kind] = self.tried.get(kind, 0) + count
         laboratory.runs += smaller.runs
         laboratory.spent += smaller.spent
         few = found.chosen[: min(affordable, _RELAXED_COMPARED)]
-        self._judge(before, laboratory.measure(few, conditions, self.seeds, self.length))
+        try:
+            with laboratory.time.part(_AIMING_TIME):
+                rows = laboratory.measure(few, conditions, self.seeds, self.length)
+        except TimeUpError:
+            return False
+        self._judge(before, rows)
         return True
 
     def around(self, places: Sequence[Condition], chosen: QueueSetting) -> list[Measured]:
-        """What is there and what is chosen, or either if they are the same, around the range."""
+        """What is there and what is chosen, or either if they are the same, around the range.
+
+        Nothing where time is up.
+        """
         laboratory = self.laboratory
-        packets = _PROBES * laboratory.budget
+        packets = laboratory.time.in_time(_PROBES * laboratory.budget)
         places = list(places)
         while len(places) > 1 and laboratory.cost(places, 0.0, 2, 1) > packets:
             places.pop()
@@ -310,7 +358,8 @@ class _Case:
         seeds = self.seeds[: min(max(affordable, 1), _PROBE_SEEDS)]
         queues = list({each.same_as: each for each in (self.now, chosen)}.values())
         length = laboratory.length_for(places, len(queues), len(seeds), packets)
-        return laboratory.measure(queues, places, seeds, length)
+        met, rows = laboratory.measure_in_time(queues, places, seeds, length)
+        return rows if met else [Measured(each) for each in queues]
 
     def _judge(self, before: Measured, rows: Sequence[Measured]) -> None:
         question = self.question

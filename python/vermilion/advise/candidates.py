@@ -10,7 +10,8 @@
    preferred: a rule has to be noticeably better than the defaults, and a tuned setting noticeably
    better than both.
 
-All is counted in packets, never in seconds, so that the answer follows from the seed alone.
+All is counted in packets, never in seconds, so that the answer follows from the seed alone. Only
+where time is up (:mod:`vermilion.advise.timekeeping`) a stage ends with what it has found so far.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import subset
 from vermilion.advise.judgement import judge, keeps, score, tier
+from vermilion.advise.timekeeping import TimeUpError
 from vermilion.search import AUTOMATIC, chosen_search, search_named
 
 if TYPE_CHECKING:
@@ -98,32 +100,39 @@ class Selector:
                     known.add(queue.same_as)
                     plain.append(queue)
         plain.sort(key=lambda each: bool(each.tuned))  # every kind's defaults first
-        ranked = self._screen(plain, seed)
-        if not ranked:
+        if not plain:
             return found
-        kinds = list(dict.fromkeys(each.kind for each in ranked))
         tuned: list[QueueSetting] = []
-        budget = TUNING * laboratory.budget
-        fair = [kind for kind in kinds if _is_fair(kind)][:1]
-        own = [each.kind for each in self.families if each.kind == self.now.kind]
-        enough = _ENOUGH_TRIED * laboratory.cost(self.conditions, _SHORT, 1, 1)
-        least = list(dict.fromkeys([*(fair or kinds[:1]), *own]))
-        further = [kind for kind in kinds if kind not in least]
-        affordable = min(int(budget / enough), _MOST_KINDS) - len(least)
-        chosen = [*least, *further[: max(affordable, 0)]]
-        for kind in chosen:
-            family = next(each for each in self.families if each.kind == kind)
-            starts = [each for each in (*ranked, self.now) if each.kind == kind]
-            leaders, tried = self._tune(family, starts, seed + 2, budget / len(chosen))
-            found.tried[kind] = found.tried.get(kind, 0) + tried
-            tuned += leaders
+        with laboratory.time.part(_SEARCHED):
+            ranked = self._screen(plain, seed)
+            chosen = self._worth_tuning(ranked)
+            for kind in chosen:
+                family = next(each for each in self.families if each.kind == kind)
+                starts = [each for each in (*ranked, self.now) if each.kind == kind]
+                share = TUNING * laboratory.budget / len(chosen)
+                leaders, tried = self._tune(family, starts, seed + 2, share)
+                found.tried[kind] = found.tried.get(kind, 0) + tried
+                tuned += leaders
         found.chosen = self._select(ranked, tuned, seed + 4)
         return found
 
+    def _worth_tuning(self, ranked: Sequence[QueueSetting]) -> list[str]:
+        """The kinds that are tuned: one that keeps flows apart, that in force, and the next."""
+        kinds = list(dict.fromkeys(each.kind for each in ranked))
+        budget = TUNING * self.laboratory.budget
+        fair = [kind for kind in kinds if _is_fair(kind)][:1]
+        own = [each.kind for each in self.families if each.kind == self.now.kind]
+        enough = _ENOUGH_TRIED * self.laboratory.cost(self.conditions, _SHORT, 1, 1)
+        least = list(dict.fromkeys([*(fair or kinds[:1]), *own]))
+        further = [kind for kind in kinds if kind not in least]
+        affordable = min(int(budget / enough), _MOST_KINDS) - len(least)
+        return [*least, *further[: max(affordable, 0)]]
+
     def _screen(self, plain: Sequence[QueueSetting], seed: int) -> list[QueueSetting]:
-        """Those that one seed, then two, speak for; the best first."""
-        if not plain:
-            return []
+        """Those that one seed, then two, speak for; the best first.
+
+        Where time is up before one seed has spoken, as they are.
+        """
         share = SCREENING * self.laboratory.budget / 2.0
         few, everywhere = subset(self.conditions), self.conditions
         kinds = len({each.kind for each in plain})
@@ -132,7 +141,10 @@ class Selector:
             plain = sorted(plain, key=lambda each: not _is_fair(each.kind))
         some = plain[: max(min(kinds, LEAST_SCREENED), affordable)]
         length = min(_SHORT, self._length(few, some, 1, share))
-        first = self._scores(some, few, [seed], length)
+        try:
+            first = self._scores(some, few, [seed], length)
+        except TimeUpError:
+            return list(some)
         ranked = [queue for _, queue in sorted(first, key=lambda entry: entry[0])]
         best_of_kind = {each.kind: each for each in reversed(ranked)}.values()
         by_kind = sorted(best_of_kind, key=ranked.index)
@@ -140,7 +152,10 @@ class Selector:
         most = max(LEAST_SECOND, self._affordable(everywhere, share))
         left = [*by_kind, *others][: min(most, max(len(by_kind), (len(some) + 1) // 2))]
         length = min(_SHORT, self._length(everywhere, left, 1, share))
-        second = self._scores(left, everywhere, [seed + 1], length)
+        try:
+            second = self._scores(left, everywhere, [seed + 1], length)
+        except TimeUpError:
+            return left
         return [queue for _, queue in sorted(second, key=lambda entry: entry[0])]
 
     def _affordable(self, conditions: Sequence[Condition], packets: float) -> int:
@@ -190,7 +205,10 @@ class Selector:
         search = search_named(chosen_search(AUTOMATIC, len(space)))(
             len(space), seed=seed, start_points=points[:3]
         )
-        [now] = laboratory.measure([self.now], self.conditions, [seed], length)
+        try:
+            [now] = laboratory.measure([self.now], self.conditions, [seed], length)
+        except TimeUpError:
+            return [], 0
         known: dict[tuple[object, ...], tuple[float, QueueSetting]] = {}
         tried = 0
         while tried < count:
@@ -198,7 +216,11 @@ class Selector:
             queues = [family.setting_or_none(question, space.values(point)) for point in asked]
             settable = [each for each in queues if each is not None]
             new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
-            for row in laboratory.measure(new, self.conditions, [seed], length):
+            try:
+                rows = laboratory.measure(new, self.conditions, [seed], length)
+            except TimeUpError:
+                break
+            for row in rows:
                 known[row.queue.same_as] = score(question, row, now), row.queue
             found = [_NOT_SETTABLE if q is None else known[q.same_as][0] for q in queues]
             search.tell(asked, found)
@@ -223,7 +245,10 @@ class Selector:
             return queues[:_UNSELECTED]  # the comparison has to be enough
         seeds = range(seed, seed + _SELECTION_SEEDS)
         length = self._length(self.conditions, queues, _SELECTION_SEEDS, packets)
-        now, *rows = laboratory.measure([self.now, *queues], self.conditions, seeds, length)
+        try:
+            now, *rows = laboratory.measure([self.now, *queues], self.conditions, seeds, length)
+        except TimeUpError:
+            return queues[:_UNSELECTED]
 
         def rank(row: Measured) -> tuple[int, float]:
             return tier(question, now, row), score(question, row, now)
@@ -291,6 +316,9 @@ LEAST_SCREENED: Final = 4
 
 LEAST_SECOND: Final = 4
 """Queues that meet all conditions, however much that costs."""
+
+_SEARCHED: Final = 0.75
+"""Of a search's time, where there is a deadline, for everything before the selection."""
 
 _KEPT: Final = 2
 """Of what a search has found, for the selection."""

@@ -32,6 +32,7 @@ _METRIC_OF_MARGIN: Final = {
     "goodput_ratio_where_the_bound_was_broken": "goodput_bit_per_s",
     "jain_index": "jain_index",
     "starved_flows": "starved_flows",
+    "starved_share": "starved_flows",
     "drop_rate": "drop_rate",
     "delay_ratio": "delay_p95_ms",
     "delay_ms": "delay_p95_ms",
@@ -103,6 +104,8 @@ def document(advice: Advice) -> dict[str, Any]:
         "seed": question.seed,
         "seeds": list(advice.seeds),
         "simulations": advice.simulations,
+        **({} if advice.deadline_s is None else {"deadline_s": advice.deadline_s}),
+        "time_was_up": advice.time_was_up,
         "version": _core.VERSION,
     }
 

@@ -22,11 +22,13 @@ _HEAD_IN: Final = 1.15
 _ROW_IN: Final = 0.4
 _OFFSET: Final = 0.17
 _LOGARITHMIC: Final = 8.0
+_FEW_DECADES: Final = 200.0
 
 
 def advice_figure(advice: Advice) -> Figure:
     """Draws an answer."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     places = advice.conditions
     with drawing.style():
@@ -55,7 +57,12 @@ def advice_figure(advice: Advice) -> Figure:
         if longest > _LOGARITHMIC * bound:
             axes.set_xscale("log")
             axes.set_xlim(max(0.8 * min(shortest, bound), 1e-3), 1.6 * longest)
+            low, high = axes.get_xlim()
+            steps = (1.0, 2.0, 5.0) if high < _FEW_DECADES * low else (1.0,)
+            axes.xaxis.set_major_locator(LogLocator(subs=steps))
             axes.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
+            # Else matplotlib labels the small ticks of a short axis too, over one another.
+            axes.xaxis.set_minor_formatter(NullFormatter())
         else:
             axes.set_xlim(0.0, 1.12 * max(longest, bound))
         axes.set_yticks(range(len(places)), [each.name for each in places])

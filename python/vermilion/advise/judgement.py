@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES
 from vermilion.advise.margins import margins_for
+from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
 from vermilion.simulate import mean_interval
 
 if TYPE_CHECKING:
@@ -30,14 +31,15 @@ MARGINS: Final[Mapping[str, float]] = {
     "goodput_ratio_where_the_bound_was_broken": 0.9,
     "jain_index": 0.05,
     "starved_flows": 1.0,
+    "starved_share": 1.0 / FLOWS_FOR_A_STARVED_ONE,
     "drop_rate": 0.05,
     "delay_ratio": 1.05,
     "delay_ms": 1.0,
 }
 """What is allowed in each nominal condition, against the queue in force: at least this part of its
-goodput; Jain's index lower by at most this; at most so many more starved flows; so much more of the
-packets dropped; a 95th percentile of the delay above both the bound and what it is now by at most
-this ratio, or by so many ms.
+goodput; Jain's index lower by at most this; at most so many more starved flows, or this part of all
+flows where that is more; so much more of the packets dropped; a 95th percentile of the delay above
+both the bound and what it is now by at most this ratio, or by so many ms.
 
 Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
 is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
@@ -223,7 +225,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
         for name, sign in rates if broken else [*rates, ("drop_rate", 1.0)]:
             old, new = before.mean(at, name), after.mean(at, name)
             if old is not None and new is not None:
-                losses.append((name, sign * (new - old) / MARGINS[name]))
+                losses.append((name, sign * (new - old) / _margin(name, at)))
         most = max(p95, bound)
         room = max((MARGINS["delay_ratio"] - 1.0) * most, MARGINS["delay_ms"])
         losses.append(("delay_p95_ms", (p95_after - most) / room))
@@ -244,6 +246,12 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
             if size > slack
         ]
     return found
+
+
+def _margin(name: str, at: Condition) -> float:
+    """What is allowed in a condition; of starved flows more where there are very many."""
+    usual = MARGINS[name]
+    return max(usual, MARGINS["starved_share"] * at.flows) if name == "starved_flows" else usual
 
 
 @dataclass(frozen=True, slots=True)

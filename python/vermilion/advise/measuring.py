@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.advise.conditions import LINK, network
 from vermilion.advise.margins import margins_for
+from vermilion.advise.timekeeping import Timekeeper, TimeUpError
 from vermilion.simulate import metric_of
 from vermilion.simulate.runs import run_jobs
 
@@ -103,6 +104,7 @@ class Laboratory:
         runs: how many there were.
         whole: what the progress is a part of; 0 for the budget.
         done: what others have simulated before.
+        time: when to stop.
     """
 
     question: Question
@@ -113,6 +115,7 @@ class Laboratory:
     runs: int = 0
     whole: float = 0.0
     done: float = 0.0
+    time: Timekeeper = field(default_factory=Timekeeper)
 
     def measure(
         self,
@@ -125,17 +128,37 @@ class Laboratory:
 
         Raises:
             ScenarioError: a queue that is not accepted.
+            TimeUpError: time was up before.
         """
-        texts: list[str] = []
-        jobs: list[tuple[int, int]] = []
-        costs: list[float] = []
-        for queue in queues:
-            for at in conditions:
-                jobs += [(len(texts), seed) for seed in seeds]
-                cost = WORK.get(queue.discipline, _MOST_WORK) * at.cost(self.question, length)
-                costs += [cost] * len(seeds)
-                texts.append(network(self.question, at, queue, length).core_json())
-        whole = math.fsum(costs)
+        known, rows = self.measure_in_time(queues, conditions, seeds, length)
+        if len(known) < len(seeds):
+            raise TimeUpError
+        return rows
+
+    def measure_in_time(
+        self,
+        queues: Sequence[QueueSetting],
+        conditions: Sequence[Condition],
+        seeds: Sequence[int],
+        length: float,
+    ) -> tuple[list[int], list[Measured]]:
+        """The same with as many seeds as there is time for.
+
+        Returns:
+            The seeds that every queue has met in every condition, and what it did with them.
+
+        Raises:
+            ScenarioError: a queue that is not accepted.
+        """
+        places = [(queue, at) for queue in queues for at in conditions]
+        texts = [network(self.question, at, queue, length).core_json() for queue, at in places]
+        costs = [
+            WORK.get(queue.discipline, _MOST_WORK) * at.cost(self.question, length)
+            for queue, at in places
+        ]
+        # Seed by seed, so that whole seeds are left where time is up.
+        jobs = [(index, seed) for seed in seeds for index in range(len(texts))]
+        whole = math.fsum(costs) * len(seeds)
         each = whole / max(len(jobs), 1)
 
         def report(done: int) -> None:
@@ -145,17 +168,36 @@ class Laboratory:
 
         besides = margins_for(self.question).measured_besides
         delays = any(each.bound.path.needs_flow_delays for each in besides)
-        results = iter(
-            run_jobs(texts, jobs, threads=self.threads, progress=report, flow_delays=delays)
+        begun = self.time.clock()
+        results = run_jobs(
+            texts,
+            jobs,
+            threads=self.threads,
+            progress=report,
+            deadline_s=None if math.isinf(self.time.until) else self.time.left_s,
+            flow_delays=delays,
         )
-        self.runs += len(jobs)
-        self.spent += whole
-        return [
-            Measured(
-                queue, {at: [_metrics(next(results), besides) for _ in seeds] for at in conditions}
-            )
-            for queue in queues
+        done = [result is not None for result in results]
+        spent = math.fsum(cost for cost, ran in zip(costs * len(seeds), done, strict=True) if ran)
+        self.time.count(self.time.clock() - begun, spent)
+        self.runs += sum(done)
+        self.spent += spent
+        columns = [
+            results[number * len(texts) : (number + 1) * len(texts)] for number in range(len(seeds))
         ]
+        met = [number for number in range(len(seeds)) if None not in columns[number]]
+        self.time.was_up = self.time.was_up or len(met) < len(seeds)
+        runs = [
+            [_metrics(result, besides) for number in met if (result := columns[number][index])]
+            for index in range(len(texts))
+        ]
+        rows = [
+            Measured(
+                queue, dict(zip(conditions, runs[start : start + len(conditions)], strict=True))
+            )
+            for queue, start in zip(queues, range(0, len(texts), len(conditions) or 1), strict=True)
+        ]
+        return [seeds[number] for number in met], rows
 
     def cost(
         self, conditions: Iterable[Condition], length: float, queues: int, seeds: int
@@ -182,9 +224,7 @@ class Laboratory:
         return low
 
 
-def _metrics(result: Result | None, besides: Sequence[OwnMargin] = ()) -> Metrics:
-    if result is None:
-        return {}
+def _metrics(result: Result, besides: Sequence[OwnMargin] = ()) -> Metrics:
     link = result.link(LINK).total
     flows = {name: result.flows(name).total for name in result.groups}
     found: dict[str, float | None] = {

@@ -41,13 +41,13 @@ def advice_page(advice: Advice) -> str:
     return template.render(
         keep=advice.keep,
         headline=headline(advice),
-        reason=reason(advice),
+        reason=_arrows(reason(advice)),
         asked=_asked(question),
         worst=[milliseconds(worst_p95_ms(each)) for each in measured],
         goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured],
-        price="" if advice.keep else price_words(advice),
-        limits=limits(advice),
-        warnings=warnings(advice),
+        price="" if advice.keep else _arrows(price_words(advice)),
+        limits=[_arrows(each) for each in limits(advice)],
+        warnings=[_arrows(each) for each in warnings(advice)],
         commands=own,
         figure=figure,
         tried=sum(advice.tried.values()),
@@ -56,6 +56,11 @@ def advice_page(advice: Advice) -> str:
         seed=question.seed,
         version=_core.VERSION,
     )
+
+
+def _arrows(text: str) -> str:
+    """With arrows that no browser breaks, in place of the two letters of a terminal."""
+    return text.replace("->", "\u2192")
 
 
 def _asked(question: Question) -> str:

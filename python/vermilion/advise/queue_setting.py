@@ -38,12 +38,18 @@ class QueueSetting:
         return {"discipline": self.discipline, **own}
 
     def readable(self) -> dict[str, str]:
-        """The parameters given, as a person would write them."""
+        """The parameters given, as a person would write them: fractions with four digits."""
         table = disciplines()[self.discipline].parameters
-        return {name: table[name].readable(value) for name, value in self.parameters.items()}
+        return {
+            name: table[name].readable(_short(value)) for name, value in self.parameters.items()
+        }
 
     @property
     def same_as(self) -> tuple[str, tuple[tuple[str, ParameterValue], ...]]:
         """What two settings have in common that behave alike, whatever they are called."""
         table = disciplines()[self.discipline].complete(self.parameters)
         return self.discipline, tuple(table.items())
+
+
+def _short(value: ParameterValue) -> ParameterValue:
+    return float(f"{value:.4g}") if isinstance(value, float) and value % 1.0 else value

@@ -39,6 +39,16 @@ _NOT_OUTGOING: Final = frozenset({"ingress", "clsact"})
 _NEVER_S: Final = 10.0
 """A target that no packet waits for."""
 
+_UNLIMITED: Final = "unlimited"
+_NUMBERS: Final = frozenset(
+    {
+        "limit", "rate", "bandwidth", "burst", "lat", "target", "interval", "ce_threshold", "flows",
+        "quantum", "memory_limit", "drop_batch", "tupdate", "alpha", "beta", "ecn_prob", "min",
+        "max", "ewma", "probability", "max_p", "rtt", "overhead", "mpu", "memlimit",
+    }
+)  # fmt: skip
+"""Options with a number, of all that are read here."""
+
 _TOKENS_PER_BIT: Final = 8.0
 _SIXTEENTHS: Final = 16.0
 _PERCENT: Final = 100.0
@@ -64,8 +74,10 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         for word in (each.device, each.parent, each.handle):
             check_word(option, word)
     root, queue = _leaf(question, own, option)
+    for each in (root, queue):
+        _check_numbers(each, option)
     shaper = root.kind if root.kind in _SHAPERS else None
-    rate = _first(root.number("rate"), root.number("bandwidth"))
+    rate = _first(root.number("rate"), root.number("bandwidth")) or None
     parent = None
     if root.kind in _CLASSFUL:
         # A shaper without a queue of its own making has one that is not shown.
@@ -93,11 +105,21 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         interface=own[0].device,
         parent=parent,
         shaper=shaper,
-        shaper_rate_bit_per_s=rate if shaper else None,
+        shaper_rate_bit_per_s=rate if shaper else None,  # htb's is its classes', not shown here
         restore=restore,
         exact=queue.kind not in _STAND_INS,
         notes=tuple(notes),
     )
+
+
+def _check_numbers(queue: TcQueue, option: str) -> None:
+    """Refuses what should be a number and is none, which no default may stand in for."""
+    for name in _NUMBERS & queue.options.keys():
+        value = queue.options[name]
+        if isinstance(value, str | bool) and value != _UNLIMITED:
+            shown = f"{name} {value}" if isinstance(value, str) else name
+            expected = 'a number as tc prints it, like "limit 1000p" or "target 5ms"'
+            raise ScenarioError(option, shown, expected)
 
 
 def _of_interface(question: Question, queues: Sequence[TcQueue], option: str) -> list[TcQueue]:
@@ -364,6 +386,12 @@ def _cake_words(queue: TcQueue, _setting: QueueSetting) -> str:
     interval = queue.number("rtt")
     if interval:
         words.append(f"rtt {1e6 * interval:.0f}us")
+    if not queue.is_on("raw"):
+        words += [name for name in ("atm", "ptm") if queue.is_on(name)]
+        own = {name: queue.number(name) for name in ("overhead", "mpu")}
+        words += [f"{name} {number:.0f}" for name, number in own.items() if number is not None]
+    if memory := queue.number("memlimit"):
+        words.append(f"memlimit {memory:.0f}")
     return " ".join(words)
 
 
@@ -383,6 +411,7 @@ _CAKE_SWITCHES: Final = (
     "nat",
     "wash",
     "ack-filter",
+    "no-split-gso",
     "ingress",
 )
 """Words of cake without a value, as tc prints and takes them."""

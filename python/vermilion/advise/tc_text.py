@@ -42,6 +42,7 @@ _SWITCHES: Final = frozenset(
         "srchost", "dsthost", "hosts", "dual-srchost", "dual-dsthost", "triple-isolate", "nat",
         "nonat", "wash",
         "nowash", "ack-filter", "no-ack-filter", "split-gso", "no-split-gso", "raw", "ingress",
+        "atm", "ptm", "noatm",
     }
 )  # fmt: skip
 """Words without a value after them."""

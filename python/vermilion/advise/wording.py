@@ -13,7 +13,7 @@ from vermilion.advise.judgement import (
     widened,
     worst_p95_ms,
 )
-from vermilion.scenario import RATE, format_quantity
+from vermilion.scenario import RATE, TIME, format_quantity
 
 if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
@@ -132,6 +132,10 @@ def limits(advice: Advice) -> list[str]:
                 f"Outside your range, with {at.name}, goodput falls to {megabits(has)} "
                 f"from {megabits(had)}."
             )
+    if not advice.around_after.runs:
+        said.append(
+            "Whether it holds with half and twice of what you gave was not tried: time was up."
+        )
     if not said:
         low, high = (each.name for each in _around_ends(advice))
         said.append(
@@ -145,6 +149,12 @@ def warnings(advice: Advice) -> list[str]:
     """What to know before acting, a sentence or two each."""
     question, present = advice.question, advice.present
     said = list(present.notes)
+    if advice.time_was_up and advice.deadline_s is not None:
+        said.append(
+            f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, before "
+            "everything was tried: this is the best of what was, and another run may find "
+            "another. --deadline gives it more."
+        )
     name = interface_of(question, present)
     rate = format_quantity(question.rate_bit_per_s, RATE)
     if present.shaper and present.shaper_rate_bit_per_s is not None:
@@ -169,24 +179,36 @@ def warnings(advice: Advice) -> list[str]:
             "little below what the line really carries (95 %), and none is left behind."
         )
     said += _of_the_simulation(advice)
-    if not advice.keep and keeps_apart(advice.before.queue) and not keeps_apart(advice.chosen):
+    if not advice.keep:
+        said += _given_up(advice)
+    if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
+        said.append("Setting red empties the queue once: what waits is dropped.")
+    return said
+
+
+def _given_up(advice: Advice) -> list[str]:
+    """What a change gives up, whatever it brings."""
+    said = []
+    before, chosen = advice.before.queue, advice.chosen
+    if keeps_apart(before) and not keeps_apart(chosen):
         said.append(
-            f"Your {advice.before.queue.kind} keeps the flows apart, and {advice.chosen.kind} does "
+            f"Your {before.kind} keeps the flows apart, and {chosen.kind} does "
             "not: a call or a game then waits behind the others' packets as long as everybody, "
             "within the figures above."
         )
-    if not advice.keep:
-        said += [_widened_words(each) for each in widened(question, advice.before, advice.after)]
-    if not advice.keep and not advice.bound_kept:
+    if before.kind == "cake":
+        said.append(
+            "cake also keeps hosts apart, has priorities and knows the overhead of the line; "
+            f"{chosen.kind} does not, and no figure here shows that."
+        )
+    said += [_widened_words(each) for each in widened(advice.question, advice.before, advice.after)]
+    if not advice.bound_kept:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
-    if not advice.keep:
-        said += [
-            f"With {each.condition.name}, {_METRIC_WORDS.get(each.what, each.what)} goes from "
-            f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
-            for each in advice.judgement.harms
-        ]
-    if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
-        said.append("Setting red empties the queue once: what waits is dropped.")
+    said += [
+        f"With {each.condition.name}, {_METRIC_WORDS.get(each.what, each.what)} goes from "
+        f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
+        for each in advice.judgement.harms
+    ]
     return said
 
 

@@ -119,6 +119,15 @@ def advise(
     quick: Annotated[
         bool, typer.Option("--quick", help="Simulate less: seconds instead of a minute.")
     ] = False,
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Of simulating: then it answers with what it has (default: 57 s, with --quick "
+            "9 s).",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         str | None,
         typer.Option(
@@ -138,6 +147,7 @@ def advise(
     for on a terminal. Nothing is changed on any device.
     """
     from vermilion import advise as room
+    from vermilion.advise.advice import FULL_S, QUICK_S
     from vermilion.advise.document import document
 
     if target == STANDARD_OUTPUT and report == STANDARD_OUTPUT:
@@ -160,11 +170,19 @@ def advise(
         harm=harm or (),
     )
     present = _present(question, now, now_json)
+    usual = QUICK_S if quick else FULL_S
+    deadline_s = usual if deadline is None else options.seconds("--deadline", deadline)
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         page = report and outputs.enter_context(output_file("--report", report))
         with ProgressBar("simulating", 1.0) as bar:
-            advice = room.advise(question, present, threads=threads, progress=bar.callback)
+            advice = room.advise(
+                question,
+                present,
+                threads=threads,
+                progress=bar.callback,
+                deadline_s=deadline_s,
+            )
         if json_file:
             import json
 

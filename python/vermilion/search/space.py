@@ -197,7 +197,10 @@ def _usual_paths(scenario: Scenario) -> tuple[str, ...]:
         if paths := searchable(scenario, link):
             return paths
     disciplines = ", ".join({link.queue.discipline: None for link in scenario.links.values()})
-    accepted = f"a list of paths, because no parameter of {disciplines} has a box of its own"
+    accepted = (
+        f"a list of paths, because no parameter of {disciplines} has a box of its own, or another "
+        "discipline to tune (--discipline)"
+    )
     raise FieldError("tuning.parameters", MISSING, accepted)
 
 

@@ -1,0 +1,75 @@
+"""How long an answer may take, whatever the machine.
+
+What is simulated is planned in packets, so that the same question has the same answer everywhere.
+A machine that is slow, or has others to serve, may not get through that in the time that was
+promised. So each stage has a moment at which it stops with what it has, and what is planned last is
+planned by the pace of what went before. An answer that was cut short says so.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_CAUTION: Final = 0.85
+"""Of what the pace so far promises: the last runs of a batch do not keep all cores busy."""
+
+
+class TimeUpError(Exception):
+    """Not all of a batch was simulated in time."""
+
+
+@dataclass(slots=True)
+class Timekeeper:
+    """The clock of an answer, the moment at which its present stage stops, and its pace.
+
+    Attributes:
+        clock: seconds from any moment, like :func:`time.monotonic`.
+        until: when the present stage stops, on this clock; without end where nobody waits.
+        simulated_s: seconds that batches took so far.
+        packets: what they came to.
+        was_up: whether anything was left out because of the time.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    until: float = math.inf
+    simulated_s: float = 0.0
+    packets: float = 0.0
+    was_up: bool = False
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the present stage stops."""
+        return max(self.until - self.clock(), 0.0)
+
+    def count(self, seconds: float, packets: float) -> None:
+        """Takes a batch into account."""
+        self.simulated_s += seconds
+        self.packets += packets
+
+    def in_time(self, packets: float) -> float:
+        """So many packets, or as many as can be simulated until the present stage stops."""
+        if not math.isfinite(self.until) or self.simulated_s <= 0.0:
+            return packets
+        pace = self.packets / self.simulated_s
+        can = _CAUTION * pace * self.left_s
+        self.was_up = self.was_up or can < packets
+        return min(packets, can)
+
+    @contextmanager
+    def part(self, share: float) -> Iterator[None]:
+        """A stage that may take this share of the time that is left."""
+        usual = self.until
+        if math.isfinite(usual):
+            now = self.clock()
+            self.until = now + share * max(usual - now, 0.0)
+        try:
+            yield
+        finally:
+            self.until = usual

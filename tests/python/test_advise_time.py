@@ -1,0 +1,163 @@
+"""Advice keeps its time on any machine: tested with a clock that only simulations move."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from vermilion.advise import advice as engine
+from vermilion.advise import advise, assumed, measuring, read_question
+from vermilion.advise.candidates import Selector
+from vermilion.advise.document import document
+from vermilion.advise.page import advice_page
+from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.timekeeping import Timekeeper
+from vermilion.advise.wording import limits, warnings
+from vermilion.cli import main
+from vermilion.scenario import ScenarioError
+from vermilion.simulate.runs import run_jobs
+
+BUDGET = 3e6
+DEADLINE_S = 9.0
+DEEP = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": 1000.0})
+
+
+class Machine:
+    """Simulates, and lets a clock pass so many seconds for each run; gives up at the deadline."""
+
+    def __init__(self, each_s):
+        self.now = 1000.0
+        self.each_s = each_s
+        self.runs = 0
+
+    def clock(self):
+        return self.now
+
+    def run_jobs(self, texts, jobs, *, deadline_s=None, **options):
+        left = math.inf if deadline_s is None else deadline_s
+        some = jobs[: int(left / self.each_s) if self.each_s else len(jobs)]
+        self.now += min(self.each_s * len(jobs), left)
+        self.runs += len(some)
+        found = run_jobs(texts, some, **options)
+        return found + [None] * (len(jobs) - len(some))
+
+
+def question(**changes):
+    asked = {"rate": "4 Mbit/s", "rtt": "10 ms .. 30 ms", "flows": "2 .. 6",
+             "delay_at_most": "25 ms", "quick": True, **changes}  # fmt: skip
+    return read_question(**asked)
+
+
+def answered(monkeypatch, each_s, deadline_s=DEADLINE_S):
+    """The answer of a machine that takes so long for a run, and the seconds it took."""
+    machine = Machine(each_s)
+    monkeypatch.setattr(measuring, "run_jobs", machine.run_jobs)
+    monkeypatch.setattr(engine, "QUICK_PACKETS", BUDGET)
+    asked = question()
+    begun = machine.now
+    found = advise(
+        asked,
+        replace(assumed(asked), queue=DEEP),
+        threads=1,
+        deadline_s=deadline_s,
+        clock=machine.clock,
+    )
+    return found, machine.now - begun
+
+
+@pytest.mark.parametrize("each_s", [0.02, 0.08, 0.25])
+def test_the_deadline_is_kept_however_slow_the_machine_is(monkeypatch, each_s):
+    found, took = answered(monkeypatch, each_s)
+    assert took <= DEADLINE_S + 1e-6
+    # It says whether it was cut short, and whatever it says rests on whole seeds.
+    assert {len(runs) for runs in found.before.runs.values()} == {len(found.seeds)}
+    assert any("Time was up" in each for each in warnings(found)) is found.time_was_up
+    assert document(found)["time_was_up"] is found.time_was_up
+    assert found.time_was_up or took < DEADLINE_S
+
+
+def test_a_machine_that_is_fast_enough_answers_as_if_there_were_no_deadline(monkeypatch):
+    hurried, took = answered(monkeypatch, 1e-3)
+    free, _ = answered(monkeypatch, 0.0, None)
+    assert took < DEADLINE_S
+    assert not hurried.time_was_up
+    one, other = document(hurried), document(free)
+    assert one.pop("deadline_s") == DEADLINE_S
+    assert one == other
+
+
+def test_a_slow_machine_still_finds_what_is_easy_to_find(monkeypatch):
+    # 1000 packets are three seconds at 4 Mbit/s; whatever is tried at all comes nearer to 25 ms.
+    found, _ = answered(monkeypatch, 0.05)
+    assert found.time_was_up
+    assert found.verdict == "set: bound"
+
+
+def test_nothing_is_claimed_where_there_was_time_for_a_seed_only(monkeypatch):
+    # Two queues in seven conditions are 3.5 s for a seed; the search leaves 3.6 s of nine.
+    found, _ = answered(monkeypatch, 0.25)
+    assert len(found.seeds) < 3
+    assert found.keep
+    assert limits(found)[-1].endswith("of what you gave was not tried: time was up.")
+    json.dumps(document(found), allow_nan=False)
+    assert "Time was up" in advice_page(found)
+
+
+def test_a_machine_that_simulates_nothing_in_time_is_told_so(monkeypatch):
+    with pytest.raises(ScenarioError) as refused:
+        answered(monkeypatch, 5.0)
+    assert refused.value.field == "--deadline"
+    assert refused.value.value == "9 s"
+
+
+def test_a_search_that_is_cut_short_gives_what_it_has(monkeypatch):
+    # Of the runs that it would make, so many: whatever the stage, some queue is worth a comparison.
+    asked = question()
+    for share in (0.0, 0.1, 0.5):
+        machine = Machine(0.01)
+        monkeypatch.setattr(measuring, "run_jobs", machine.run_jobs)
+        keeper = Timekeeper(machine.clock, machine.now + 3.0 * share)
+        laboratory = measuring.Laboratory(asked, 1, None, BUDGET, time=keeper)
+        conditions = engine.conditions_for(asked, 0.0, laboratory)
+        own = engine.families(asked)
+        found = Selector(asked, laboratory, conditions, DEEP, own).run(1)
+        assert found.chosen
+        assert machine.now <= 1000.0 + 3.0 * share + 1e-6
+
+
+def test_what_is_planned_follows_the_pace_so_far():
+    now = [0.0]
+    keeper = Timekeeper(lambda: now[0], until=10.0)
+    assert keeper.in_time(500.0) == 500.0  # nothing is known yet
+    keeper.count(2.0, 200.0)
+    now[0] = 5.0
+    assert keeper.in_time(100.0) == 100.0
+    assert not keeper.was_up
+    assert keeper.in_time(1000.0) == pytest.approx(0.85 * 100.0 * 5.0)
+    assert keeper.was_up
+    with keeper.part(0.4):
+        assert keeper.left_s == pytest.approx(2.0)
+    assert keeper.left_s == pytest.approx(5.0)
+
+
+class TestOption:
+    ARGUMENTS = ("advise", "--rate=4 Mbit/s", "--rtt=10 ms .. 30 ms", "--flows=2 .. 6",
+                 "--delay-at-most=25 ms", "--json=-")  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [((), 57.0), (("--quick",), 9.0), (("--quick", "--deadline=40 s"), 40.0)],
+    )
+    def test_there_always_is_one(self, capsys, monkeypatch, arguments, expected):
+        monkeypatch.setattr(engine, "QUICK_PACKETS", BUDGET)
+        monkeypatch.setattr(engine, "FULL_PACKETS", BUDGET)
+        assert main([*self.ARGUMENTS, *arguments]) == 0
+        assert json.loads(capsys.readouterr().out)["deadline_s"] == expected
+
+    @pytest.mark.parametrize("text", ["soon", "-1 s", "5 packets"])
+    def test_what_is_no_time_is_one_line(self, capsys, text):
+        assert main([*self.ARGUMENTS, f"--deadline={text}"]) == 2
+        captured = capsys.readouterr()
+        assert "--deadline" in captured.err
+        assert captured.err.count("\n") == 1
