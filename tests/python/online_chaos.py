@@ -11,6 +11,7 @@ import random
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -54,7 +55,8 @@ class UnsafeError(AssertionError):
     """What must never happen has happened."""
 
 
-def _unsafe(what):
+def unsafe(what):
+    """Something must not be as it is."""
     raise UnsafeError(what)
 
 
@@ -272,19 +274,27 @@ class Driver(NetworkTimeDriver):
 
 
 class ChaosRun:
-    """One run of both phases, over as many processes as kills make of it."""
+    """One run of both phases, over as many processes as kills make of it.
+
+    What it is played on can be another queue than the one that behaves as told.
+    """
+
+    base_policy = POLICY
+    configuration = CONFIGURATION
+    fall_back: ClassVar = {"level": 40.0}
+    evaluations = 1
 
     def __init__(self, seed, path, *, faults=10, kills=2):
         self.coins = coins = random.Random(seed)
         self.policy = replace(
-            POLICY,
+            self.base_policy,
             mode=coins.choice(["control", "control", "control", "propose", "observe"]),
             changes_per_minute=coins.choice([2, 6]),
-            fall_back=coins.choice([None, None, {"level": 40.0}]),
+            fall_back=coins.choice([None, None, self.fall_back]),
         )
         self.path = path
         self.seed = seed
-        self.router = FaultyRouter(coins, faults_of(coins, faults))
+        self.router = self._make_router(coins, faults_of(coins, faults))
         self.router.before_apply = self._check_apply
         self.router.maybe_kill = self._maybe_kill
         self.kill_s = sorted(coins.uniform(0.0, FAULTY_S) for _ in range(kills))
@@ -301,6 +311,12 @@ class ChaosRun:
         self.hands_off = False
         self.decided = []
         self.fallen_back = set()
+
+    def _make_router(self, coins, faults):
+        return FaultyRouter(coins, faults)
+
+    def _searches(self):
+        return Searches(self.router)
 
     def play(self):
         """Both phases; raises where anything is not as it must be."""
@@ -321,7 +337,7 @@ class ChaosRun:
             title="chaos",
             router="faulty",
             link=LINK,
-            discipline="fake",
+            discipline=self.configuration.discipline,
             target_packets=TARGET,
         )
         self.running = True
@@ -329,9 +345,9 @@ class ChaosRun:
         try:
             controller = Controller.of(
                 self.policy,
-                CONFIGURATION,
-                evaluations=1,
-                regimes=journal.regimes(LINK, POLICY.goal),
+                self.configuration,
+                evaluations=self.evaluations,
+                regimes=journal.regimes(LINK, self.policy.goal),
                 remembered=journal.remembered(),
             )
             log = Log(journal, self.decided.append)
@@ -341,7 +357,7 @@ class ChaosRun:
                 controller,
                 log,
                 FixedPace(),
-                solve=Searches(self.router),
+                solve=self._searches(),
                 answer_proposal=self._person,
             )
             self.driver.run(FAULTY_S + QUIET_S)
@@ -386,12 +402,12 @@ class ChaosRun:
     def _check_apply(self, parameters):
         state = self.driver.controller.state
         if self.policy.mode == "observe":
-            _unsafe("a change in mode observe")
+            unsafe("a change in mode observe")
         if isinstance(state, HandsOff):
-            _unsafe("a change while somebody else is in charge")
+            unsafe("a change while somebody else is in charge")
         if isinstance(state, Blind):
             if state.since_s in self.fallen_back:
-                _unsafe("a second change while blind")
+                unsafe("a second change while blind")
             self.fallen_back.add(state.since_s)
         text = json.dumps(dict(parameters))
         with sqlite3.connect(self.path) as database:
@@ -400,37 +416,44 @@ class ChaosRun:
             ).fetchone()
         database.close()
         if rows[0] < 1:
-            _unsafe("a change that is not in the journal")
+            unsafe("a change that is not in the journal")
         for name, value in parameters.items():
             self.router.values[name].add(value)
 
     def _check_in_force(self):
         for name, value in self.router.world.in_force.items():
             if value not in self.router.values[name]:
-                _unsafe(f"{name} {value} is in force, which nobody has asked for")
+                unsafe(f"{name} {value} is in force, which nobody has asked for")
+
+    def _left_alone(self):
+        """Whether somebody else, or nobody, was to set the queue in the end."""
+        return self.hands_off or self.policy.mode != "control"
 
     def _check_end(self):
         with sqlite3.connect(self.path) as database:
             [(whole,)] = database.execute("PRAGMA integrity_check").fetchall()
         database.close()
         if whole != "ok":
-            _unsafe(f"the journal is not whole: {whole}")
+            unsafe(f"the journal is not whole: {whole}")
         if not self.rested:
-            _unsafe(f"no rest in the end, but {self.driver.controller.state}")
+            unsafe(f"no rest in the end, but {self.driver.controller.state}")
         minutes = Counter(int(each.time_s // 60.0) for each in self.decided)
         if max(minutes.values()) > MOST_DECISIONS_A_MINUTE:
-            _unsafe(f"a flood of decisions: {minutes}")
+            unsafe(f"a flood of decisions: {minutes}")
         if (
             sum(each.time_s > FAULTY_S + QUIET_S - REST_S for each in self.decided)
             > MOST_IN_THE_END
         ):
-            _unsafe("a flood of decisions when all is well")
+            unsafe("a flood of decisions when all is well")
         foreign = any(each.kind == "hand" for each in self.router.begun)
         if not foreign and any(each.kind == "hands-off" for each in self.decided):
-            _unsafe("somebody else is suspected, and nobody else was there")
+            unsafe("somebody else is suspected, and nobody else was there")
+        self._check_outcome()
+
+    def _check_outcome(self):
         world = self.router.world
-        left = self.hands_off or self.policy.mode != "control"
+        left = self._left_alone()
         off = abs(world.in_force["level"] + world.offset - TARGET)
         alone = abs(FIRST["level"] + world.offset - TARGET)
         if not left and off > alone + 2.0:
-            _unsafe(f"the queue is {off} packets off; left alone it would be {alone}")
+            unsafe(f"the queue is {off} packets off; left alone it would be {alone}")

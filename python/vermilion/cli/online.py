@@ -184,6 +184,16 @@ def online(
             "flows, or nothing but the router's counters."
         ),
     ] = "full",
+    paths: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--path",
+            metavar="LINK,LINK...",
+            help="Where several queues are tuned together: links that flows cross, in their "
+            "order. May be repeated. Default: what monitors see.",
+            show_default=False,
+        ),
+    ] = None,
     journal: Annotated[
         Path | None,
         typer.Option(
@@ -254,6 +264,7 @@ def online(
         at_exit or "keep",
         without_model or "stay",
         knowledge,
+        tuple(tuple(name.strip() for name in path.split(",")) for path in paths or ()),
         atlas,
     )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
@@ -278,7 +289,8 @@ def online(
                 from vermilion.cli.online_tables import print_outcome, print_price
 
                 print_outcome(runs[-1])
-                print_price(runs[-1], rivals[-1])
+                for views in _by_queue(runs[-1]):
+                    print_price(views, rivals[-1])
         if json_file:
             import json
 
@@ -288,14 +300,23 @@ def online(
                 "version": _core.VERSION,
                 "runs": [_document(run) for group in runs for run in group],
                 "price": [
-                    _price(group, others) for group, others in zip(runs, rivals, strict=True)
+                    _price(views, others)
+                    for group, others in zip(runs, rivals, strict=True)
+                    for views in _by_queue(group)
                 ],
             }
             json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
         if report_file:
             from vermilion.report import online_report
 
-            report_file.write(online_report(runs, rivals))
+            queues = [
+                (views, others)
+                for group, others in zip(runs, rivals, strict=True)
+                for views in _by_queue(group)
+            ]
+            report_file.write(
+                online_report([views for views, _ in queues], [others for _, others in queues])
+            )
 
 
 _OF_SIMULATIONS = {
@@ -306,6 +327,7 @@ _OF_SIMULATIONS = {
     "plugins": "--plugin",
     "clock": "--clock",
     "knowledge": "--knowledge",
+    "paths": "--path",
     "report": "--report",
 }
 _OF_ROUTERS = {
@@ -338,6 +360,7 @@ class _Freedom:
     at_exit: Literal["keep", "restore"]
     without_model: Literal["stay", "step"]
     knowledge: Literal["full", "flow count", "counters"]
+    paths: tuple[tuple[str, ...], ...]
     atlas: Path | None
 
 
@@ -376,6 +399,9 @@ def _run(
         from vermilion.cli.atlas_file import read_atlas
 
         wanted = Policy.of_scenario(scenario)
+        if wanted.link not in scenario.links:
+            message = f"--atlas is of one queue; {scenario.origin} tunes {wanted.link} together"
+            raise UserError(message)
         discipline = scenario.links[wanted.link].queue.algorithm.name
         memory = read_atlas(freedom.atlas, discipline, wanted.parameters)
     try:
@@ -393,9 +419,15 @@ def _run(
             knowledge=freedom.knowledge,
             memory=memory,
             answer_proposal=_ask,
+            paths=freedom.paths,
         )
     except JournalError as error:
         raise UserError(str(error)) from None
+
+
+def _by_queue(runs: "list[OnlineRun]") -> "list[list[OnlineRun]]":
+    """The runs as each queue has seen them."""
+    return [list(views) for views in zip(*(run.by_queue for run in runs), strict=True)]
 
 
 def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, object]:
@@ -415,6 +447,7 @@ def _document(run: "OnlineRun") -> dict[str, object]:
         "scenario": run.scenario.origin,
         "seed": run.seed,
         "link": run.link,
+        **({"links": list(run.links)} if run.links else {}),
         "target_packets": run.target_packets,
         "objective": run.objective.label,
         "parameters": list(run.parameters),

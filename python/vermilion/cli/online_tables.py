@@ -56,7 +56,9 @@ def print_price(runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> None:
         for line in lines
     ]
     screen.print()
-    screen.print("the price", markup=False, style="bold")
+    several = len(runs[0].scenario.links) > 1
+    heading = f"the price at {runs[0].link}" if several else "the price"
+    screen.print(heading, markup=False, style="bold")
     screen.print(grid(lines[0].settings, sections))
     screen.print()
     if any(cell.judged for line in lines for _, cells in line.rows for cell in cells):

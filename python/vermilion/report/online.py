@@ -97,6 +97,8 @@ def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -
     lines = price_lines(runs, rivals)
     anchor = f"scenario-{number}"
     title = drawn.scenario.title or drawn.scenario.origin
+    if len(drawn.scenario.links) > 1:
+        title = f"{title}: link {drawn.link}"
     return {
         "anchor": anchor,
         "title": title,

@@ -35,7 +35,7 @@ class Response:
 def responses_of(runs: Sequence[OnlineRun]) -> tuple[Response, ...]:
     """One entry per change of the scenario, answered before the next change or not at all."""
     instants = [instant / 1e9 for instant in runs[0].scenario.core().instants()]
-    ends = [*instants[1:], float("inf")]
+    ends = [*instants[1:], float("inf")][: len(instants)]
     events = [events_of(run) for run in runs]
     return tuple(
         Response(

@@ -12,7 +12,7 @@ samples), what the operator configured (name, discipline, propagation delay), an
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -105,12 +105,15 @@ class Observation:
         active_flows: flows that have begun and not ended.
         round_trips: round-trip samples since the last observation.
         traffic: what each flow sent since the last observation.
+        queues: where several queues are managed together, what is seen of each, by its name; the
+            reading is then the sum of theirs.
     """
 
     reading: Reading
     active_flows: int | None = None
     round_trips: RttSamples | None = None
     traffic: FlowTraffic | None = None
+    queues: Mapping[str, Observation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +137,13 @@ class LinkConfiguration:
         link: the link's name.
         discipline: the name of its queue discipline.
         delay_s: its one-way propagation delay after the queue, in seconds.
+        queues: where several queues are managed together, those of each link.
     """
 
     link: str
     discipline: str
     delay_s: float
+    queues: tuple[LinkConfiguration, ...] = ()
 
 
 class QueueName(Protocol):

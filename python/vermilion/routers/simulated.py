@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from vermilion import _core
     from vermilion.scenario.core_scenario import CoreScenario
 
 _NS_PER_S = 1_000_000_000
@@ -44,6 +45,7 @@ class SimulatedRouter(ManagedQueue):
         link: str,
         seed: int,
         knowledge: Knowledge = "full",
+        simulation: _core.Simulation | None = None,
     ) -> None:
         """Start the network at time 0.
 
@@ -53,6 +55,8 @@ class SimulatedRouter(ManagedQueue):
             seed: the network's hidden seed.
             knowledge: what the monitor beside the queue tells: everything, only the number of
                 flows, or nothing, as where there is none.
+            simulation: one that runs already, where several links of it are managed; ``None``
+                starts it.
 
         Raises:
             RouterError: the scenario has no such link, or there is no such knowledge.
@@ -81,7 +85,7 @@ class SimulatedRouter(ManagedQueue):
         self._link = link
         self._duration_ns = core_scenario.duration_ns
         self._knowledge = knowledge
-        self._simulation = _core.Simulation(core_scenario.to_json(), seed)
+        self._simulation = simulation or _core.Simulation(core_scenario.to_json(), seed)
         if knowledge == "full":
             self._simulation.take_flow_traffic(link)  # watched from the first packet on
         if self._configuration.discipline == _LINUX_RED:

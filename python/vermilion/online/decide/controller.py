@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.detection import ConditionWatch
+    from vermilion.online.decide.set_detection import SetConditionWatch
     from vermilion.online.decide.starvation import StarvationWatch
     from vermilion.online.decide.states import Promise
     from vermilion.online.plan.steps import Steps
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.set_senses import SetSenses
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
 DRIFT_HOLD_S = (5.0, 60.0)
@@ -107,7 +109,7 @@ class Controller:
     re_evaluations: int = RE_EVALUATIONS
     comparisons: int = COMPARISONS
     state: State = field(default_factory=lambda: Waiting(0.0, 0.0, "the controller has started"))
-    senses: Senses = field(default_factory=Senses.begin)
+    senses: Senses | SetSenses = field(default_factory=Senses.begin)
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
     unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
@@ -119,7 +121,7 @@ class Controller:
     budget: ChangeBudget = field(default_factory=lambda: ChangeBudget(0))
     modelled: TrafficPicture | None = None
     lately_modelled: tuple[TrafficPicture, ...] = ()
-    conditions: ConditionWatch | None = None
+    conditions: ConditionWatch | SetConditionWatch | None = None
     conditions_since_s: float = 0.0
     pictures: tuple[TrafficPicture, ...] = ()
     flows_changed_s: float = 0.0
@@ -152,6 +154,7 @@ class Controller:
         regimes: Regimes | None = None,
         memory: AnswerMemory | None = None,
         remembered: Remembered | None = None,
+        senses: Senses | SetSenses | None = None,
     ) -> Controller:
         """A controller that has seen nothing yet.
 
@@ -166,6 +169,7 @@ class Controller:
             regimes: what is known from earlier runs.
             memory: settings for conditions never met, where searches may begin.
             remembered: what a run has left that was not ended in order, and is to be gone on with.
+            senses: that have seen nothing yet; by default those of one queue.
         """
         begun = cls(
             policy=policy,
@@ -177,6 +181,7 @@ class Controller:
             correction=Correction.begin(policy.target_packets or 1.0),
             budget=ChangeBudget(policy.changes_per_minute),
             regimes=regimes or Regimes(),
+            senses=senses or Senses.begin(),
             memory=memory or AnswerMemory(),
         )
         if remembered is None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Drift
-from vermilion.online.decide.detection import ConditionWatch, QueueWatch
+from vermilion.online.decide.detection import QueueWatch
+from vermilion.online.decide.set_detection import watch_of
 from vermilion.online.decide.starvation import StarvationWatch
 from vermilion.online.decide.states import (
     Applying,
@@ -137,7 +138,7 @@ def watch_conditions(turn: Turn, picture: TrafficPicture, traffic: Traffic) -> N
     lately = (*turn.controller.lately_modelled, picture)
     turn.change(
         modelled=picture,
-        conditions=ConditionWatch(picture, traffic.queueing_s),
+        conditions=watch_of(picture, traffic.queueing_s),
         lately_modelled=tuple(
             each for each in lately if each.time_s > turn.now_s - _PICTURES_KEPT_S
         ),

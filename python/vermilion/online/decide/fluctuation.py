@@ -68,7 +68,8 @@ class Fluctuation:
     def spans(self, picture: TrafficPicture) -> bool:
         """Whether these conditions are within what was met."""
         return self.lasts and all(
-            _within(of(picture), [of(each) for each in self.met])
+            _within(of(part), [of(each.parts[place]) for each in self.met])
+            for place, part in enumerate(picture.parts)
             for of in (_flows, _rate, _round_trip)
         )
 

@@ -8,6 +8,7 @@ from vermilion.online.decide import entering
 from vermilion.online.decide.in_force import holds, is_mixture
 from vermilion.online.decide.states import Change
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.routers.queue_set import by_queue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,13 +36,31 @@ def check_in_force(turn: Turn, found: Mapping[str, ParameterValue]) -> None:
     changed = sorted(name for name in found if found[name] != known.get(name))
     words = ", ".join(f"{name} to {found[name]}" for name in changed)
     turn.believe_in_force(found)
-    if dict(found) == dict(controller.original):
+    if _has_restarted(turn, known, found):
         why = f"the router has gone back to {words}, as before the first change"
         turn.decide(DecisionKind.CHANGE_DETECTED, why, watcher="setting")
         turn.change(promise=None)
         entering.wait_anew(turn, why)
         return
     entering.hands_off(turn, f"somebody else has set {words}")
+
+
+def _has_restarted(
+    turn: Turn, known: Mapping[str, ParameterValue], found: Mapping[str, ParameterValue]
+) -> bool:
+    """Whether the router has gone back to what stood before the first change.
+
+    Of several queues each may be on a router of its own: those that have not gone back have what
+    was known of them.
+    """
+    controller = turn.controller
+    if not controller.configuration.queues:
+        return dict(found) == dict(controller.original)
+    original, before = by_queue(controller.original), by_queue(known)
+    return all(
+        setting in (original.get(link), before.get(link))
+        for link, setting in by_queue(found).items()
+    )
 
 
 def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None:

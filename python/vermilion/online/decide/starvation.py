@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vermilion.online.sense.flow_activity import FlowActivity
+    from vermilion.online.sense.set_senses import SetActivity
 
 STRETCHES = 3
 """Successive stretches that must all have too many: a flow that waits for one timeout is none."""
@@ -45,7 +46,9 @@ class StarvationWatch:
     since_s: float
     counts: tuple[int, ...] = ()
 
-    def after(self, activity: FlowActivity, now_s: float) -> tuple[StarvationWatch, str]:
+    def after(
+        self, activity: FlowActivity | SetActivity, now_s: float
+    ) -> tuple[StarvationWatch, str]:
         """The watch after a sample, and what is wrong in words; "" for nothing."""
         if now_s - self.since_s < self.over_s - _EPSILON_S:
             return self, ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import leaving_alone, pausing
-from vermilion.online.decide.detection import ConditionWatch
+from vermilion.online.decide.set_detection import watch_of
 from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
 from vermilion.online.decide.transitions import BESIDES, TRANSITIONS
 from vermilion.online.decide.turn import Turn
@@ -109,7 +109,7 @@ def _changed(turn: Turn, alarm: Alarm, picture: TrafficPicture) -> None:
     if fluctuation.spans(picture):
         turn.change(
             fluctuation=fluctuation.changed(turn.now_s),
-            conditions=ConditionWatch(picture, turn.queueing_s(picture)),
+            conditions=watch_of(picture, turn.queueing_s(picture)),
         )
     else:
         _dispatch(turn, alarm)

@@ -47,7 +47,7 @@ class Driver(ABC):
         self._log = log
         self._events: deque[Event] = deque()
         self._read_back = False
-        self._ahead_s = 0.0  # of the router's clock
+        self._ahead_s: dict[str, float] = {}  # of the clock of the router, or of each
         self._ended = False
 
     @property
@@ -85,16 +85,22 @@ class Driver(ABC):
             self._read_back = with_parameters
             return Silent(str(error))
 
-    def _on_our_clock(self, observation: Observation) -> Observation:
+    def _on_our_clock(self, observation: Observation, queue: str = "") -> Observation:
         """The observation as of this driver's time, whatever has become of the router's clock."""
+        if observation.queues:
+            queues = {
+                name: self._on_our_clock(each, name) for name, each in observation.queues.items()
+            }
+            observation = replace(observation, queues=queues)
         read_s = observation.reading.time_s
         if not math.isfinite(read_s):
             return observation
-        if abs(read_s - self._ahead_s - self.now_s) > _LARGEST_STEP_S:
-            self._ahead_s = read_s - self.now_s
-        if self._ahead_s == 0.0:
+        ahead_s = self._ahead_s.get(queue, 0.0)
+        if abs(read_s - ahead_s - self.now_s) > _LARGEST_STEP_S:
+            ahead_s = self._ahead_s[queue] = read_s - self.now_s
+        if ahead_s == 0.0:
             return observation
-        reading = replace(observation.reading, time_s=read_s - self._ahead_s)
+        reading = replace(observation.reading, time_s=read_s - ahead_s)
         return replace(observation, reading=reading)
 
     def _carry_out(self, effect: Effect) -> None:

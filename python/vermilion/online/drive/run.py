@@ -13,9 +13,13 @@ from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, Policy
 from vermilion.online.record.entries import OnlineRun
 from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
+from vermilion.online.sense.set_senses import SetSenses
+from vermilion.online.set_policy import SetPolicy
+from vermilion.routers.base import RouterError
+from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from vermilion.online.effects import Propose
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from vermilion.online.record.entries import Decision
     from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.routers.simulated import SimulatedRouter
+    from vermilion.routers.simulated_network import SimulatedNetwork
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
@@ -52,6 +57,7 @@ def run_online(
     without_model: WithoutModel = "stay",
     knowledge: Knowledge = "full",
     answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
+    paths: Sequence[Sequence[str]] = (),
     memory: AnswerMemory | None = None,
 ) -> OnlineRun:
     """Keep a simulated network tuned, and run the same network untouched.
@@ -77,6 +83,8 @@ def run_online(
         knowledge: what the controller is told of the traffic: flows and round trips ("full"), how
             many flows ("flow count"), or nothing but the router's counters ("counters").
         answer_proposal: what a person says to a proposal (mode "propose"); ``None`` for nothing.
+        paths: which of several links under control traffic crosses, each path in its order, where
+            the operator knows; without them it is inferred from what monitors see.
         memory: settings for conditions never met, where searches may begin; those of an atlas are
             read by :func:`vermilion.online.plan.atlas_prior.memory_of_atlas`.
 
@@ -85,7 +93,6 @@ def run_online(
         JournalError: the file cannot be used as a journal.
     """
     from vermilion import _core, simulate
-    from vermilion.routers.simulated import SimulatedRouter
 
     policy = replace(
         Policy.of_scenario(scenario, deadline_s),
@@ -94,9 +101,15 @@ def run_online(
         at_exit=at_exit,
         without_model=without_model,
     )
-    router = SimulatedRouter(
-        scenario.core_json(PROBE_INTERVAL_S), policy.link, seed, knowledge=knowledge
-    )
+    if isinstance(policy, SetPolicy):
+        policy = policy.with_paths(paths)
+        if without_model != "stay":
+            accepted = '"stay": steps without a model are of one queue'
+            raise ScenarioError("without_model", without_model, accepted, scenario.origin)
+    elif paths:
+        accepted = "a scenario whose tuning.parameters are of several links"
+        raise ScenarioError("path", ", ".join(paths[0]), accepted, scenario.origin)
+    router, senses = _under_control(scenario, policy, seed, knowledge)
     fixed = clock == "fixed"
     with Journal(
         journal_path,
@@ -118,6 +131,7 @@ def run_online(
             regimes=journal.regimes(policy.link, policy.goal),
             memory=memory,
             remembered=journal.remembered(),
+            senses=senses,
         )
         log = Log(journal, on_event)
         pace = FixedPace() if fixed else MeasuredPace()
@@ -139,6 +153,7 @@ def run_online(
         ),
         tuned=_outcome(router, seed),
         reference=simulate.run(scenario, seed=seed, probe_interval_s=PROBE_INTERVAL_S),
+        links=policy.links if isinstance(policy, SetPolicy) else (),
     )
 
 
@@ -147,7 +162,29 @@ def _is_number(value: ParameterValue) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _outcome(router: SimulatedRouter, seed: int) -> Result:
+def _under_control(
+    scenario: Scenario, policy: Policy, seed: int, knowledge: Knowledge
+) -> tuple[SimulatedRouter | SimulatedNetwork, SetSenses | None]:
+    """The queue, or the queues, and what they are sensed by where that is not the usual.
+
+    Raises:
+        ScenarioError: this cannot be known of several queues.
+    """
+    from vermilion.routers.simulated import SimulatedRouter
+    from vermilion.routers.simulated_network import SimulatedNetwork
+
+    core = scenario.core_json(PROBE_INTERVAL_S)
+    if not isinstance(policy, SetPolicy):
+        return SimulatedRouter(core, policy.link, seed, knowledge=knowledge), None
+    try:
+        network = SimulatedNetwork(core, policy.links, seed, knowledge)
+    except RouterError as error:
+        accepted = '"full" or "counters": a count of flows says nothing of where they go'
+        raise ScenarioError("knowledge", knowledge, accepted, scenario.origin) from error
+    return network, SetSenses.begin(policy.links, policy.paths)
+
+
+def _outcome(router: SimulatedRouter | SimulatedNetwork, seed: int) -> Result:
     """What the controlled network measured."""
     from vermilion import _core
     from vermilion.simulate.result import result_of

@@ -59,7 +59,7 @@ def build_model(
     """
     tuning: dict[str, object] = {
         "parameters": [policy.path(name) for name in policy.parameters],
-        "space": _search_space(configuration.discipline, policy, traffic),
+        "space": search_space(configuration.discipline, policy, traffic),
     }
     return scenario_from_document(
         {
@@ -72,13 +72,13 @@ def build_model(
                     "delay": f"{configuration.delay_s!r} s",
                     "queue": {
                         "discipline": configuration.discipline,
-                        **_queue_texts(configuration.discipline, in_force),
+                        **queue_texts(configuration.discipline, in_force),
                     },
                 }
             },
             "flows": {
-                **_flow_groups(configuration, traffic, kind),
-                **_unresponsive(configuration, traffic, kind),
+                **flow_groups([configuration.link], configuration.delay_s, traffic, kind),
+                **unresponsive(configuration.link, traffic, kind),
             },
             "tuning": tuning,
         },
@@ -86,9 +86,17 @@ def build_model(
     )
 
 
-def _flow_groups(
-    configuration: LinkConfiguration, traffic: Traffic, kind: SenderModel
+def flow_groups(
+    path: Sequence[str], delay_s: float, traffic: Traffic, kind: SenderModel
 ) -> dict[str, object]:
+    """The groups of flows that take a path, by name.
+
+    Args:
+        path: the links.
+        delay_s: their propagation delay.
+        traffic: what takes the path.
+        kind: how its senders are assumed to behave.
+    """
     groups: dict[str, object] = {}
     sizes = _two_sizes(traffic) if kind.two_sizes else traffic.packet_sizes
     for number, (flows, base_s) in enumerate(traffic.classes, start=1):
@@ -97,9 +105,9 @@ def _flow_groups(
                 if part > 0:
                     groups[f"class-{number}{suffix}{alike}"] = {
                         "count": part,
-                        "path": [configuration.link],
+                        "path": list(path),
                         # Estimates are noisy; no round trip is below the link's own delay.
-                        "rtt": f"{max(base_s, configuration.delay_s):.9f} s",
+                        "rtt": f"{max(base_s, delay_s):.9f} s",
                         "sender": {**_sender_texts(senders_of), "ecn": ecn},
                         "packet_size": f"{max(1, round(size))} bytes",
                         "start": f"0 s .. {_FLOWS_START_WITHIN_S} s",
@@ -145,9 +153,8 @@ def _of_sizes(flows: int, sizes: Sequence[tuple[float, int]]) -> Iterator[tuple[
         given = upto
 
 
-def _unresponsive(
-    configuration: LinkConfiguration, traffic: Traffic, kind: SenderModel
-) -> dict[str, object]:
+def unresponsive(link: str, traffic: Traffic, kind: SenderModel) -> dict[str, object]:
+    """The group of what comes to a link whatever is lost, by name; empty where there is none."""
     rate = traffic.unresponsive_bit_per_s + kind.unresponsive_share * traffic.rate_bit_per_s
     if rate <= 0.0:
         return {}
@@ -155,7 +162,7 @@ def _unresponsive(
     return {
         UNRESPONSIVE: {
             "count": _UNRESPONSIVE_FLOWS,
-            "path": [configuration.link],
+            "path": [link],
             "traffic": {"kind": "constant-rate", "rate": each},
             "packet_size": f"{max(1, round(traffic.packet_bytes))} bytes",
             "start": f"0 s .. {_FLOWS_START_WITHIN_S} s",
@@ -163,7 +170,7 @@ def _unresponsive(
     }
 
 
-def _search_space(discipline: str, policy: Policy, traffic: Traffic) -> dict[str, object]:
+def search_space(discipline: str, policy: Policy, traffic: Traffic) -> dict[str, object]:
     """Between which ends to search: the operator's word, or the table's box made to fit.
 
     The tables' boxes suit queues of some tens of packets; where longer ones are wanted, or usual at
@@ -186,7 +193,8 @@ def _search_space(discipline: str, policy: Policy, traffic: Traffic) -> dict[str
     return space
 
 
-def _queue_texts(discipline: str, values: Mapping[str, ParameterValue]) -> dict[str, object]:
+def queue_texts(discipline: str, values: Mapping[str, ParameterValue]) -> dict[str, object]:
+    """A queue's parameters as a scenario has them."""
     table = disciplines()[discipline].parameters
     return {name: table[name].exact_text(value) for name, value in values.items()}
 

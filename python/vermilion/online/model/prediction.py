@@ -91,26 +91,30 @@ class Prediction:
 
 
 def outcome_of(
-    result: Result, link: str, goal: Objective, constraints: Sequence[Constraint] = ()
+    result: Result,
+    link: str | Sequence[str],
+    goal: Objective,
+    constraints: Sequence[Constraint] = (),
 ) -> Outcome:
     """The outcome that a simulated run measured.
 
     Args:
         result: of the run.
-        link: the link under control.
+        link: the link under control; of several the queues are added up.
         goal: what is minimised or maximised.
         constraints: whose metrics are kept.
 
     Raises:
         NotMeasuredError: the run lacks what the goal is about.
     """
-    total = result.link(link).total
-    queue = total["queue_packets"]
+    totals = [result.link(each).total for each in _names(link)]
+    queues = [total["queue_packets"] for total in totals]
+    signals = [total.get("drop_rate", 0.0) + total.get("mark_rate", 0.0) for total in totals]
     return Outcome(
-        mean=queue["mean"],
-        sd=queue["sd"],
-        utilization=total["utilization"],
-        signal_rate=total.get("drop_rate", 0.0) + total.get("mark_rate", 0.0),
+        mean=math.fsum(queue["mean"] for queue in queues),
+        sd=math.hypot(*(queue["sd"] for queue in queues)),
+        utilization=math.fsum(total["utilization"] for total in totals) / len(totals),
+        signal_rate=math.fsum(signals) / len(totals),
         value=goal.measure(result),
         metrics={str(each.path): _only(each.values(result)) for each in constraints},
     )
@@ -122,13 +126,14 @@ def _only(values: Sequence[float | None]) -> float | None:
     return None if value is None or math.isinf(value) else value
 
 
-def queue_noise(model: Scenario, link: str, seeds: Sequence[int]) -> float:
+def queue_noise(model: Scenario, link: str | Sequence[str], seeds: Sequence[int]) -> float:
     """How far one second of observation strays by chance from the mean queue, in packets.
 
     Successive queue lengths are far from independent, and with long round trips even
     successive one-second means are not; a sequential test that adds them up needs the
     standard deviation that independent observations would need to have the same sums. With a
     first-order autocorrelation r of the one-second means it is sd * sqrt((1 + r) / (1 - r)).
+    Of several links the queues are added up.
     """
     import numpy as np
 
@@ -137,8 +142,10 @@ def queue_noise(model: Scenario, link: str, seeds: Sequence[int]) -> float:
     deviations = []
     products = []
     for seed in seeds:
-        series = run(model, seed=seed, probe_interval_s=0.1).series(link)
-        kept = series["queue_packets"][series["time_s"] > model.warm_up]
+        result = run(model, seed=seed, probe_interval_s=0.1)
+        series = [result.series(each) for each in _names(link)]
+        queued = np.sum([each["queue_packets"] for each in series], axis=0)
+        kept = queued[series[0]["time_s"] > model.warm_up]
         seconds = kept[: len(kept) // 10 * 10].reshape(-1, 10).mean(axis=1)
         apart = seconds - seconds.mean()
         deviations.append(apart)
@@ -149,6 +156,11 @@ def queue_noise(model: Scenario, link: str, seeds: Sequence[int]) -> float:
     # The means of short runs bias r low; negative ones are chance.
     r = min(max(float(np.concatenate(products).mean()) / variance, 0.0), _MOST_CORRELATED)
     return float(np.sqrt(variance * (1 + r) / (1 - r)))
+
+
+def _names(link: str | Sequence[str]) -> Sequence[str]:
+    """One name, or all of them."""
+    return (link,) if isinstance(link, str) else link
 
 
 def _interval(values: Sequence[float]) -> Interval:

@@ -52,7 +52,15 @@ class AnswerMemory:
 
 
 def condition_distance(one: TrafficPicture, other: TrafficPicture, queueing_s: float) -> float:
-    """How different two conditions are: 0 for equal ones, ln 2 for twice the flows or rate."""
+    """How different two conditions are: 0 for equal ones, ln 2 for twice the flows or rate.
+
+    Of several queues the one that differs most counts.
+    """
+    if len(one.parts) > 1 and len(one.parts) == len(other.parts):
+        return max(
+            condition_distance(mine, theirs, queueing_s)
+            for mine, theirs in zip(one.parts, other.parts, strict=True)
+        )
     distance = round_trip_distance(one, other, queueing_s)
     distance += times_apart(max(one.flows, 1), max(other.flows, 1))
     if one.rate_bit_per_s and other.rate_bit_per_s:

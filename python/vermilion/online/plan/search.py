@@ -27,7 +27,7 @@ from vermilion.tuning.simulations import Measured, Simulations
 from vermilion.tuning.verdict import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
@@ -94,7 +94,7 @@ class Looking:
     """How a search is done.
 
     Attributes:
-        link: the link under control.
+        link: the link under control, or all of them.
         space: the parameters and the box in which they are searched.
         incumbent: the setting in force, by path.
         starts: settings to try first, by path.
@@ -103,9 +103,11 @@ class Looking:
         evaluations: settings to try; ``None`` for as many as the deadline allows.
         deadline_s: wall seconds, where the number of settings is not given.
         workers: simulate; ``None`` for this machine as it is.
+        search: which.
+        name_of: what the controller calls the parameter with a path.
     """
 
-    link: str
+    link: str | tuple[str, ...]
     space: Space
     incumbent: Setting
     starts: Sequence[Mapping[str, float]]
@@ -114,11 +116,18 @@ class Looking:
     evaluations: int | None
     deadline_s: float
     workers: Runner | None
+    search: str = _SEARCH
+    name_of: Callable[[str], str] = lambda path: path.rpartition(".")[2]
 
     @property
     def budget(self) -> int:
         """Settings at most."""
         return self.evaluations or _MOST_EVALUATIONS
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Of the search."""
+        return _SETTINGS if self.search == _SEARCH else {}
 
     @property
     def in_time(self) -> float | None:
@@ -148,9 +157,9 @@ def _of_one(case: Case, looking: Looking) -> Found:
         budget=looking.budget,
         deadline_s=looking.in_time,
         warm_starts=looking.starts,
-        search=_SEARCH,
+        search=looking.search,
         search_seed=looking.search_seed,
-        search_settings=_SETTINGS,
+        search_settings=looking.settings,
         workers=looking.workers,
     )
     _check(outcome.end, len(outcome.best_results), outcome.reason)
@@ -158,8 +167,8 @@ def _of_one(case: Case, looking: Looking) -> Found:
     best = outcome.best or {}
     return Found(
         setting=best,
-        candidate=_prediction(best, [case], [outcome.best_results], looking.link),
-        incumbent=_prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking.link),
+        candidate=_prediction(best, [case], [outcome.best_results], looking),
+        incumbent=_prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking),
         candidate_verdicts=() if compared is None else compared.best_verdicts,
         incumbent_verdicts=() if compared is None else compared.incumbent_verdicts,
         evaluations=outcome.evaluations,
@@ -207,11 +216,11 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
         space=space,
         maximised=False,
         seeds=seeds,
-        search=search_named(_SEARCH)(
+        search=search_named(looking.search)(
             len(space),
             seed=looking.search_seed,
             start_points=list(dict.fromkeys(starts)),
-            **_SETTINGS,
+            **looking.settings,
         ),
         shortlist=_SHORTLIST,
         race_budget=race_budget_of(_SHORTLIST, seeds),
@@ -232,8 +241,8 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
     seconds = time.monotonic() - start
     return Found(
         setting=best.setting,
-        candidate=_prediction(best.setting, cases, results[0], looking.link),
-        incumbent=_prediction(looking.incumbent, cases, results[1], looking.link),
+        candidate=_prediction(best.setting, cases, results[0], looking),
+        incumbent=_prediction(looking.incumbent, cases, results[1], looking),
         candidate_verdicts=_verdicts(cases, best.pieces, now.pieces),
         incumbent_verdicts=_verdicts(cases, now.pieces, now.pieces),
         evaluations=tuning.evaluations,
@@ -263,18 +272,18 @@ def _check(end: str, fresh_seeds: int, why: str) -> None:
 
 
 def _prediction(
-    setting: Setting, cases: Sequence[Case], results: Sequence[Sequence[Result]], link: str
+    setting: Setting, cases: Sequence[Case], results: Sequence[Sequence[Result]], looking: Looking
 ) -> Prediction:
     """What the models that are believed say of a setting, seed by seed."""
     rows = [
-        [outcome_of(result, link, case.goal, case.constraints) for result in row]
+        [outcome_of(result, looking.link, case.goal, case.constraints) for result in row]
         for case, row in zip(cases, results, strict=True)
         if case.share > 0.0
     ]
     shares = [case.share for case in cases if case.share > 0.0]
     return Prediction(
         setting={
-            path.rpartition(".")[2]: value for path, value in setting.items() if value is not None
+            looking.name_of(path): value for path, value in setting.items() if value is not None
         },
         outcomes=tuple(_mean(outcomes, shares) for outcomes in zip(*rows, strict=True)),
     )

@@ -26,6 +26,7 @@ from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.task import Finding
 from vermilion.online.sense.sampler import mean_and_seconds
+from vermilion.online.set_policy import SetPolicy
 from vermilion.search import Space
 from vermilion.simulate import run_many
 from vermilion.tuning.known_reference import on_known
@@ -62,6 +63,10 @@ def solve(task: Task) -> Finding:
     Raises:
         KeyboardInterrupt: at Ctrl-C.
     """
+    if isinstance(task.policy, SetPolicy):
+        from vermilion.online.plan.set_solve import solve_set
+
+        return solve_set(task, task.policy)
     try:
         traffic = Traffic.of_picture(task.picture, task.policy)
     except TooLittleIsKnown as missing:
@@ -201,7 +206,7 @@ def _search(
         incumbent_noise=models.noise(cases, {}),
         evaluations=found.evaluations,
         models=believed,
-        most_starved=_most_starved(cases, incumbent),
+        most_starved=most_starved(cases, incumbent),
         starved_over_s=models.measured_s,
         scale=models.scaling.share,
         took_s=found.seconds,
@@ -210,7 +215,7 @@ def _search(
     return answer, None if task.evaluations is not None else found.packets_per_s
 
 
-def _most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
+def most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
     """How many flows the bound of harm lets starve, in the likely model that starves most."""
     limits: list[float] = []
     for case in cases:

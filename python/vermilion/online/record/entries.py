@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from vermilion.routers.queue_set import joint_name
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from vermilion.objectives import Objective
     from vermilion.online.decide.regimes import Regime
@@ -66,6 +68,8 @@ class OnlineRun:
             entry, at time 0, is the scenario's own setting.
         tuned: the measured outcome under control, with time series.
         reference: the outcome of the network nobody touched, with time series.
+        links: where several queues were controlled together, their links; ``link`` is then what
+            the set is called.
     """
 
     scenario: Scenario
@@ -77,6 +81,29 @@ class OnlineRun:
     settings: tuple[tuple[float, dict[str, float]], ...]
     tuned: Result
     reference: Result
+    links: tuple[str, ...] = ()
+
+    @property
+    def by_queue(self) -> tuple[OnlineRun, ...]:
+        """The run as each of several queues has seen it; itself where there was one."""
+        if not self.links:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                link=link,
+                links=(),
+                parameters=_of_queue(link, self.parameters),
+                settings=tuple(
+                    (
+                        time_s,
+                        {name: values[joint_name(link, name)] for name in _of_queue(link, values)},
+                    )
+                    for time_s, values in self.settings
+                ),
+            )
+            for link in self.links
+        )
 
     @property
     def target_packets(self) -> float | None:
@@ -84,3 +111,9 @@ class OnlineRun:
         from vermilion.objectives.queue_deviation import QueueDeviation
 
         return self.objective.target if isinstance(self.objective, QueueDeviation) else None
+
+
+def _of_queue(link: str, names: Iterable[str]) -> tuple[str, ...]:
+    """A queue's own parameters among joint names, without its link's name."""
+    prefix = joint_name(link, "")
+    return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))

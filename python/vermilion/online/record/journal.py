@@ -20,7 +20,8 @@ from vermilion.online.decide.regimes import Regime, Regimes
 from vermilion.online.events import Done
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.restart import remembered
-from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.set_picture import picture_of
+from vermilion.online.sense.set_senses import SetSample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Kept in the file's ``user_version``; a file of an older version is brought up to it."""
 
 _SCHEMA = """
@@ -105,6 +106,23 @@ CREATE TABLE regime (
 _SINCE_VERSION_3 = """
 ALTER TABLE run ADD COLUMN network TEXT; -- which simulated one; NULL for a queue that lasts
 ALTER TABLE run ADD COLUMN goes_on_from INTEGER REFERENCES run (id); -- a run that was killed
+"""
+
+
+_SINCE_VERSION_4 = """
+CREATE TABLE queue_sample (       -- of several queues together; sample has their sum
+    run INTEGER NOT NULL REFERENCES run (id),
+    time_s REAL NOT NULL,         -- that of the sum
+    link TEXT NOT NULL,
+    interval_s REAL NOT NULL,
+    backlog_packets INTEGER NOT NULL,
+    backlog_bytes INTEGER NOT NULL,
+    packets INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    drops INTEGER NOT NULL,
+    marks INTEGER NOT NULL,
+    PRIMARY KEY (run, time_s, link)
+) WITHOUT ROWID;
 """
 
 
@@ -186,7 +204,7 @@ class Journal:
                 f"or a journal of version {SCHEMA_VERSION} or older"
             )
             raise JournalError(message)
-        missing = "".join((_SCHEMA, _SINCE_VERSION_2, _SINCE_VERSION_3)[found:])
+        missing = "".join((_SCHEMA, _SINCE_VERSION_2, _SINCE_VERSION_3, _SINCE_VERSION_4)[found:])
         if missing:
             self._database.executescript(
                 f"BEGIN; {missing} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
@@ -226,6 +244,9 @@ class Journal:
                 self._setting(time_s, parameters)
             case Regime():
                 self._regime(entry)
+            case SetSample():
+                self._sample(entry)
+                self._queue_samples(entry)
             case _:
                 self._sample(entry)
 
@@ -284,11 +305,9 @@ class Journal:
         known = Regimes()
         for (text,) in rows:
             values = json.loads(text)
-            picture = values.pop("picture")
-            picture["base_rtts_s"] = tuple(picture["base_rtts_s"])
-            picture["packet_sizes"] = tuple((size, n) for size, n in picture["packet_sizes"])
+            picture = picture_of(values.pop("picture"))
             # Of an earlier run, whose clock has nothing to do with this one's.
-            regime = Regime(**{**values, "picture": TrafficPicture(**picture), "time_s": 0.0})
+            regime = Regime(**{**values, "picture": picture, "time_s": 0.0})
             if regime.goal == goal:
                 known = known.learned(regime, 0.0)
         return known
@@ -325,6 +344,25 @@ class Journal:
                 sample.mean_rtt_s,
             ),
         )
+
+    def _queue_samples(self, sample: SetSample) -> None:
+        """Keep what a sample of several queues says of each."""
+        for link, each in zip(sample.links, sample.queues, strict=True):
+            self._write(
+                "INSERT INTO queue_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self.run,
+                    sample.time_s,
+                    link,
+                    each.interval_s,
+                    each.backlog_packets,
+                    each.backlog_bytes,
+                    each.packets,
+                    each.bytes,
+                    each.drops,
+                    each.marks,
+                ),
+            )
 
     def _decision(self, decision: Decision) -> None:
         """Keep one decision."""

@@ -56,6 +56,11 @@ class TrafficPicture:
     rtts_doubt: float = 0.0
 
     @property
+    def parts(self) -> tuple[TrafficPicture, ...]:
+        """The pictures of the queues that are managed together; its own where there is one."""
+        return (self,)
+
+    @property
     def known_share(self) -> float:
         """The share of the active flows whose base round-trip time is known."""
         return len(self.base_rtts_s) / self.flows if self.flows > 0 else 0.0

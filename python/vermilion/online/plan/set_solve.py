@@ -1,0 +1,295 @@
+"""Thinking about several queues: one search for all their parameters, in one model of them all.
+
+As for one queue (:mod:`vermilion.online.plan.solve`): a refined answer is asked for only of a model
+that explains what was seen of every queue. The parameters are as many as all queues have together,
+and the search is the one that is best with so many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.objectives import NotMeasuredError, constraints_of
+from vermilion.objectives.harm import harm_bounds
+from vermilion.online.model.horizon import horizon_for
+from vermilion.online.model.prediction import queue_noise
+from vermilion.online.model.set_examination import examine_set
+from vermilion.online.model.set_network import (
+    SetTraffic,
+    build_set_model,
+    searched,
+    set_by_turns,
+    set_possibilities,
+)
+from vermilion.online.model.traffic import TooLittleIsKnown
+from vermilion.online.plan.answer import Answer
+from vermilion.online.plan.judgement import judge
+from vermilion.online.plan.push_charge import push_charge
+from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.solve import most_starved
+from vermilion.online.plan.task import Finding
+from vermilion.online.sense.set_picture import SetPicture
+from vermilion.routers.queue_set import joint_name
+from vermilion.search import Space
+from vermilion.search.choice import AUTOMATIC, chosen_search
+from vermilion.simulate import run_many
+from vermilion.tuning.known_reference import on_known
+from vermilion.tuning.seeds import Seeds
+from vermilion.tuning.simulations import needs_flow_delays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.objectives import Constraint
+    from vermilion.online.model.set_network import SetPossibility
+    from vermilion.online.plan.task import Task
+    from vermilion.online.set_policy import SetPolicy
+    from vermilion.routers.base import ParameterValue
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
+
+_EXAMINING_SHARE = 0.3  # of a refined answer's time
+_SEEDS_TO_EXAMINE = 100
+_SEARCH_SEEDS = {"quick": 1, "refined": 2}
+_NOISE_RUNS = 3
+_HARM_RUNS = 6
+_TIME_FOR_THE_SEARCH = 0.85
+
+
+def solve_set(task: Task, policy: SetPolicy) -> Finding:
+    """Do a task about several queues.
+
+    Raises:
+        KeyboardInterrupt: at Ctrl-C.
+    """
+    picture = task.picture
+    if not isinstance(picture, SetPicture):
+        message = f"{type(picture).__name__} is no picture of several queues"
+        raise TypeError(message)
+    try:
+        traffic = SetTraffic.of_picture(picture, policy)
+    except TooLittleIsKnown as missing:
+        return _nothing(task, str(missing))
+    explanation, deadline_s, first_seed = None, task.deadline_s, task.first_seed
+    if task.kind == "refined" and task.settled:
+        explanation, belief = examine_set(task, policy, traffic, _EXAMINING_SHARE * deadline_s)
+        task = replace(task, belief=belief)
+        deadline_s *= 1.0 - _EXAMINING_SHARE
+        first_seed += _SEEDS_TO_EXAMINE
+        if not explanation.explained:
+            return replace(_nothing(task, explanation.in_words()), explanation=explanation)
+    try:
+        search = _Search(task, policy, picture, traffic, deadline_s, first_seed)
+        answer, packets_per_s = search.answer()
+    except (TooLittleIsKnown, NotMeasuredError) as missing:
+        return replace(_nothing(task, str(missing)), explanation=explanation)
+    return replace(
+        _nothing(task, ""), answer=answer, packets_per_s=packets_per_s, explanation=explanation
+    )
+
+
+def _nothing(task: Task, obstacle: str) -> Finding:
+    """A finding without an answer."""
+    return Finding(
+        answer=None,
+        obstacle=obstacle,
+        explanation=None,
+        correction=task.correction,
+        belief=task.belief,
+        packets_per_s=None,
+    )
+
+
+class _Search:
+    """One search in the models of a task."""
+
+    def __init__(
+        self,
+        task: Task,
+        policy: SetPolicy,
+        picture: SetPicture,
+        traffic: SetTraffic,
+        deadline_s: float,
+        first_seed: int,
+    ) -> None:
+        self._task, self._policy, self._traffic = task, policy, traffic
+        self._links = tuple(traffic.queues)
+        self._first_seed, self._deadline_s = first_seed, deadline_s
+        self._possible = _possible(task, policy, picture, traffic)
+        self._seeds = Seeds.counted(
+            first_seed,
+            search=_SEARCH_SEEDS[task.kind],
+            re_evaluation=task.re_evaluations,
+            comparison=task.comparisons,
+        )
+        slowest = max(self._possible, key=lambda each: each.traffic.whole.longest_round_trip_s)
+        self._horizon = horizon_for(
+            slowest.traffic.whole, deadline_s / len(self._possible), task.packets_per_s
+        )
+
+    def answer(self) -> tuple[Answer, float | None]:
+        """The best joint setting, and how many packets this machine simulates per second.
+
+        Raises:
+            TooLittleIsKnown: the search did not get far enough.
+            NotMeasuredError: the model lacks what the goal is about.
+        """
+        task, policy = self._task, self._policy
+        cases = [self._case(each) for each in self._possible]
+        names = searched(policy, self._traffic)
+        model = cases[0].model
+        found = best_of(
+            cases,
+            Looking(
+                link=self._links,
+                space=Space.from_scenario(model),
+                incumbent={policy.path(name): model.get(policy.path(name)) for name in names},
+                starts=[
+                    {policy.path(name): start[name] for name in names}
+                    for start in task.starts
+                    if set(names) <= set(start)
+                ],
+                seeds=self._seeds,
+                search_seed=self._first_seed,
+                evaluations=task.evaluations,
+                deadline_s=_TIME_FOR_THE_SEARCH * self._deadline_s,
+                workers=None,
+                search=chosen_search(AUTOMATIC, len(names)),
+                name_of=_joint_of_path,
+            ),
+        )
+        in_force = _numbers(policy.parameters, task.in_force)
+        # What was not searched stays what it is.
+        setting = in_force | {
+            _joint_of_path(path): value
+            for path, value in found.setting.items()
+            if value is not None
+        }
+        goal = cases[0].goal
+        candidate = replace(found.candidate, setting=setting)
+        incumbent = replace(found.incumbent, setting=in_force)
+        charge = push_charge(
+            task.push_price,
+            self._traffic.whole,
+            {},
+            goal,
+            incumbent.value.mean,
+            policy.changes_per_minute,
+        )
+        answer = Answer(
+            kind=task.kind,
+            picture=task.picture,
+            in_force=task.in_force,
+            internal_target=None,
+            goal=goal.label,
+            unit=goal.unit,
+            setting=setting,
+            candidate=candidate,
+            incumbent=incumbent,
+            verdict=judge(
+                candidate,
+                incumbent,
+                goal,
+                found.candidate_verdicts,
+                found.incumbent_verdicts,
+                charge,
+                len(cases),
+            ),
+            candidate_noise=self._noise(cases, found.setting),
+            incumbent_noise=self._noise(cases, {}),
+            evaluations=found.evaluations,
+            models=len(cases),
+            most_starved=most_starved(cases, incumbent),
+            starved_over_s=self._horizon.measured_s,
+            took_s=found.seconds,
+        )
+        # What answers must repeat on depends on nothing of the machine.
+        return answer, None if task.evaluations is not None else found.packets_per_s
+
+    def _case(self, possibility: SetPossibility) -> Case:
+        """What the network may be, and what is wanted in it."""
+        policy = self._policy
+        model = self._model(possibility, self._task.in_force)
+        goal = policy.objective.for_scenario(model)
+        if goal.needs_incumbent:
+            delays = needs_flow_delays(goal)
+            goal = goal.relative_to(_runs(model, self._seeds.search, flow_delays=delays))
+        constraints = (
+            *(
+                each
+                for each in constraints_of(model, goal, policy.constraints, links=self._links)
+                if each.path.room == "flows" or each.path.name in self._links
+            ),
+            *self._harm_bounds(possibility, model),
+        )
+        return Case(model, goal, constraints, possibility.share)
+
+    def _harm_bounds(self, possibility: SetPossibility, model: Scenario) -> list[Constraint]:
+        """What a setting may cost, against the one that the controller met when it began."""
+        task = self._task
+        bounds = harm_bounds(model, self._links, self._policy.harm)
+        if all(task.original[name] == value for name, value in task.in_force.items()):
+            return list(bounds)
+        untouched = self._model(possibility, task.original)
+        delays = any(needs_flow_delays(bound) for bound in bounds)
+        results = _runs(untouched, self._seeds.comparison[:_HARM_RUNS], flow_delays=delays)
+        return [on_known(bound, results) for bound in bounds]
+
+    def _model(
+        self, possibility: SetPossibility, parameters: Mapping[str, ParameterValue]
+    ) -> Scenario:
+        return build_set_model(
+            self._task.configuration.queues,
+            parameters,
+            possibility.traffic,
+            possibility.kind,
+            self._policy,
+            self._horizon,
+        )
+
+    def _noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
+        """How far a second's mean of all queues strays in the model where it strays furthest."""
+        seeds = self._seeds.comparison[:_NOISE_RUNS]
+        return max(
+            queue_noise(case.model.with_values(setting), self._links, seeds) for case in cases
+        )
+
+
+def _possible(
+    task: Task, policy: SetPolicy, picture: SetPicture, traffic: SetTraffic
+) -> tuple[SetPossibility, ...]:
+    """What the network may be: by doubt, or by turns."""
+    if not task.met:
+        return set_possibilities(traffic, picture, task.belief)
+    others: list[SetTraffic] = []
+    for met in task.met:
+        if not isinstance(met, SetPicture):
+            continue
+        try:
+            other = SetTraffic.of_picture(met, policy)
+        except TooLittleIsKnown:
+            continue
+        if set(other.queues) == set(traffic.queues):
+            others.append(other)
+    return set_by_turns(traffic, others, task.belief)
+
+
+def _runs(model: Scenario, seeds: Sequence[int], *, flow_delays: bool) -> list[Result]:
+    [row] = run_many([model], seeds, flow_delays=flow_delays)
+    return [result for result in row if result is not None]
+
+
+def _joint_of_path(path: str) -> str:
+    """The joint name of a parameter, from its path."""
+    _, link, _, name = path.split(".")
+    return joint_name(link, name)
+
+
+def _numbers(names: Sequence[str], in_force: Mapping[str, ParameterValue]) -> dict[str, float]:
+    """The parameters in force that may be changed, as far as they are numbers."""
+    return {
+        name: float(value)
+        for name in names
+        if isinstance(value := in_force[name], int | float) and not isinstance(value, bool)
+    }

@@ -1,0 +1,411 @@
+"""Everything that was seen of several queues, and what it adds up to.
+
+Each queue is sensed by itself (:class:`~vermilion.online.sense.senses.Senses`), from its own
+counters and its own monitor. What none of them can know alone is put together here: which flows
+cross which queues, and their base round trips, which are what was sampled less the waiting in all
+the queues of their path.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.sense.flow_activity import STARVED_SHARE
+from vermilion.online.sense.flow_numbers import is_among
+from vermilion.online.sense.paths import alive, flows_on_paths, seen_paths
+from vermilion.online.sense.picture import rounded_to_total
+from vermilion.online.sense.round_trips import BaseRoundTrips
+from vermilion.online.sense.sampler import Sample
+from vermilion.online.sense.senses import HISTORY_S, Senses
+from vermilion.online.sense.set_picture import PathTraffic, SetPicture, set_picture
+from vermilion.online.sense.set_stretch import SetStretch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vermilion.online.sense.link_state import LinkKind, LinkState
+    from vermilion.online.sense.paths import Path
+    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.routers.base import Observation, RttSamples
+
+NOMINAL_BIT_PER_S = 1e9
+"""Of the one queue that stands for all of a path: what waits in each is as much time in it."""
+
+_LONGEST_LEARNT_S = 1.0  # of a longer interval the ends say little about what was between them
+_MEASURED_DOUBT = 0.05
+_UNHEARD_DOUBT = 0.5
+_COUNTED_DOUBT = 0.02
+_ORDER_INFERRED = (
+    "the order of queues along a path is not seen, and taken to be that of the configuration"
+)
+_PATHS_UNKNOWN = (
+    "counters do not tell which flows cross several queues: each queue is taken to have its own"
+)
+_PATHS_CONFIGURED = (
+    "counters do not tell how many flows take which path: as many are taken as make up the counts"
+)
+_TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "idle")
+
+
+@dataclass(frozen=True, slots=True)
+class SetSample(Sample):
+    """What happened in one interval at several queues, added up.
+
+    Attributes:
+        links: the links.
+        queues: what happened at each, in the same order.
+        delivered: (numbers of flows, bytes that left the last queue of their path); ``None``
+            where nobody looks at packets.
+    """
+
+    links: tuple[str, ...] = ()
+    queues: tuple[Sample, ...] = ()
+    delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetActivity:
+    """What the flows of several queues got.
+
+    Attributes:
+        flows: the numbers of those that are there.
+        history: what was delivered, oldest first.
+    """
+
+    flows: tuple[NDArray[np.int64], ...]
+    history: tuple[SetSample, ...]
+
+    @property
+    def open_flows(self) -> int | None:
+        """How many are there; ``None`` where nobody looks at packets."""
+        return sum(len(each) for each in self.flows) if self.flows else None
+
+    def starved_since(self, time_s: float) -> int | None:
+        """How many of them got less than :data:`STARVED_SHARE` of the mean since then.
+
+        ``None`` where nobody looks at packets, or what was seen so long ago is forgotten.
+        """
+        import numpy as np
+
+        stretch = self.history[bisect_right(self.history, time_s + 1e-6, key=_end_s) :]
+        if not self.flows or not stretch:
+            return None
+        if stretch[0].time_s - 2.0 * stretch[0].interval_s > time_s + 1e-6:
+            return None
+        numbers = np.sort(np.concatenate(self.flows))
+        got = np.zeros(len(numbers))
+        for sample in stretch:
+            if sample.delivered is None:
+                return None
+            flows, sizes = sample.delivered
+            there = is_among(flows, numbers)
+            np.add.at(got, np.searchsorted(numbers, flows[there]), sizes[there])
+        return int((got < STARVED_SHARE * got.mean()).sum()) if got.any() else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetSenses:
+    """What is known of several queues and their traffic; a value.
+
+    Attributes:
+        parts: what is known of each queue, by its link.
+        trips: base round trips of the flows of each path.
+        flows: the numbers of the flows of each path.
+        configured: paths that the operator knows.
+        history: the samples of the last :data:`HISTORY_S`, oldest first.
+    """
+
+    parts: Mapping[str, Senses]
+    trips: Mapping[Path, BaseRoundTrips]
+    flows: Mapping[Path, NDArray[np.int64]]
+    configured: tuple[Path, ...]
+    history: tuple[SetSample, ...]
+    _picture: SetPicture | None
+
+    @classmethod
+    def begin(cls, links: Sequence[str], configured: Sequence[Path] = ()) -> SetSenses:
+        """Nothing has been seen.
+
+        Args:
+            links: whose queues are managed.
+            configured: paths that the operator knows.
+        """
+        parts = {link: Senses.begin() for link in links}
+        return cls(parts, {}, {}, tuple(configured), (), None)
+
+    def taken(self, observation: Observation) -> tuple[SetSenses, SetSample | None]:
+        """What is known after an observation, and the sample that ends with it.
+
+        There is a sample where every queue has one: what only some of them saw is not compared.
+        """
+        parts: dict[str, Senses] = {}
+        samples: list[Sample] = []
+        for link, senses in self.parts.items():
+            parts[link], sample = senses.taken(observation.queues[link])
+            if sample is not None:
+                samples.append(sample)
+        if len(samples) < len(parts):
+            return replace(self, parts=parts), None
+        flows: Mapping[Path, NDArray[np.int64]] = {}
+        trips: Mapping[Path, BaseRoundTrips] = {}
+        delivered = None
+        if all(each.traffic is not None for each in observation.queues.values()):
+            at = {link: alive(senses.activity) for link, senses in parts.items()}
+            flows = seen_paths(at, self.configured)
+            trips = {
+                path: self._heard(path, numbers, parts, samples, observation)
+                for path, numbers in flows.items()
+            }
+            delivered = _delivered(flows, observation)
+        sample = _added(tuple(parts), samples, delivered)
+        oldest_s = sample.time_s - HISTORY_S
+        begin = bisect_right(self.history, oldest_s + 1e-6, key=lambda kept: kept.time_s)
+        after = SetSenses(
+            parts=parts,
+            trips=trips,
+            flows=flows,
+            configured=self.configured,
+            history=(*self.history[begin:], sample),
+            _picture=None,
+        )
+        return replace(after, _picture=after._seen()), sample
+
+    @property
+    def activity(self) -> SetActivity:
+        """What the flows got."""
+        return SetActivity(tuple(self.flows.values()), self.history)
+
+    @property
+    def latest(self) -> SetSample | None:
+        """The last sample taken."""
+        return self.history[-1] if self.history else None
+
+    @property
+    def link_state(self) -> LinkState:
+        """What the links are doing: cut off, if one of them is; busy, if one of them is.
+
+        Where packets wait at one link and none leave, what the others see is no normal state
+        either. A link that nothing waits for is no outage, however many flows there are elsewhere.
+        """
+        states = {link: _state_of(senses) for link, senses in self.parts.items()}
+        link, state = min(states.items(), key=lambda each: _TOLD_FIRST.index(each[1].kind))
+        return replace(state, words=f"{link}: {state.words}")
+
+    def since(self, time_s: float) -> tuple[SetSample, ...]:
+        """The samples whose interval ended after ``time_s``, oldest first."""
+        return self.history[bisect_right(self.history, time_s, key=lambda each: each.time_s) :]
+
+    def picture(self) -> SetPicture | None:
+        """The traffic as it looks now; ``None`` before the first sample."""
+        return self._picture
+
+    def stretch(self, time_s: float) -> SetStretch | None:
+        """What was measured since then; ``None`` where that is too short to say anything."""
+        rates = {link: part.rate_bit_per_s for link, part in (self._picture or _NOTHING).queues}
+        numbers = list(self.flows.values())
+        return SetStretch.of_set(self.since(time_s), rates, numbers)
+
+    # --- what a sample adds up to ------------------------------------------------------------
+
+    def _heard(
+        self,
+        path: Path,
+        numbers: NDArray[np.int64],
+        parts: Mapping[str, Senses],
+        samples: Sequence[Sample],
+        observation: Observation,
+    ) -> BaseRoundTrips:
+        """What is known of the round trips of a path's flows after this interval.
+
+        The queues of the path stand as one, in which a packet waits as long as in all of them.
+        """
+        of_link = dict(zip(parts, samples, strict=True))
+        waiting_s = sending_s = 0.0
+        for link in path:
+            rate, sample = parts[link].rate.bit_per_s, of_link[link]
+            if rate is None:
+                continue
+            waiting_s += 8.0 * sample.backlog_bytes / rate
+            if sample.packets > 0:
+                sending_s += 8.0 * sample.bytes / sample.packets / rate
+        bytes_of = NOMINAL_BIT_PER_S / 8.0
+        now_s, interval_s = of_link[path[0]].time_s, of_link[path[0]].interval_s
+        trips = self.trips.get(path, BaseRoundTrips.begin()).with_backlog(
+            now_s, waiting_s * bytes_of
+        )
+        heard = observation.queues[path[0]].round_trips
+        if heard is None or interval_s > _LONGEST_LEARNT_S:
+            return trips
+        return trips.updated(
+            now_s, interval_s, _only(heard, numbers), NOMINAL_BIT_PER_S, sending_s * bytes_of
+        )
+
+    def _seen(self) -> SetPicture:
+        pictures: dict[str, TrafficPicture] = {}
+        for link, senses in self.parts.items():
+            picture = senses.picture()
+            if picture is None:  # it has just given a sample
+                message = f"{link} has a sample and no picture"
+                raise AssertionError(message)
+            pictures[link] = picture
+        return self._inferred(pictures) if self.flows else self._guessed(pictures)
+
+    def _inferred(self, pictures: Mapping[str, TrafficPicture]) -> SetPicture:
+        """From what monitors beside all queues have seen."""
+        paths = [
+            PathTraffic(
+                links=path,
+                flows=len(numbers),
+                base_rtts_s=tuple(self.trips[path].estimates(len(numbers), numbers)),
+                packet_bytes=_mean([pictures[link].packet_bytes for link in path]),
+            )
+            for path, numbers in self.flows.items()
+        ]
+        paths, left_out = _with_round_trips(paths)
+        corrected = {
+            link: _of_paths(picture, [path for path in paths if link in path.links])
+            for link, picture in pictures.items()
+        }
+        unknown = []
+        if any(len(path.links) > 1 and path.links not in self.configured for path in paths):
+            unknown.append(_ORDER_INFERRED)
+        if left_out:
+            unknown.append(f"{left_out} flows are left out, of which no round trip is known")
+        return set_picture(corrected, paths, unknown)
+
+    def _guessed(self, pictures: Mapping[str, TrafficPicture]) -> SetPicture:
+        """From counters alone."""
+        counted = flows_on_paths(
+            {link: float(picture.flows) for link, picture in pictures.items()}, self.configured
+        )
+        whole = rounded_to_total(list(counted.values()), round(sum(counted.values())))
+        paths = [
+            PathTraffic(
+                links=path,
+                flows=number,
+                base_rtts_s=_usual_trips([pictures[link] for link in path], number),
+                packet_bytes=_mean([pictures[link].packet_bytes for link in path]),
+            )
+            for path, number in zip(counted, whole, strict=True)
+            if number > 0
+        ]
+        unknown = _PATHS_CONFIGURED if self.configured else _PATHS_UNKNOWN
+        return set_picture(pictures, paths, (unknown,))
+
+
+def _end_s(sample: Sample) -> float:
+    return sample.time_s
+
+
+_NOTHING = SetPicture(0.0, 0, (), None, None, None)
+
+
+def _state_of(senses: Senses) -> LinkState:
+    """What one of several links is doing."""
+    state, latest = senses.link_state, senses.latest
+    if state.kind == "outage" and latest is not None and latest.backlog_packets == 0:
+        return replace(state, kind="idle")
+    return state
+
+
+def _with_round_trips(paths: Sequence[PathTraffic]) -> tuple[list[PathTraffic], int]:
+    """The paths of which a round trip is known, and how many flows are on none of them.
+
+    A flow that has been seen at some of the queues of a path is probably on its way to the others,
+    or next to nothing of it gets there: it counts with those that go all the way.
+    """
+    known = {path.links: path for path in paths if path.base_rtts_s}
+    left_out = 0
+    for path in paths:
+        if path.base_rtts_s:
+            continue
+        longer = [links for links in known if set(path.links) <= set(links)]
+        if longer:
+            with_it = known[min(longer, key=len)]
+            known[with_it.links] = replace(with_it, flows=with_it.flows + path.flows)
+        else:
+            left_out += path.flows
+    return list(known.values()), left_out
+
+
+def _of_paths(picture: TrafficPicture, paths: Sequence[PathTraffic]) -> TrafficPicture:
+    """A queue's picture with what only all queues together know."""
+    flows = sum(path.flows for path in paths)
+    trips = tuple(sorted(trip for path in paths for trip in path.base_rtts_s))
+    unheard = 1.0 - len(trips) / max(1, flows)
+    return replace(
+        picture,
+        flows=flows,
+        base_rtts_s=trips,
+        flows_doubt=_COUNTED_DOUBT,
+        rtts_doubt=_MEASURED_DOUBT + _UNHEARD_DOUBT * unheard,
+        knowledge="full",
+    )
+
+
+def _usual_trips(pictures: Sequence[TrafficPicture], flows: int) -> tuple[float, ...]:
+    """The base round trip that the queues of a path take their flows to have."""
+    known = [trip for picture in pictures for trip in picture.base_rtts_s[:1]]
+    return (sum(known) / len(known),) * flows if known else ()
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else 0.0
+
+
+def _only(samples: RttSamples, numbers: NDArray[np.int64]) -> RttSamples:
+    """The samples of these flows."""
+    mine = is_among(samples.flows, numbers)
+    return replace(samples, flows=samples.flows[mine], seconds=samples.seconds[mine])
+
+
+def _delivered(
+    flows: Mapping[Path, NDArray[np.int64]], observation: Observation
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What left the last queue of each flow's path."""
+    import numpy as np
+
+    numbers, sizes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for path, mine in flows.items():
+        traffic = observation.queues[path[-1]].traffic
+        if traffic is not None:
+            there = is_among(traffic.flows, mine)
+            numbers.append(traffic.flows[there])
+            sizes.append(traffic.bytes[there])
+    return np.concatenate(numbers), np.concatenate(sizes)
+
+
+def _added(
+    links: tuple[str, ...],
+    samples: Sequence[Sample],
+    delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+) -> SetSample:
+    """The samples of one interval, added up."""
+
+    def total(name: str) -> int:
+        return sum(getattr(each, name) for each in samples)
+
+    return SetSample(
+        time_s=max(each.time_s for each in samples),
+        interval_s=max(each.interval_s for each in samples),
+        backlog_before_packets=total("backlog_before_packets"),
+        backlog_packets=total("backlog_packets"),
+        backlog_bytes=total("backlog_bytes"),
+        packets=total("packets"),
+        bytes=total("bytes"),
+        drops=total("drops"),
+        marks=total("marks"),
+        active_flows=None,
+        heard_flows=None,
+        rtt_samples=None,
+        mean_rtt_s=None,
+        links=links,
+        queues=tuple(samples),
+        delivered=delivered,
+    )

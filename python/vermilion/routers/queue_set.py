@@ -1,0 +1,241 @@
+"""Several queues, on one router or on many, managed as one.
+
+A set is a :class:`~vermilion.routers.base.ManagedQueue` whose parameters are those of all its
+queues, each with its link's name before it: ``first.min_threshold``. So whoever controls one queue
+can control a set: its settings are joint, and a change is one change of all queues or of none.
+
+No protocol changes several routers at the same instant. A change is made one queue after the other,
+and each is read back. Where one refuses, or does not have afterwards what it was asked for, those
+that were changed before are given back what they had. Only where that fails as well nobody knows
+what is in force: then the whole answer counts as lost, and has to be read.
+
+A set sees only while every one of its queues does: of a network in which one queue is not seen, no
+setting of the others can be judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from vermilion.routers.base import (
+    LinkConfiguration,
+    ManagedQueue,
+    Observation,
+    PushPrice,
+    Reading,
+    RouterError,
+    RouterSilent,
+)
+from vermilion.routers.read_back import holds, is_same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from vermilion.routers.base import ParameterValue
+
+BETWEEN = "."
+"""Between a link's name, which has none of these, and a parameter's."""
+
+
+def joint_name(link: str, parameter: str) -> str:
+    """What a set calls a parameter of one of its queues."""
+    return f"{link}{BETWEEN}{parameter}"
+
+
+def by_queue(
+    parameters: Mapping[str, ParameterValue],
+) -> dict[str, dict[str, ParameterValue]]:
+    """A joint setting as one setting for each queue that it says anything of."""
+    settings: dict[str, dict[str, ParameterValue]] = {}
+    for name, value in parameters.items():
+        link, _, parameter = name.partition(BETWEEN)
+        settings.setdefault(link, {})[parameter] = value
+    return settings
+
+
+class QueueSet(ManagedQueue):
+    """Queues that are controlled together."""
+
+    kind: ClassVar[str] = "set"
+
+    def __init__(self, queues: Iterable[ManagedQueue]) -> None:
+        """Prepare.
+
+        Args:
+            queues: each of a link of its own, whose name holds no dot.
+
+        Raises:
+            RouterError: there is none, or two have the same name, or one has a dot in it.
+        """
+        known = list(queues)
+        self._queues = {queue.configuration.link: queue for queue in known}
+        names = [queue.configuration.link for queue in known]
+        if not known or len(self._queues) < len(known) or any(BETWEEN in name for name in names):
+            message = f"queues {', '.join(names) or 'none'}: expected names that differ, no dots"
+            raise RouterError(message)
+        configurations = tuple(queue.configuration for queue in known)
+        self._configuration = LinkConfiguration(
+            link="+".join(names),
+            discipline="+".join(dict.fromkeys(each.discipline for each in configurations)),
+            delay_s=sum(each.delay_s for each in configurations),
+            queues=configurations,
+        )
+        self.reading_interval_s = max(queue.reading_interval_s for queue in known)
+        self.push_price = PushPrice(
+            flushes_queue=any(queue.push_price.flushes_queue for queue in known),
+            forgets_average=any(queue.push_price.forgets_average for queue in known),
+        )
+
+    @property
+    def configuration(self) -> LinkConfiguration:
+        """The links' configurations, and what the set is called."""
+        return self._configuration
+
+    @property
+    def queues(self) -> Mapping[str, ManagedQueue]:
+        """The queues, by the names of their links."""
+        return dict(self._queues)
+
+    # --- what is seen --------------------------------------------------------------------------
+
+    def read(self) -> Reading:
+        """The sum of all counters, at the time of the last reading."""
+        return _sum([_asked(link, queue.read) for link, queue in self._queues.items()])
+
+    def observe(self) -> Observation:
+        """What is seen of every queue.
+
+        Raises:
+            RouterSilent: one of them does not answer.
+        """
+        seen = {link: _asked(link, queue.observe) for link, queue in self._queues.items()}
+        return Observation(_sum([each.reading for each in seen.values()]), queues=seen)
+
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Every parameter of every queue."""
+        return {
+            joint_name(link, name): value
+            for link, queue in self._queues.items()
+            for name, value in _asked(link, queue.parameters).items()
+        }
+
+    def wait(self, until_s: float) -> None:
+        """Return when the time of every queue's network has reached ``until_s``."""
+        for queue in self._queues.values():
+            queue.wait(until_s)
+
+    # --- what is changed -----------------------------------------------------------------------
+
+    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """Put a joint setting in force: one queue after the other, all of it or nothing.
+
+        Raises:
+            RouterSilent: a queue does not answer, and what is in force is not known.
+            RouterError: a queue refused, or could not be asked; all are as they were.
+        """
+        wanted = by_queue(parameters)
+        unknown = [link for link in wanted if link not in self._queues]
+        if unknown:
+            known = ", ".join(self._queues)
+            message = f'queue "{unknown[0]}" is not accepted; expected one of: {known}'
+            raise RouterError(message)
+        before = self._before(wanted)
+        told: list[str] = []
+        for link, setting in wanted.items():
+            changed = {
+                name: value
+                for name, value in setting.items()
+                if name not in before[link] or value != before[link][name]
+            }
+            if not changed:
+                continue
+            told.append(link)
+            obstacle = self._tell(link, changed)
+            if obstacle:
+                self._take_back(told, before, f"{link}: {obstacle}")
+
+    def _before(self, wanted: Mapping[str, object]) -> dict[str, dict[str, ParameterValue]]:
+        """What is in force in the queues concerned; a change begins only when all of them answer.
+
+        Raises:
+            RouterError: one does not, and none was changed.
+        """
+        try:
+            return {link: self._queues[link].parameters() for link in wanted}
+        except RouterError as error:
+            message = f"no queue was changed, because one could not be read: {error}"
+            raise RouterError(message) from error
+
+    def _tell(self, link: str, setting: Mapping[str, ParameterValue]) -> str:
+        """Change one queue and read it back; why it does not have the setting, "" if it has."""
+        queue = self._queues[link]
+        try:
+            queue.apply(setting)
+            found = queue.parameters()
+        except RouterError as error:
+            return str(error)
+        if holds(setting, found):
+            return ""
+        wrong = [name for name, value in setting.items() if not is_same(value, found.get(name))]
+        return f"{wrong[0]} is {found.get(wrong[0])} after {setting[wrong[0]]} was set"
+
+    def _take_back(
+        self,
+        told: list[str],
+        before: Mapping[str, Mapping[str, ParameterValue]],
+        obstacle: str,
+    ) -> None:
+        """Give the queues that were told back what they had, the last one first.
+
+        Raises:
+            RouterSilent: that failed, too: nobody knows what is in force.
+            RouterError: all are as they were.
+        """
+        failed = [link for link in reversed(told) if not self._give_back(link, before[link])]
+        if failed:
+            message = f"{obstacle}; and {', '.join(failed)} could not be put back"
+            raise RouterSilent(message)
+        message = f"{obstacle}; the other queues are as they were"
+        raise RouterError(message)
+
+    def _give_back(self, link: str, before: Mapping[str, ParameterValue]) -> bool:
+        """Whether a queue has again what it had."""
+        queue = self._queues[link]
+        try:
+            found = queue.parameters()
+            changed = {name: value for name, value in before.items() if found.get(name) != value}
+            if changed:
+                queue.apply(changed)
+            return holds(before, queue.parameters())
+        except RouterError:
+            return False
+
+
+_Answer = TypeVar("_Answer")
+
+
+def _asked(link: str, ask: Callable[[], _Answer]) -> _Answer:
+    """What a queue answers; where it does not, its name stands before the reason."""
+    try:
+        return ask()
+    except RouterSilent as error:
+        message = f"{link}: {error}"
+        raise RouterSilent(message) from error
+    except RouterError as error:
+        message = f"{link}: {error}"
+        raise RouterError(message) from error
+
+
+def _sum(readings: list[Reading]) -> Reading:
+    """Counters of several queues in one reading."""
+    return replace(
+        readings[0],
+        time_s=max(each.time_s for each in readings),
+        backlog_packets=sum(each.backlog_packets for each in readings),
+        backlog_bytes=sum(each.backlog_bytes for each in readings),
+        forwarded_packets=sum(each.forwarded_packets for each in readings),
+        forwarded_bytes=sum(each.forwarded_bytes for each in readings),
+        drops=sum(each.drops for each in readings),
+        marks=sum(each.marks for each in readings),
+    )
