@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from vermilion.cli.limited_file import read_limited
 from vermilion.scenario.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from vermilion.online.plan.memory import AnswerMemory
 
-_LARGEST: Final = 64_000_000
+_MEGABYTES: Final = 64
 _ACCEPTED: Final = "what vermilion atlas --json writes"
 
 
@@ -26,16 +27,7 @@ def read_atlas(path: Path, discipline: str, parameters: Sequence[str]) -> Answer
     from vermilion.online.plan.atlas_prior import memory_of_atlas
 
     origin = str(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no such name"
-        problem = f"--atlas: cannot be read ({reason})"
-        raise ScenarioError("", problem, _ACCEPTED, origin) from None
-    if len(content) > _LARGEST:
-        problem = f"--atlas: is larger than {_LARGEST // 1_000_000} MB"
-        raise ScenarioError("", problem, _ACCEPTED, origin)
+    content = read_limited(path, "--atlas", _MEGABYTES, _ACCEPTED)
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

@@ -15,6 +15,7 @@ import typer
 
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.entry import UserError
+from vermilion.cli.limited_file import read_limited
 from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.real_routers import check_privileges, real_router
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from vermilion.online.service import Service
     from vermilion.routers.base import Observation, OperatedRouter
 
-_LARGEST_POLICY: Final = 1_000_000
+_POLICY_MEGABYTES: Final = 1
 _STOPPING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -297,15 +298,7 @@ def _read_policy(path: Path) -> PolicyFile:
     from vermilion.online.router_policy import read_policy
 
     origin, accepted = str(path), "a policy file in TOML"
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_POLICY + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no such name"
-        problem = f"--policy: cannot be read ({reason})"
-        raise ScenarioError("", problem, accepted, origin) from None
-    if len(content) > _LARGEST_POLICY:
-        raise ScenarioError("", "--policy: is larger than 1 MB", accepted, origin)
+    content = read_limited(path, "--policy", _POLICY_MEGABYTES, accepted)
     try:
         return read_policy(content.decode("utf-8-sig"), origin)
     except UnicodeDecodeError as error:
