@@ -83,9 +83,7 @@ class Agent:
         for link, rate in enumerate(rates_bit_per_s):
             with inside(router(link)):
                 address = f"linux:{OUT}/{SHAPED_CLASS}"
-                self._routers.append(
-                    LinuxRouter(address, rate_bit_per_s=rate, clock=self._now_s)
-                )
+                self._routers.append(LinuxRouter(address, rate_bit_per_s=rate))
 
     def watch(self, link: int) -> None:
         """Have the packets at a link's router watched."""
@@ -134,11 +132,11 @@ class Agent:
             if now_ns >= due_ns:
                 samples.append([self._sample(link) for link in range(len(self._routers))])
                 self._samples = now_ns // self._sample_ns + 1
-                if self._tap is not None:
-                    self._tap.empty()
             while self._boundaries and self._boundaries[0] <= now_ns:
                 traffic.append({"at_ns": self._boundaries.pop(0), **self._ask_traffic()})
             if now_ns >= until_ns:
+                if self._tap is not None:
+                    self._tap.empty()
                 return {"samples": samples, "traffic": traffic}
             coming = [until_ns, self._samples * self._sample_ns]
             coming += [each["at_ns"] for each in self._timetable[:1]]
@@ -181,13 +179,11 @@ class Agent:
     def _now_ns(self) -> int:
         return time.monotonic_ns() - self._begins_ns
 
-    def _now_s(self) -> float:
-        return self._now_ns() / 1e9
-
     def _sample(self, link: int) -> list[int]:
+        now_ns = self._now_ns()
         now = self._routers[link].read()
         return [
-            round(now.time_s * 1e9),
+            now_ns,
             now.forwarded_packets,
             now.forwarded_bytes,
             now.drops,

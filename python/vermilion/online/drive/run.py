@@ -1,4 +1,4 @@
-"""Running the controller against a simulated network, beside the same network left alone."""
+"""Running the controller against a network on its own time, beside the same network left alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
+from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, Policy
 from vermilion.online.record.entries import OnlineRun
@@ -18,14 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from vermilion.online.drive.plant import Plant
     from vermilion.online.effects import Propose
     from vermilion.online.events import Command
     from vermilion.online.policy import AtExit, Mode
     from vermilion.online.record.entries import Decision
     from vermilion.routers.base import Knowledge, ParameterValue
-    from vermilion.routers.simulated import SimulatedRouter
     from vermilion.scenario import Scenario
-    from vermilion.simulate import Result
 
 PROBE_INTERVAL_S = 0.05
 """Between the points of both networks' time series."""
@@ -50,8 +50,9 @@ def run_online(
     at_exit: AtExit = "keep",
     knowledge: Knowledge = "full",
     answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
+    plant: Plant | None = None,
 ) -> OnlineRun:
-    """Keep a simulated network tuned, and run the same network untouched.
+    """Keep a network tuned, and run the same network untouched.
 
     Args:
         scenario: the network, with a ``[tuning]`` section: the operator's policy. Of the rest
@@ -72,13 +73,13 @@ def run_online(
         knowledge: what the controller is told of the traffic: flows and round trips ("full"), how
             many flows ("flow count"), or nothing but the router's counters ("counters").
         answer_proposal: what a person says to a proposal (mode "propose"); ``None`` for nothing.
+        plant: what makes the networks; ``None`` for the simulator.
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
         JournalError: the file cannot be used as a journal.
     """
-    from vermilion import _core, simulate
-    from vermilion.routers.simulated import SimulatedRouter
+    from vermilion import _core
 
     policy = replace(
         Policy.of_scenario(scenario, deadline_s),
@@ -86,34 +87,37 @@ def run_online(
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,
     )
-    router = SimulatedRouter(
-        scenario.core_json(PROBE_INTERVAL_S), policy.link, seed, knowledge=knowledge
-    )
+    made_by = SimulatedPlant(PROBE_INTERVAL_S) if plant is None else plant
     fixed = clock == "fixed"
-    with Journal(
-        journal_path,
-        version=_core.VERSION,
-        title=scenario.title,
-        router=router.kind,
-        link=policy.link,
-        discipline=router.configuration.discipline,
-        target_packets=policy.target_packets,
-        network=f"seed {seed}",
-    ) as journal:
-        controller = Controller.of(
-            policy,
-            router.configuration,
-            push_price=router.push_price,
-            evaluations=evaluations if fixed else None,
-            re_evaluations=re_evaluations,
-            comparisons=comparisons,
-            regimes=journal.regimes(policy.link, policy.goal),
-            remembered=journal.remembered(),
-        )
-        log = Log(journal, on_event)
-        pace = FixedPace() if fixed else MeasuredPace()
-        driver = NetworkTimeDriver(router, controller, log, pace, answer_proposal=answer_proposal)
-        driver.run(scenario.duration)
+    with made_by.under_control(scenario, policy.link, seed, knowledge) as network:
+        router = network.router
+        with Journal(
+            journal_path,
+            version=_core.VERSION,
+            title=scenario.title,
+            router=router.kind,
+            link=policy.link,
+            discipline=router.configuration.discipline,
+            target_packets=policy.target_packets,
+            network=f"seed {seed}",
+        ) as journal:
+            controller = Controller.of(
+                policy,
+                router.configuration,
+                push_price=router.push_price,
+                evaluations=evaluations if fixed else None,
+                re_evaluations=re_evaluations,
+                comparisons=comparisons,
+                regimes=journal.regimes(policy.link, policy.goal),
+                remembered=journal.remembered(),
+            )
+            log = Log(journal, on_event)
+            pace = FixedPace() if fixed else MeasuredPace()
+            driver = NetworkTimeDriver(
+                router, controller, log, pace, answer_proposal=answer_proposal
+            )
+            driver.run(scenario.duration)
+        tuned = network.result(PROBE_INTERVAL_S)
     return OnlineRun(
         scenario=scenario,
         seed=seed,
@@ -128,8 +132,8 @@ def run_online(
             )
             for each in log.settings
         ),
-        tuned=_outcome(router, seed),
-        reference=simulate.run(scenario, seed=seed, probe_interval_s=PROBE_INTERVAL_S),
+        tuned=tuned,
+        reference=made_by.left_alone(scenario, seed, PROBE_INTERVAL_S),
     )
 
 
@@ -137,11 +141,3 @@ def _is_number(value: ParameterValue) -> TypeGuard[float]:
     """Whether a parameter is a number: neither a switch, a choice nor automatic."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
-
-def _outcome(router: SimulatedRouter, seed: int) -> Result:
-    """What the controlled network measured."""
-    from vermilion import _core
-    from vermilion.simulate.result import result_of
-
-    text, series = router.result()
-    return result_of(text, seed=seed, version=_core.VERSION, timing={}, series=series)
