@@ -3,13 +3,15 @@
     python benches/kernel_online.py [--cases PATTERN] [--seeds N] [--results FILE]
     python benches/kernel_online.py --table > docs/figures/kernel_online.txt
 
-Runs each network of `kernel_networks/` twice with seeds 1, 2, ..., N: kept tuned with the defaults, and
-left alone; all cases with the first seed before any with another. It adds a line to the results for
-each pair. What they hold already is not run again, so an interrupted benchmark goes on where it stood.
+Runs each network of `kernel_networks/` twice with seeds 1, 2, ..., N: kept tuned with the
+defaults, and left alone; all cases with the first seed before any with another. It adds a line to
+the results for each pair. What they hold already is not run again, so an interrupted benchmark
+goes on where it stood.
 
-The kernel is the one that `make kernel` builds, or the one that VERMILION_KERNEL names. Searches try a
-fixed number of settings and are charged their deadline (`--clock fixed`), so that a run repeats. All
-numbers are the kernel's: its counters, what its queue holds every 20 ms, what its receivers got.
+The kernel is the one that `make kernel` builds, or the one that VERMILION_KERNEL names. Searches
+try a fixed number of settings and are charged their deadline (`--clock fixed`), so that a run
+repeats. All numbers are the kernel's: its counters, what its queue holds every 20 ms, what its
+receivers got.
 """
 
 from __future__ import annotations
@@ -123,10 +125,10 @@ def _phases(result: Result) -> list[dict[str, float]]:
 def table(rows: list[dict[str, Any]]) -> str:
     """What was measured: means over the seeds with 95 % intervals, and of differences theirs."""
     lines = [
-        "The controller on a Linux 6.12 kernel in virtual time, kept tuned with the defaults against",
-        "left alone: means over seeds with 95 % t intervals. A star: the interval of the differences,",
-        "seed by seed, excludes zero. Deviation: mean squared distance of the queue from 30 packets.",
-        "Delay: what waits in the 95th percentile of the time, over the link's rate.",
+        "The controller on a Linux 6.12 kernel in virtual time: left alone -> kept tuned with the",
+        "defaults. Means over seeds with 95 % t intervals. Starred: the interval of the differences",
+        "of the pairs excludes zero. deviation: mean squared distance of the queue from 30",
+        "packets. delay_ms: what waits in the 95th percentile of the time, over the link's rate.",
         "",
     ]
     for case in CASES:
@@ -137,8 +139,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         for number, phase in enumerate(own[0]["alone"]):
             lines.append(f"  {phase['start_s']:g} .. {phase['end_s']:g} s")
             wanted = "deviation" if "RED" in case else "delay_ms"
-            for key in (wanted, "utilization", "drop_rate", "mark_rate", "jain", "slowest", "starved"):
-                lines.append(_line(key, own, number))
+            keys = (wanted, "utilization", "drop_rate", "mark_rate", "jain", "slowest", "starved")
+            lines.extend(_line(key, own, number) for key in keys)
             if wanted == "deviation":
                 lines.append(_factor(own, number))
         lines.append("")
@@ -166,7 +168,8 @@ def _factor(rows: list[dict[str, Any]], phase: int) -> str:
         for row in rows
     ]
     least, most = min(factors), max(factors)
-    return f"    {'times less':<12} {least:.1f} to {most:.1f}, median {sorted(factors)[len(factors) // 2]:.1f}"
+    middle = sorted(factors)[len(factors) // 2]
+    return f"    {'times less':<12} {least:.1f} to {most:.1f}, median {middle:.1f}"
 
 
 def _mean(values: list[float]) -> str:

@@ -29,6 +29,7 @@ ROOMS_BELOW = {
     "profiles": {"search", "scenario"},
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
     "routers": {"profiles", "simulate", "scenario", "_core"},
+    "kernel_plant": {"routers", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "report": {"online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "papers": {
@@ -63,6 +64,7 @@ ROOMS_BELOW = {
     "cli": {
         "advise",
         "atlas",
+        "kernel_plant",
         "papers",
         "monitor",
         "online",

@@ -16,6 +16,7 @@ from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 
 if TYPE_CHECKING:
+    from vermilion.online.drive.plant import Plant
     from vermilion.online.effects import Propose
     from vermilion.online.events import Command
     from vermilion.online.record.entries import Decision, OnlineRun
@@ -114,6 +115,7 @@ def online(
             "flows, or nothing but the router's counters."
         ),
     ] = "full",
+    plant: options.Plant = "simulator",
     journal: Annotated[
         Path | None,
         typer.Option(
@@ -134,10 +136,11 @@ def online(
 ) -> None:
     """Keep a changing network tuned.
 
-    The network is a running simulation with a hidden seed, or with --router the one at a queue of
-    this machine, which is only observed unless told otherwise. The controller sees what a router
-    can export; it notices changes, rebuilds a model, tunes it, applies what is significantly
-    better, verifies and rolls back. Every decision is shown with its reason.
+    The network is a running simulation (or a kernel: --plant) with a hidden seed, or with --router
+    the one at a queue of this machine, which is only observed unless told otherwise. The
+    controller sees what a router can export; it notices changes, rebuilds a model, tunes it,
+    applies what is significantly better, verifies and rolls back. Every decision is shown with its
+    reason.
     """
     if router is not None:
         from vermilion.cli.online_router import RouterRequest, online_router
@@ -175,6 +178,7 @@ def online(
         CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
         at_exit or "keep",
         knowledge,
+        plant,
     )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
     shown = STANDARD_OUTPUT not in {target, report}
@@ -192,7 +196,8 @@ def online(
                     for seed in range(first_seed, first_seed + seeds)
                 ]
             )
-            rival = short_queue(runs[-1])
+            # A drop-tail queue in the simulator is no rival of one in a kernel.
+            rival = None if plant == "kernel" else short_queue(runs[-1])
             rivals.append([] if rival is None else [rival])
             if shown:
                 from vermilion.cli.online_tables import print_outcome, print_price
@@ -226,6 +231,7 @@ _OF_SIMULATIONS = {
     "plugins": "--plugin",
     "clock": "--clock",
     "knowledge": "--knowledge",
+    "plant": "--plant",
     "report": "--report",
 }
 _OF_ROUTERS = {"policy": "--policy", "for_": "--for"}
@@ -248,6 +254,7 @@ class _Freedom:
     changes_per_minute: int
     at_exit: Literal["keep", "restore"]
     knowledge: Literal["full", "flow count", "counters"]
+    plant: Literal["simulator", "kernel"]
 
 
 def _ask(proposal: "Propose") -> "Command":
@@ -271,6 +278,7 @@ def _run(
     *,
     shown: bool,
 ) -> "OnlineRun":
+    from vermilion.kernel_plant.errors import KernelPlantError
     from vermilion.online.drive.run import run_online
     from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
@@ -293,9 +301,21 @@ def _run(
             at_exit=freedom.at_exit,
             knowledge=freedom.knowledge,
             answer_proposal=_ask,
+            plant=_plant(freedom.plant),
         )
     except JournalError as error:
         raise UserError(str(error)) from None
+    except KernelPlantError as error:
+        message = f"--plant kernel: {error}"
+        raise UserError(message) from None
+
+
+def _plant(name: Literal["simulator", "kernel"]) -> "Plant | None":
+    if name == "simulator":
+        return None
+    from vermilion.kernel_plant import KernelPlant
+
+    return KernelPlant()
 
 
 def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, object]:

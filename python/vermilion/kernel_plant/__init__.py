@@ -8,7 +8,22 @@ The kernel is User-Mode Linux, which runs as a process; its clock is this machin
 
 from __future__ import annotations
 
-from vermilion.kernel_plant.errors import KernelPlantError
-from vermilion.kernel_plant.plant import KernelNetwork, KernelPlant, run_on_kernel
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["KernelNetwork", "KernelPlant", "KernelPlantError", "run_on_kernel"]
+if TYPE_CHECKING:
+    from vermilion.kernel_plant.errors import KernelPlantError
+    from vermilion.kernel_plant.plant import KernelPlant, run_on_kernel
+
+# Loaded when they are used: the programs in the guest need little of this room, and reading files
+# is the slow part there.
+_HOMES = {"KernelPlant": "plant", "KernelPlantError": "errors", "run_on_kernel": "plant"}
+
+__all__ = ["KernelPlant", "KernelPlantError", "run_on_kernel"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -130,12 +130,11 @@ def _check_sender(at: str, group: CoreFlowGroup) -> None:
     table = algorithms.sender(name)
     linux = table.option_sets["linux"]
     for parameter, value in sender.parameters.items():
-        known = {*_AS_LINUX_DOES.get(parameter, ()), linux.get(parameter, value)}
-        if parameter in table.option_sets.get("linux", {}) or parameter in _AS_LINUX_DOES:
-            fits = value in known
-        else:
-            fits = value == table.parameters[parameter].default
-        if parameter not in _MAPPED and not fits:
+        if parameter in _MAPPED:
+            continue
+        known = list(_AS_LINUX_DOES.get(parameter, ()))
+        known += [linux[parameter]] if parameter in linux else []
+        if value not in (known or [table.parameters[parameter].default]):
             accepted = "what Linux does; leave it away, or use the simulator"
             raise FieldError(f"{at}.sender.{parameter}", value, accepted)
 

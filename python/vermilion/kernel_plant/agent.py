@@ -24,7 +24,7 @@ from vermilion.kernel_plant.namespaces import (
     set_kernel,
     wake_on_time,
 )
-from vermilion.kernel_plant.topology import FAR, NEAR, OUT, SHAPED_CLASS, router
+from vermilion.kernel_plant.topology import OUT, SHAPED_CLASS, router
 from vermilion.routers.base import RouterError
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _batch(command: Sequence[str], lines: Sequence[str]) -> None:
     """
     if not lines:
         return
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [*command, "-batch", "-"],
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,

@@ -2,12 +2,13 @@
 
 User-Mode Linux that was started with ``time-travel=ext:SOCKET`` asks a *calendar* at the other end
 of the socket before its time moves on. Nothing passes while it computes; where it would sleep, it
-asks to be woken at a time, and is told when that time has come. Here that is at once: there is nobody
-else to wait for, and the kernel is told to go on by itself for as long as it likes.
+asks to be woken at a time, and is told when that time has come. Here that is at once: there is
+nobody else to wait for, and the kernel is told to go on by itself for as long as it likes.
 
 A program in the guest stops all of it by writing to ``/sys/kernel/um-ext-time/bc-message``: the
 kernel sends a *broadcast* and stands still, every program in it included, until that is
-acknowledged. So the guest can ask the host something, or be told what to do next, at no time at all.
+acknowledged. So the guest can ask the host something, or be told what to do next, at no time at
+all.
 
 Source: include/uapi/linux/um_timetravel.h and arch/um/kernel/time.c of Linux 6.12. Messages are 16
 bytes: what, a number that the acknowledgement repeats, and a time in nanoseconds.

@@ -10,7 +10,12 @@ from typing import Final
 from vermilion.kernel_plant.errors import KERNEL_VARIABLE, KernelPlantError
 
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_TOOLS: Final = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "setarch": "util-linux"}
+_TOOLS: Final = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "unshare": "util-linux",
+    "setarch": "util-linux",
+}
 
 
 def kernel_cache() -> Path:
@@ -29,7 +34,9 @@ def find_kernel() -> Path:
     kernel = kernel_cache() if not named else Path(named)
     if not kernel.is_file() or not os.access(kernel, os.X_OK):
         if named:
-            message = f'{KERNEL_VARIABLE}: "{named}" cannot be run; expected a User-Mode Linux binary'
+            message = (
+                f'{KERNEL_VARIABLE}: "{named}" cannot be run; expected a User-Mode Linux binary'
+            )
         else:
             message = (
                 f"there is no kernel to run: {KERNEL_VARIABLE} names none and {kernel} is not "

@@ -8,7 +8,6 @@ the host's random numbers are kept from the kernel, which gets a seed instead (:
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import shutil
@@ -52,6 +51,7 @@ class Guest:
         seed: int | None = None,
         path: Sequence[str] = (),
         stepped: bool = True,
+        begin: bool = True,
         patience_s: float = 60.0,
     ) -> None:
         """Start it.
@@ -62,35 +62,49 @@ class Guest:
             seed: of all its random numbers; ``None`` for whatever they are.
             path: further folders in which its Python looks for modules.
             stepped: whether it calls, see :meth:`call`; else it runs until its end by itself.
+            begin: whether it begins at once; else with :meth:`begin`, when its folder has been
+                filled.
             patience_s: wall seconds without a word from it after which it counts as hung.
 
         Raises:
             KernelPlantError: there is no kernel, or it does not start.
         """
-        kernel = find_kernel()
+        self._kernel = find_kernel()
+        self._seeded = seed is not None
+        self._patience_s = patience_s
+        self._stepped = stepped
         where = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
         self.job = Path(tempfile.mkdtemp(prefix="vermilion-guest-", dir=where))
         self._process: subprocess.Popen[bytes] | None = None
         self._calendar: Calendar | None = None
         try:
             self._prepare(module, program, seed, path)
-            if stepped:
-                self._calendar = Calendar(self.job / "clock", patience_s)
-            self._log = (self.job / "log").open("wb")
-            self._process = subprocess.Popen(  # noqa: S603
-                self._command(kernel, stepped=stepped),
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=subprocess.STDOUT,
-                env={"PATH": SYSTEM_PATH},
-                preexec_fn=_apart if seed is None else _repeatable,
-            )
-            if self._calendar is not None:
-                self._calendar.accept()
-                self._until_call()
+            if begin:
+                self.begin()
         except BaseException:
             self.close()
             raise
+
+    def begin(self) -> None:
+        """Start the kernel; of a guest that is stepped, up to its first call.
+
+        Raises:
+            GuestError: it does not start.
+        """
+        if self._stepped:
+            self._calendar = Calendar(self.job / "clock", self._patience_s)
+        with (self.job / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command(self._kernel, stepped=self._stepped),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={"PATH": SYSTEM_PATH},
+                preexec_fn=_repeatable if self._seeded else _apart,  # noqa: PLW1509 - no threads
+            )
+        if self._calendar is not None:
+            self._calendar.accept()
+            self._until_call()
 
     def __enter__(self) -> Self:
         return self
@@ -156,7 +170,6 @@ class Guest:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-            self._log.close()
         shutil.rmtree(self.job, ignore_errors=True)
 
     def _prepare(

@@ -35,6 +35,7 @@ class Host:
         path: the links that its data crosses, by number.
         return_path: the links that its acknowledgements cross.
         rtt_ns: base round trip without queueing and transmission, at the beginning.
+        there_ns: the part of it that data would take, were not all of it on the way back.
         packet_bytes: of a full packet.
         ecn: whether its connections ask for ECN.
         initial_window: packets of the first flight; ``None`` for Linux's own.
@@ -45,6 +46,7 @@ class Host:
     path: tuple[int, ...]
     return_path: tuple[int, ...]
     rtt_ns: int
+    there_ns: int
     packet_bytes: int
     ecn: bool
     initial_window: int | None
@@ -105,6 +107,7 @@ def hosts_of(scenario: CoreScenario, seed: int) -> tuple[list[Host], dict[str, l
                 path,
                 back,
                 rtt_ns,
+                _there_ns(scenario, group, rtt_ns),
                 group.packet_size_bytes,
                 own.get("ecn") is True,
                 round(window) if isinstance(window, int | float) else None,
@@ -117,6 +120,14 @@ def hosts_of(scenario: CoreScenario, seed: int) -> tuple[list[Host], dict[str, l
             accepted = f"at most {MOST_HOSTS} different round trips on the kernel"
             raise FieldError(f"flows.{group.name}.rtt", len(hosts), accepted)
     return list(hosts.values()), members
+
+
+def _there_ns(scenario: CoreScenario, group: CoreFlowGroup, rtt_ns: int) -> int:
+    """What data takes from end to end: its links, and half of what no link has."""
+    delays = {link.name: link.delay_ns for link in scenario.links}
+    there = sum(delays[name] for name in group.path)
+    back = sum(delays[name] for name in group.return_path)
+    return there + max(0, rtt_ns - there - back) // 2
 
 
 def _round_trips(group: CoreFlowGroup, seed: int) -> list[int]:

@@ -1,10 +1,10 @@
 """From what was sampled in the guest to a result with the simulator's keys.
 
-The kernel counts packets, bytes, drops and marks, so that these are exact. How long its queue is has
-to be asked, every :data:`SAMPLE_NS`: mean, spread and percentiles of the queue are those of the
-samples. The waiting time is derived: of a first-in, first-out queue, what waits over the rate at each
-sample; of queues that serve flows in turns only its mean, by Little's law. What the kernel does not
-tell is absent: RED's average, and why a packet was dropped.
+The kernel counts packets, bytes, drops and marks, so that these are exact. How long its queue is
+has to be asked, every :data:`SAMPLE_NS`: mean, spread and percentiles of the queue are those of
+the samples. The waiting time is derived: of a first-in, first-out queue, what waits over the rate
+at each sample; of queues that serve flows in turns only its mean, by Little's law. What the kernel
+does not tell is absent: RED's average, and why a packet was dropped.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vermilion.kernel_plant.traffic_plan import PlannedFlow
     from vermilion.kernel_plant.windows import Window
     from vermilion.scenario.core_scenario import CoreScenario
+    from vermilion.simulate.result_data import Measured
 
 SAMPLE_NS: Final = 20_000_000
 """Between two looks at the queues."""
@@ -58,7 +59,7 @@ def measured(
     total: Window,
     phases: Sequence[Window],
     of: Measurements,
-) -> dict[str, Any]:
+) -> Measured:
     """Everything measured, under the simulator's keys.
 
     Args:
@@ -69,7 +70,7 @@ def measured(
         phases: and that of each phase.
         of: what was read.
     """
-    links = {}
+    links: dict[str, Any] = {}
     for number, link in enumerate(scenario.links):
         in_turns = link.queue.discipline in _IN_TURNS
         samples, own = of.samples[number], rates[number]
@@ -78,7 +79,7 @@ def measured(
             "phases": [_link(samples, own, each, in_turns=in_turns) for each in phases],
             "ledger": _ledger(samples),
         }
-    groups = {
+    groups: dict[str, Any] = {
         group.name: {
             "total": _group(group.name, flows, total, of),
             "phases": [_group(group.name, flows, each, of) for each in phases],
@@ -89,9 +90,7 @@ def measured(
     return {"packets_forwarded": forwarded, "links": links, "flows": groups}
 
 
-def series(
-    samples: NDArray[np.int64], interval_ns: int
-) -> dict[str, NDArray[np.float64]]:
+def series(samples: NDArray[np.int64], interval_ns: int) -> dict[str, NDArray[np.float64]]:
     """A link's time series, a point at each interval, with the simulator's columns."""
     step = max(1, interval_ns // SAMPLE_NS)
     chosen = samples[::step].astype(np.float64)
@@ -212,7 +211,11 @@ def _group(
         under_way = [
             each for each in transfers if each[1] < end and (each[2] is None or each[2] > begin)
         ]
-        took = [(e - b) * _S for _, b, e in transfers if e is not None and begin <= e < end]
+        took = [
+            (ended - begun + flows[number].there_ns) * _S
+            for number, begun, ended in transfers
+            if ended is not None and begin <= ended < end
+        ]
         found["flows"] = len(under_way)
         found["goodput_bit_per_s"] = {"total": float(np.sum(rates))}
         found["transfers_begun"] = sum(begin <= each[1] < end for each in transfers)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vermilion.scenario.core_scenario import CoreScenario
+    from vermilion.simulate.result_data import Measured
 
 _AGENT: Final = "vermilion.kernel_plant.agent"
 
@@ -131,13 +132,11 @@ class RunningNetwork:
             self._traffic[each["at_ns"]] = np.array(each["flows"], dtype=np.int64).reshape(-1, 3)
             self._transfers = [(flow, begin, end) for flow, begin, end in each["transfers"]]
 
-    def measured(self) -> dict[str, Any]:
+    def measured(self) -> Measured:
         """Everything measured of the whole run, under the simulator's keys."""
         columns = self._columns()
         of = Measurements(columns, self._traffic, self._transfers)
-        return measured(
-            self.scenario, self._flows, self._rates, self._total, self._phases, of
-        )
+        return measured(self.scenario, self._flows, self._rates, self._total, self._phases, of)
 
     def series(self, interval_s: float) -> dict[str, dict[str, NDArray[np.float64]]]:
         """The time series of every link."""

@@ -1,9 +1,9 @@
 """Keeps this machine's random numbers from a process, for runs that have to repeat exactly.
 
 User-Mode Linux asks its host for random bytes when it starts (getrandom(2), ``os_getrandom`` in
-arch/um/os-Linux/util.c of Linux 6.12) and makes do without where it gets none. So a filter of system
-calls (seccomp(2)) that refuses this one call is all that is needed. It also holds for the guest's
-own programs, whose system calls never reach this machine.
+arch/um/os-Linux/util.c of Linux 6.12) and makes do without where it gets none. So a filter of
+system calls (seccomp(2)) that refuses this one call is all that is needed. It also holds for the
+guest's own programs, whose system calls never reach this machine.
 """
 
 from __future__ import annotations

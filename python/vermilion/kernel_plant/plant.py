@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from vermilion.routers.base import Knowledge
     from vermilion.scenario import Scenario
-    from vermilion.simulate.result_data import ResultData
+    from vermilion.simulate.result_data import ResultData, Timing
 
 _STEPS: Final = 100
 
@@ -44,14 +45,21 @@ def run_on_kernel(
         ScenarioError: the scenario has what a kernel's network cannot be.
         KernelPlantError: there is no kernel, or it failed.
     """
-    begun = time.perf_counter()
+    wall_s, cpu_s = time.perf_counter(), _cpu_s()
     with _running(scenario, seed) as network:
         duration_ns = network.scenario.duration_ns
         for step in range(1, _STEPS + 1):
             network.advance(duration_ns * step // _STEPS)
             if progress is not None:
                 progress(step / _STEPS)
-        return _result(network, seed, probe_interval_s, time.perf_counter() - begun)
+    timing: Timing = {"wall_s": time.perf_counter() - wall_s, "cpu_s": _cpu_s() - cpu_s}
+    return _result(network, seed, probe_interval_s, timing)
+
+
+def _cpu_s() -> float:
+    """Processor time of this process and of those that have ended below it, seconds."""
+    below = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + below.ru_utime + below.ru_stime
 
 
 class KernelNetwork:
@@ -69,7 +77,7 @@ class KernelNetwork:
     def result(self, probe_interval_s: float) -> Result:
         """What the network has measured, at its end."""
         self._network.advance(self._network.scenario.duration_ns)
-        return _result(self._network, self._seed, probe_interval_s, None)
+        return _result(self._network, self._seed, probe_interval_s, {})
 
 
 class KernelPlant:
@@ -95,9 +103,7 @@ class KernelPlant:
 
 
 @contextmanager
-def _running(
-    scenario: Scenario, seed: int, watched: str | None = None
-) -> Iterator[RunningNetwork]:
+def _running(scenario: Scenario, seed: int, watched: str | None = None) -> Iterator[RunningNetwork]:
     check_seed(seed, scenario.origin)
     try:
         network = RunningNetwork(scenario.core(), seed, watched)
@@ -108,13 +114,8 @@ def _running(
 
 
 def _result(
-    network: RunningNetwork, seed: int, probe_interval_s: float | None, wall_s: float | None
+    network: RunningNetwork, seed: int, probe_interval_s: float | None, timing: Timing
 ) -> Result:
-    data: ResultData = {
-        "seed": seed,
-        "version": _core.VERSION,
-        **({} if wall_s is None else {"wall_s": wall_s}),
-        **network.measured(),
-    }
+    data: ResultData = {"seed": seed, "version": _core.VERSION, **timing, **network.measured()}
     found = {} if probe_interval_s is None else network.series(probe_interval_s)
     return Result(data, found)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from vermilion.scenario.core_network import CoreQueue
 
 _CHOKE: Final = "limit 1000 min 83 max 250 avpkt 1000 burst 139 bandwidth 10mbit probability 0.02"
-_TABLE_OF_DECAY: Final = frozenset({"burst", "mean_packet_size", "idle_table", "shaped", "keep_packets"})
+_TABLE_OF_DECAY: Final = frozenset(
+    {"burst", "mean_packet_size", "idle_table", "shaped", "keep_packets"}
+)
 
 
 def made_by(queue: CoreQueue) -> str:
@@ -39,7 +41,7 @@ def made_by(queue: CoreQueue) -> str:
 
 
 def _red(own: Mapping[str, ParameterValue]) -> str:
-    """The words for RED. What is automatic follows from the rest, as tc and the simulator have it."""
+    """The words for RED; what is automatic follows from the rest, as in the simulator."""
     limit, packet = _number(own["limit"]), _number(own["mean_packet_size"])
     low, high = own["min_threshold"], own["max_threshold"]
     maximum = _number(high) if high is not None else 3.0 * _number(low) if low else limit / 4.0

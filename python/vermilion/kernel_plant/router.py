@@ -1,7 +1,8 @@
 """A queue of a guest behind the interface of a real router.
 
-It is read and changed there by the product's own Linux router, with a passive monitor beside it; this
-is the other end. Values that a kernel does not have become the nearest that it has, as with a real one.
+It is read and changed there by the product's own Linux router, with a passive monitor beside it;
+this is the other end. Values that a kernel does not have become the nearest that it has, as with a
+real one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A passive monitor beside a queue of the guest: what passes the router, given to the core's monitor.
+"""A passive monitor beside a queue of the guest.
 
-Every packet that comes into the router's namespace is copied into a ring (packet(7), TPACKET_V2), to
-its first 128 bytes, and emptied from there as a capture that never ends. Packets are not looked at
-one by one here: the core does that.
+What passes the router is given to the core's monitor: every packet that comes into the router's
+namespace is copied into a ring (packet(7), TPACKET_V2), to its first 128 bytes, and emptied from
+there as a capture that never ends. Packets are not looked at one by one here: the core does that.
 """
 
 from __future__ import annotations
@@ -47,8 +47,12 @@ class Tap:
 
     def __init__(self, namespace: str) -> None:
         with inside(namespace):
-            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_EVERYTHING))
-        code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *each) for each in _FILTER))
+            self._socket = socket.socket(
+                socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_EVERYTHING)
+            )
+        code = ctypes.create_string_buffer(
+            b"".join(struct.pack("=HBBI", *each) for each in _FILTER)
+        )
         program = struct.pack("HL", len(_FILTER), ctypes.addressof(code))
         self._socket.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, program)
         self._socket.setsockopt(_PACKET_LEVEL, _VERSION, struct.pack("=i", 1))
@@ -81,7 +85,8 @@ class Tap:
     def active_flows(self) -> int:
         """Flows that have begun and not ended."""
         summary = json.loads(self._monitor.summary())
-        return int(summary["flows_seen"]) - sum(summary["ended"].values())
+        ended: int = sum(summary["ended"].values())
+        return int(summary["flows_seen"]) - ended
 
     def round_trips(self) -> tuple[list[int], list[int]]:
         """Whole round trips of data since the last call: numbers of flows, and nanoseconds."""
@@ -94,7 +99,7 @@ class Tap:
     def lost(self) -> int:
         """Packets for which the ring had no room, since the beginning."""
         _, lost = struct.unpack("=II", self._socket.getsockopt(_PACKET_LEVEL, _STATISTICS, 8))
-        self._lost += lost
+        self._lost += int(lost)
         return self._lost
 
     def _feed(self, first: int, last: int) -> None:
@@ -104,7 +109,12 @@ class Tap:
         begin = int(self._frames[first, 12:14].view(np.uint16)[0])
         records = np.empty((last - first, _RECORD_BYTES + _KEPT_BYTES), np.uint8)
         heads = records[:, :_RECORD_BYTES].copy().view(np.uint32)
-        heads[:, 0], heads[:, 1], heads[:, 2], heads[:, 3] = words[:, 4], words[:, 5], kept, original
+        heads[:, 0], heads[:, 1], heads[:, 2], heads[:, 3] = (
+            words[:, 4],
+            words[:, 5],
+            kept,
+            original,
+        )
         records[:, :_RECORD_BYTES] = heads.view(np.uint8)
         records[:, _RECORD_BYTES:] = frames[:, begin : begin + _KEPT_BYTES]
         wanted = np.arange(_RECORD_BYTES + _KEPT_BYTES) < (_RECORD_BYTES + kept)[:, None]

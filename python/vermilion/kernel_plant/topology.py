@@ -1,12 +1,12 @@
 """The network of a guest: namespaces, wires and queues, in the words of ``ip`` and ``tc``.
 
-One namespace has all senders (``near``), one all receivers (``far``), and each link of the scenario
-is a router: ``r0``, ``r1``, ... with a queue on its interface ``out``, below htb, which has the
-link's rate. Data goes ``near`` -> router -> ``far``, and from there, if its path has more links, into
-the next router; a rule on the interface of arrival comes before the receivers' own addresses.
-Acknowledgements that cross no link go back over a wire of their own with the round trip's delay
-(netem), through the routers of the path in reverse, past their queues: so a monitor at a router
-sees both directions.
+One namespace has all senders (``near``), one all receivers (``far``), and each link of the
+scenario is a router: ``r0``, ``r1``, ... with a queue on its interface ``out``, below htb, which
+has the link's rate. Data goes ``near`` -> router -> ``far``, and from there, if its path has more
+links, into the next router; a rule on the interface of arrival comes before the receivers' own
+addresses. Acknowledgements that cross no link go back over a wire of their own with the round
+trip's delay (netem), through the routers of the path in reverse, past their queues: so a monitor
+at a router sees both directions.
 
 No address is asked for (ARP): requests would pass the queues, and where one is lost a host is gone.
 Both ends of a wire have the same link address instead. Segments are not merged (the agent switches
@@ -65,8 +65,9 @@ def rate_command(rate_bit_per_s: float, verb: str) -> str:
     """A line of ``tc`` that gives a router's interface a rate."""
     burst = 2 * LARGEST_PACKET_BYTES
     return (
-        f"class {verb} dev {OUT} parent 1: classid {SHAPED_CLASS} htb rate {round(rate_bit_per_s)}bit"
-        f" burst {burst} cburst {burst} quantum {LARGEST_PACKET_BYTES}"
+        f"class {verb} dev {OUT} parent 1: classid {SHAPED_CLASS} htb"
+        f" rate {round(rate_bit_per_s)}bit burst {burst} cburst {burst}"
+        f" quantum {LARGEST_PACKET_BYTES}"
     )
 
 
@@ -160,9 +161,9 @@ def _routes(made: Commands, host: Host) -> None:
     at_once = " quickack 1" if host.acknowledges_at_once else ""
     ways = [*host.return_path, None]
     made.ip[FAR].append(f"route add {host.source} {_towards(host, ways[0])}{at_once}")
-    for link, following in zip(host.return_path, ways[1:], strict=True):
+    for link, next_link in zip(host.return_path, ways[1:], strict=True):
         table = _FIRST_TABLE + link
-        made.ip[FAR].append(f"route add {host.source} {_towards(host, following)} table {table}")
+        made.ip[FAR].append(f"route add {host.source} {_towards(host, next_link)} table {table}")
         made.ip[router(link)].append(f"route replace {host.source} dev {OUT}")
 
 

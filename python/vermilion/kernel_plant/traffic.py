@@ -14,6 +14,7 @@ import selectors
 import socket
 import struct
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.kernel_plant.namespaces import inside, wake_on_time
@@ -68,7 +69,9 @@ class _Flow:
 
 def _info(connection: socket.socket) -> bytes:
     try:
-        return connection.getsockopt(socket.IPPROTO_TCP, _INFO, _INFO_BYTES).ljust(_INFO_BYTES, b"\0")
+        return connection.getsockopt(socket.IPPROTO_TCP, _INFO, _INFO_BYTES).ljust(
+            _INFO_BYTES, b"\0"
+        )
     except OSError:
         return bytes(_INFO_BYTES)
 
@@ -87,7 +90,9 @@ def _trouble(sender: socket.socket) -> tuple[int, int]:
 class Traffic:
     """All flows."""
 
-    def __init__(self, orders: Sequence[dict[str, Any]], begins_ns: int, agent: socket.socket) -> None:
+    def __init__(
+        self, orders: Sequence[dict[str, Any]], begins_ns: int, agent: socket.socket
+    ) -> None:
         """Prepare.
 
         Args:
@@ -106,11 +111,11 @@ class Traffic:
         self._open_transfers: dict[tuple[str, int], int] = {}
         with inside(FAR):
             self._listener = socket.create_server(("0.0.0.0", _PORT), backlog=_BACKLOG)  # noqa: S104 - a network of its own
-            self._listener.setblocking(False)
+            self._listener.settimeout(0.0)
             self._datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._datagrams.setsockopt(socket.SOL_SOCKET, _BUFFER_BY_FORCE, _LARGE_BUFFER_BYTES)
             self._datagrams.bind(("0.0.0.0", _PORT))  # noqa: S104
-            self._datagrams.setblocking(False)
+            self._datagrams.settimeout(0.0)
         self._watch(self._listener, selectors.EVENT_READ, self._accept)
         self._watch(self._datagrams, selectors.EVENT_READ, self._take_datagrams)
         self._watch(agent, selectors.EVENT_READ, self._answer)
@@ -159,7 +164,7 @@ class Traffic:
         sender.setsockopt(tcp, _CONGESTION, orders["congestion_control"].encode())
         sender.setsockopt(tcp, _MAXIMUM_SEGMENT, orders["maximum_segment"])
         sender.setsockopt(tcp, _NOT_SENT_LOW, _UNSENT_BYTES)
-        sender.setblocking(False)
+        sender.settimeout(0.0)
         sender.bind((orders["source"], 0))
         address = sender.getsockname()
         self._by_address[address] = (flow, size)
@@ -207,7 +212,7 @@ class Traffic:
                 sink.close()
                 continue
             flow, _ = found
-            sink.setblocking(False)
+            sink.settimeout(0.0)
             sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, _UNREAD_BYTES)
             flow.sinks.add(sink)
             self._watch(sink, selectors.EVENT_READ, self._reader(flow, sink, address))
@@ -272,7 +277,7 @@ class Traffic:
         sender.bind((flow.orders["source"], 0))
         self._by_address[sender.getsockname()] = (flow, -1)
         sender.connect((flow.orders["sink"], _PORT))
-        sender.setblocking(False)
+        sender.settimeout(0.0)
         return sender
 
     def after(self, flow: _Flow, time_ns: int, action: Callable[[], None]) -> None:
@@ -297,7 +302,7 @@ class Traffic:
             "transfers": self._transfers,
         }
         text = json.dumps(document).encode()
-        self._agent.setblocking(True)
+        self._agent.settimeout(None)
         self._agent.sendall(struct.pack("=Q", len(text)) + text)
 
 
@@ -323,10 +328,8 @@ class _Datagrams:
         self._send()
 
     def _send(self) -> None:
-        try:
+        with suppress(OSError):  # nobody listens any more, or the first wire is full
             self._socket.send(self._payload)
-        except OSError:
-            pass  # nobody listens any more, or the first wire is full
         gap_ns = self._gap_ns()
         if self._stretches is not None:
             while gap_ns > self._left_ns:  # the rest of the gap is waited for in the next on time

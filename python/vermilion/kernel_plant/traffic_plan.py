@@ -1,7 +1,7 @@
 """What each flow of a scenario does, as the guest's programs are told it.
 
-Everything that is drawn is drawn here, from the seed, so that neither the network nor the settings of
-a queue move it. Sizes and goodput are those of the scenario: a full segment of Linux carries
+Everything that is drawn is drawn here, from the seed, so that neither the network nor the settings
+of a queue move it. Sizes and goodput are those of the scenario: a full segment of Linux carries
 :data:`.acceptance.HEADER_BYTES` less than the packet has at the queue, and stands for what the
 scenario counts of it.
 """
@@ -43,6 +43,7 @@ class PlannedFlow:
         stop_ns: when it ends by order; ``None`` for never.
         endless: whether it always has data.
         scale: bytes that the scenario counts for each that the application receives.
+        there_ns: what the scenario's data takes to arrive and the guest's does not.
         orders: what the guest is told.
     """
 
@@ -51,6 +52,7 @@ class PlannedFlow:
     stop_ns: int | None
     endless: bool
     scale: float
+    there_ns: int
     orders: Mapping[str, Any]
 
 
@@ -71,14 +73,13 @@ def planned_flows(
 def _flow(
     scenario: CoreScenario, group: CoreFlowGroup, number: int, host: Host, seed: int
 ) -> PlannedFlow:
-    starts = random.Random(f"{seed}/{group.name}/{number}/start")  # noqa: S311 - no secret
-    start_ns = starts.randint(*group.start_ns)
-    stop_ns = None
-    if group.stop_ns is not None:
-        stops = random.Random(f"{seed}/{group.name}/{number}/stop")  # noqa: S311
-        stop_ns = stops.randint(*group.stop_ns)
-    draw = random.Random(f"{seed}/{group.name}/{number}/traffic")  # noqa: S311
-    end_ns = min(scenario.duration_ns, scenario.duration_ns if stop_ns is None else stop_ns)
+    def stream(purpose: str) -> random.Random:
+        return random.Random(f"{seed}/{group.name}/{number}/{purpose}")  # noqa: S311 - no secret
+
+    start_ns = stream("start").randint(*group.start_ns)
+    stop_ns = None if group.stop_ns is None else stream("stop").randint(*group.stop_ns)
+    draw = stream("traffic")
+    end_ns = scenario.duration_ns if stop_ns is None else min(scenario.duration_ns, stop_ns)
     counted = group.packet_size_bytes - group.header_size_bytes
     orders: dict[str, Any] = {
         "source": host.source,
@@ -102,8 +103,15 @@ def _flow(
             orders["transfers"] = _transfers(group, draw, payload / counted, start_ns, end_ns)
             # A pause is counted from the end of the transfer before, else from the beginning.
             orders["one_after_another"] = group.traffic["kind"] == "bursts"
-    endless = orders["kind"] == "bulk"
-    return PlannedFlow(group.name, start_ns, stop_ns, endless, counted / payload, orders)
+    return PlannedFlow(
+        group=group.name,
+        start_ns=start_ns,
+        stop_ns=stop_ns,
+        endless=orders["kind"] == "bulk",
+        scale=counted / payload,
+        there_ns=host.there_ns,
+        orders=orders,
+    )
 
 
 def _datagrams(group: CoreFlowGroup, draw: random.Random, longest_ns: int) -> dict[str, Any]:
@@ -114,7 +122,8 @@ def _datagrams(group: CoreFlowGroup, draw: random.Random, longest_ns: int) -> di
         return {"mean_gap_ns": gap_ns, "draw": draw.getrandbits(63), "on_off": None}
     if traffic["kind"] == "constant-rate":
         return {"gap_ns": gap_ns, "on_off": None}
-    stretches, at = [], 0.0
+    stretches: list[list[int]] = []
+    at = 0.0
     while at < longest_ns and len(stretches) < _MOST_TRANSFERS:
         on, off = _drawn(traffic["on_ns"], draw), _drawn(traffic["off_ns"], draw)
         stretches.append([round(on), round(off)])
@@ -150,11 +159,11 @@ def _drawn(form: Mapping[str, Any], draw: random.Random) -> float:
         case "exponential":
             return draw.expovariate(1.0) * float(form["mean"])
         case "lognormal":
-            return float(form["median"]) * draw.lognormvariate(0.0, form["sigma"])
+            return float(form["median"]) * draw.lognormvariate(0.0, float(form["sigma"]))
         case "pareto":
             shape = float(form["shape"])
             least = float(form["mean"]) * (shape - 1.0) / shape
-            return least * draw.paretovariate(shape)
+            return float(least * draw.paretovariate(shape))
         case "bounded-pareto":
             low, high, shape = float(form["minimum"]), float(form["maximum"]), float(form["shape"])
             share = 1.0 - draw.random() * (1.0 - (low / high) ** shape)
@@ -174,4 +183,4 @@ def _empirical(form: Mapping[str, Any], part: float) -> float:
     share = (part - probabilities[number - 1]) / (probabilities[number] - probabilities[number - 1])
     if form.get("interpolation") == "logarithmic":
         return float(low * (high / low) ** share)
-    return low + share * (high - low)
+    return float(low + share * (high - low))

@@ -1,8 +1,8 @@
 """The stretches of time over which metrics are reported, as the simulator has them.
 
-A phase begins where flows of a group begin to start or to stop, and at each change of a link. A range
-of starts or stops that lasts longer than the settling time also ends a phase at its end. Measured is
-a phase without its first settling time, the first one without the warm-up.
+A phase begins where flows of a group begin to start or to stop, and at each change of a link. A
+range of starts or stops that lasts longer than the settling time also ends a phase at its end.
+Measured is a phase without its first settling time, the first one without the warm-up.
 """
 
 from __future__ import annotations

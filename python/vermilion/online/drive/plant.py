@@ -1,4 +1,4 @@
-"""Where a network comes from that is kept tuned on its own time: a simulation, unless another is named."""
+"""What makes the networks that are kept tuned on their own time: the simulator, or another."""
 
 from __future__ import annotations
 

@@ -140,4 +140,3 @@ def run_online(
 def _is_number(value: ParameterValue) -> TypeGuard[float]:
     """Whether a parameter is a number: neither a switch, a choice nor automatic."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
