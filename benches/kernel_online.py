@@ -126,8 +126,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     """What was measured: means over the seeds with 95 % intervals, and of differences theirs."""
     lines = [
         "The controller on a Linux 6.12 kernel in virtual time: left alone -> kept tuned with the",
-        "defaults. Means over seeds with 95 % t intervals. Starred: the interval of the differences",
-        "of the pairs excludes zero. deviation: mean squared distance of the queue from 30",
+        "defaults. Means over seeds with 95 % t intervals; starred where that of the differences",
+        "excludes zero. deviation: mean squared distance of the queue from 30",
         "packets. delay_ms: what waits in the 95th percentile of the time, over the link's rate.",
         "",
     ]

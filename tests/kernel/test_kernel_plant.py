@@ -7,6 +7,7 @@ programs have made and measured (``tests/reference/linux.json``).
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 
@@ -88,9 +89,8 @@ def test_a_kernel_that_others_have_measured_is_measured_alike():
     goodput = case["mean_sd"]["main"]["goodput"]["all"]
     assert flows["goodput_bit_per_s"]["total"] == pytest.approx(goodput["sum"][0], rel=0.01)
     assert flows["jain_index"] == pytest.approx(goodput["jain"][0], abs=0.02)
-    # Every packet that was dropped was sent again, but for the last few.
-    again, drops = flows["retransmissions"], link["drops"]
-    assert again == pytest.approx(drops, rel=0.05)
+    # Every packet that was dropped was sent again, but for the last few; some needlessly.
+    assert 0.98 * link["drops"] < flows["retransmissions"] < 1.2 * link["drops"]
 
 
 def test_the_metrics_are_those_of_the_simulator():
@@ -220,22 +220,25 @@ objective = { name = "queue-deviation", link = "b", target = "10 packets" }
 """
 
 
-def test_one_seed_gives_the_same_readings_and_decisions():
+def test_one_seed_gives_the_same_readings_and_decisions(tmp_path):
     scenario = parse_scenario(CONTROLLED)
 
-    def controlled(folder):
-        path = folder / "journal.sqlite"
+    def controlled(name):
+        path = tmp_path / f"{name}.sqlite"
         found = run_online(
-            scenario, seed=3, clock="fixed", evaluations=20, journal_path=path, plant=KernelPlant()
+            scenario,
+            seed=3,
+            clock="fixed",
+            evaluations=16,
+            re_evaluations=4,
+            comparisons=4,
+            journal_path=path,
+            plant=KernelPlant(),
         )
         return found, readings(path)
 
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        first, first_readings = controlled(Path(one))
-        again, again_readings = controlled(Path(other))
+    first, first_readings = controlled("first")
+    again, again_readings = controlled("again")
     assert len(first_readings) >= 130
     assert first_readings == again_readings
     assert first.decisions == again.decisions
@@ -250,10 +253,8 @@ def test_one_seed_gives_the_same_readings_and_decisions():
 
 
 def readings(path):
-    import sqlite3
-
     with sqlite3.connect(path) as file:
-        return file.execute("select * from samples").fetchall()
+        return file.execute("select * from sample").fetchall()
 
 
 def test_the_command_gives_the_same_keys_and_one_line_for_a_mistake(tmp_path):

@@ -40,6 +40,8 @@ _VARIABLES: Final[Mapping[str, str]] = {
     "net.ipv4.conf.default.rp_filter": "0",
     "net.ipv4.conf.all.accept_local": "1",
     "net.ipv4.ip_forward": "1",
+    # What passes through on its way to another router must not be given to its socket yet.
+    "net.ipv4.ip_early_demux": "0",
     "net.ipv4.tcp_no_metrics_save": "1",
     "net.ipv4.ip_local_port_range": "1024 65000",
     "net.ipv4.tcp_rmem": _BUFFERS,
