@@ -21,6 +21,7 @@ import json
 import time
 from fnmatch import fnmatchcase
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import vermilion
@@ -140,11 +141,15 @@ def table(rows: list[dict[str, Any]]) -> str:
             lines.append(f"  {phase['start_s']:g} .. {phase['end_s']:g} s")
             wanted = "deviation" if "RED" in case else "delay_ms"
             keys = (wanted, "utilization", "drop_rate", "mark_rate", "jain", "slowest", "starved")
-            lines.extend(_line(key, own, number) for key in keys)
+            lines.extend(_line(key, own, number) for key in keys if _occurs(key, own, number))
             if wanted == "deviation":
                 lines.append(_factor(own, number))
         lines.append("")
     return "\n".join(lines)
+
+
+def _occurs(key: str, rows: list[dict[str, Any]], phase: int) -> bool:
+    return any(row[arm][phase][key] for row in rows for arm in ("alone", "tuned"))
 
 
 def _line(key: str, rows: list[dict[str, Any]], phase: int) -> str:
@@ -168,8 +173,7 @@ def _factor(rows: list[dict[str, Any]], phase: int) -> str:
         for row in rows
     ]
     least, most = min(factors), max(factors)
-    middle = sorted(factors)[len(factors) // 2]
-    return f"    {'times less':<12} {least:.1f} to {most:.1f}, median {middle:.1f}"
+    return f"    {'times less':<12} {least:.1f} to {most:.1f}, median {median(factors):.1f}"
 
 
 def _mean(values: list[float]) -> str:

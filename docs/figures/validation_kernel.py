@@ -159,11 +159,12 @@ CASES: Final[dict[str, str]] = {
 HEAD: Final = """# Validation against a kernel
 
 One scenario, two plants: the simulator, and a Linux 6.12 kernel's own TCP and queues in virtual
-time ({doc}`kernel`). Made by `docs/figures/validation_kernel.py`, which has every case in full; the
-kernel over SEEDS seeds, the simulator over 12. Means are followed by standard deviations over seeds. The
-rule is that of {doc}`validation`: the larger of 5 % and three standard errors of the difference.
-Queues are in bytes. "Slowest" is the goodput of the slowest bulk flow over the mean; "completion"
-the mean time that a transfer took, in seconds. The kernel's BBR is version 1, the simulator's version 3.
+time ({doc}`kernel`). Made by `docs/figures/validation_kernel.py`, which has every case in full;
+the kernel over SEEDS seeds, the simulator over 12. Means are followed by standard deviations over
+seeds. The rule is that of {doc}`validation`: the larger of 5 % and three standard errors of the
+difference. Queues are in bytes. "Slowest" is the goodput of the slowest bulk flow over the mean;
+"completion" the mean time that a transfer took, in seconds. The kernel's BBR is version 1, the
+simulator's version 3.
 """
 
 

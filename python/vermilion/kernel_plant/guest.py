@@ -100,6 +100,7 @@ class Guest:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={"PATH": SYSTEM_PATH},
+                start_new_session=True,  # Ctrl-C is for whoever has started it
                 preexec_fn=_repeatable if self._seeded else _apart,  # noqa: PLW1509 - no threads
             )
         if self._calendar is not None:
