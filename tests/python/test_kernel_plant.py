@@ -46,6 +46,7 @@ REFUSED = [
     ({"links.b.queue.discipline": "red"}, "links.b.queue.discipline", "red"),
     ({"links.b.loss": {"model": "bernoulli", "probability": 0.1}}, "links.b.loss", "a table"),
     ({"flows.a.access_rate": "1 Mbit/s"}, "flows.a.access_rate", "1 Mbit/s"),
+    ({"flows.a.return_path": ["b"]}, "flows.a.return_path", "b"),
     ({"flows.a.colour": "red"}, "flows.a.colour", "red"),
     ({"flows.a.packet_size": "9000 bytes"}, "flows.a.packet_size", "9000 bytes"),
     ({"flows.a.sender": "ledbat"}, "flows.a.sender", "ledbat"),

@@ -104,6 +104,10 @@ def _check_group(group: CoreFlowGroup) -> None:
     if not SMALLEST_PACKET_BYTES <= size <= LARGEST_PACKET_BYTES:
         accepted = f"{SMALLEST_PACKET_BYTES} to {LARGEST_PACKET_BYTES} bytes"
         raise _unmapped(f"{at}.packet_size", f"{size} bytes", accepted)
+    both = set(group.path) & set(group.return_path)
+    if both:
+        accepted = "links that are not in its path"
+        raise _unmapped(f"{at}.return_path", ", ".join(sorted(both)), accepted)
     if group.access_rate_bit_per_s is not None:
         rate = f"{group.access_rate_bit_per_s / 1e6:g} Mbit/s"
         raise _unmapped(f"{at}.access_rate", rate, "none: there flows have no links of their own")
