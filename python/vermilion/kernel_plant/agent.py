@@ -42,6 +42,9 @@ _VARIABLES: Final[Mapping[str, str]] = {
     "net.ipv4.ip_forward": "1",
     # What passes through on its way to another router must not be given to its socket yet.
     "net.ipv4.ip_early_demux": "0",
+    # Packets bring their sender's own hash along, by which FQ-CoDel would sort them, and a sender
+    # takes a new one after a timeout. A router elsewhere never sees that: one hash for each flow.
+    "net.core.txrehash": "0",
     "net.ipv4.tcp_no_metrics_save": "1",
     "net.ipv4.ip_local_port_range": "1024 65000",
     "net.ipv4.tcp_rmem": _BUFFERS,
