@@ -181,8 +181,9 @@ The same kernel, and the simulator with a `perturbation` of its own for each see
 """
 CYCLES: Final = """What is left at 16 flows of Reno and 28 ms is no matter of the queue alone:
 with CUBIC over FQ-CoDel, and with Reno in the single queue of CoDel, both drop alike. Each flow has
-a queue of one or two packets to itself and goes round in a cycle of a few packets from drop to drop. Such
-cycles have whole lengths, and small things move a network from one to another. In the simulator:
+a queue of one or two packets to itself and goes round in a cycle of a few packets from drop to
+drop. Such cycles have whole lengths, and small things move a network from one to another. In the
+simulator:
 """
 
 
