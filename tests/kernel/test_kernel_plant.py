@@ -21,7 +21,7 @@ from vermilion.online import run_online
 from vermilion.scenario.errors import ScenarioError
 
 SMALL = """
-duration = "4 s"
+duration = "3 s"
 warm_up = "1 s"
 settle = "0 s"
 [links.b]
@@ -54,7 +54,7 @@ def test_one_seed_gives_one_run_and_another_seed_another():
 
 
 def test_a_kernel_that_others_have_measured_is_measured_alike():
-    """Case L1: 16 flows of Reno over RED; their interval is 50 s, ours 20 s."""
+    """Case L1: 16 flows of Reno over RED; theirs over 50 s, ours over 20 s."""
     [case] = [each for each in reference("linux")["cases"] if each["case"] == "L1"]
     known = case["mean_sd"]["main"]["queues"][0]
     red = case["settings"]["red"]
@@ -84,7 +84,7 @@ def test_a_kernel_that_others_have_measured_is_measured_alike():
     result = run_on_kernel(parse_scenario(text), 1)
     link, flows = result.link("r0").total, result.flows("all").total
     assert link["queue_bytes"]["mean"] == pytest.approx(known["bytes_mean"][0], rel=0.05)
-    assert link["drop_rate"] == pytest.approx(known["drop_rate"][0], rel=0.05)
+    assert link["drop_rate"] == pytest.approx(known["drop_rate"][0], rel=0.08)
     assert link["utilization"] == pytest.approx(1.0, abs=0.005)
     goodput = case["mean_sd"]["main"]["goodput"]["all"]
     assert flows["goodput_bit_per_s"]["total"] == pytest.approx(goodput["sum"][0], rel=0.01)
@@ -120,15 +120,13 @@ def test_what_changes_at_a_moment_changes_then():
         at = "2 s"
         link = "b"
         rate = "1 Mbit/s"
-        queue = { target = "30 ms" }
+        queue = { target = "20 ms" }
     """
-    scenario = parse_scenario(
-        SMALL.replace('"pie"', '"codel", ecn = false') + changes.replace("30", "20")
-    )
+    scenario = parse_scenario(SMALL.replace('"pie"', '"codel"') + changes)
     result = run_on_kernel(scenario, 1)
     before, after = result.link("b").phases
     assert before["packets_forwarded"] == pytest.approx(500, rel=0.02)
-    assert after["packets_forwarded"] == pytest.approx(250, rel=0.02)
+    assert after["packets_forwarded"] == pytest.approx(125, rel=0.03)
     assert after["utilization"] == pytest.approx(1.0, abs=0.02)
 
 
