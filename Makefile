@@ -28,7 +28,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 
-.PHONY: help demo build test test-rust test-python lint lint-rust lint-python docs examples bench lock clean
+.PHONY: help demo build test test-rust test-python test-kernel kernel lint lint-rust lint-python docs examples bench lock clean
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -49,6 +49,26 @@ test-rust: $(RUNTIME)
 
 test-python: $(CORE) $(DEVELOPMENT)
 	$(BIN)/python -m pytest
+
+# The first that there is of: what the environment names, what `make kernel` has built, and one that a
+# folder beside this one has built for several checkouts.
+KERNEL_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vermilion/kernel
+KERNEL := $(firstword $(wildcard $(VERMILION_KERNEL) $(KERNEL_CACHE)/linux ../*/testbed/uml/linux))
+ifneq ($(VERMILION_KERNEL),)
+KERNEL := $(VERMILION_KERNEL)
+endif
+
+test-kernel: $(CORE) $(DEVELOPMENT) ## run the tests on a real Linux kernel, where there is one
+	@if [ -z "$(KERNEL)" ]; then \
+		echo "no kernel to test against, so the tests on a kernel were not run: make kernel builds one (7 minutes)"; \
+	else \
+		echo "The kernel is $(KERNEL)"; \
+		VERMILION_KERNEL="$(abspath $(KERNEL))" $(BIN)/python -m pytest tests/kernel; \
+	fi
+
+kernel: ## build the Linux kernel that scenarios run on (7 minutes), unless there is one
+	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \
+	else tests/kernel/build-kernel "$(KERNEL_CACHE)" $(LINUX_SOURCE); fi
 
 lint: lint-rust lint-python ## formatting, lints, types, and stubs against the built core
 

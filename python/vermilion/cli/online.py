@@ -16,6 +16,7 @@ from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 
 if TYPE_CHECKING:
+    from vermilion.online.drive.plant import Plant
     from vermilion.online.effects import Propose
     from vermilion.online.events import Command
     from vermilion.online.record.entries import Decision, OnlineRun
@@ -194,6 +195,7 @@ def online(
             show_default=False,
         ),
     ] = None,
+    plant: options.Plant = "simulator",
     journal: Annotated[
         Path | None,
         typer.Option(
@@ -214,10 +216,11 @@ def online(
 ) -> None:
     """Keep a changing network tuned.
 
-    The network is a running simulation with a hidden seed, or with --router the one at a queue of
-    this machine, which is only observed unless told otherwise. The controller sees what a router
-    can export; it notices changes, rebuilds a model, tunes it, applies what is significantly
-    better, verifies and rolls back. Every decision is shown with its reason.
+    The network is a running simulation (or a kernel: --plant) with a hidden seed, or with --router
+    the one at a queue of this machine, which is only observed unless told otherwise. The
+    controller sees what a router can export; it notices changes, rebuilds a model, tunes it,
+    applies what is significantly better, verifies and rolls back. Every decision is shown with its
+    reason.
     """
     if router is not None or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
@@ -266,6 +269,7 @@ def online(
         knowledge,
         tuple(tuple(name.strip() for name in path.split(",")) for path in paths or ()),
         atlas,
+        plant,
     )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
     shown = STANDARD_OUTPUT not in {target, report}
@@ -283,7 +287,8 @@ def online(
                     for seed in range(first_seed, first_seed + seeds)
                 ]
             )
-            rival = short_queue(runs[-1])
+            # A drop-tail queue in the simulator is no rival of one in a kernel.
+            rival = None if plant == "kernel" else short_queue(runs[-1])
             rivals.append([] if rival is None else [rival])
             if shown:
                 from vermilion.cli.online_tables import print_outcome, print_price
@@ -328,6 +333,7 @@ _OF_SIMULATIONS = {
     "clock": "--clock",
     "knowledge": "--knowledge",
     "paths": "--path",
+    "plant": "--plant",
     "report": "--report",
 }
 _OF_ROUTERS = {
@@ -362,6 +368,7 @@ class _Freedom:
     knowledge: Literal["full", "flow count", "counters"]
     paths: tuple[tuple[str, ...], ...]
     atlas: Path | None
+    plant: Literal["simulator", "kernel"]
 
 
 def _ask(proposal: "Propose") -> "Command":
@@ -385,6 +392,7 @@ def _run(
     *,
     shown: bool,
 ) -> "OnlineRun":
+    from vermilion.kernel_plant.errors import KernelPlantError
     from vermilion.online.drive.run import run_online
     from vermilion.online.policy import DEADLINE_S, Policy
     from vermilion.online.record.journal import JournalError
@@ -420,9 +428,21 @@ def _run(
             memory=memory,
             answer_proposal=_ask,
             paths=freedom.paths,
+            plant=_plant(freedom.plant),
         )
     except JournalError as error:
         raise UserError(str(error)) from None
+    except KernelPlantError as error:
+        message = f"--plant kernel: {error}"
+        raise UserError(message) from None
+
+
+def _plant(name: Literal["simulator", "kernel"]) -> "Plant | None":
+    if name == "simulator":
+        return None
+    from vermilion.kernel_plant import KernelPlant
+
+    return KernelPlant()
 
 
 def _by_queue(runs: "list[OnlineRun]") -> "list[list[OnlineRun]]":

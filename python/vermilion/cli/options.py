@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -40,6 +40,14 @@ Plugins = Annotated[
         metavar="FILE.py",
         help="A file with queue disciplines of your own in Python. May be repeated.",
         show_default=False,
+    ),
+]
+
+Plant = Annotated[
+    Literal["simulator", "kernel"],
+    typer.Option(
+        help='What the scenario runs on: the "simulator", or the "kernel": a real Linux kernel\'s '
+        "TCP and queues, in virtual time (see: make kernel)."
     ),
 ]
 

@@ -1,7 +1,7 @@
 """``vermilion run``: one simulation, as tables for a person or JSON for a machine."""
 
 from contextlib import ExitStack
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,12 @@ from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.series import series_output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
 
 DEFAULT_PROBE_S = 0.1
 """Seconds between the points of a time series, unless told otherwise."""
@@ -31,6 +37,7 @@ def run(
             show_default=False,
         ),
     ] = None,
+    plant: options.Plant = "simulator",
     target: options.Json = None,
     series: Annotated[
         str | None,
@@ -55,7 +62,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Simulate a scenario once.
+    """Run a scenario once, in the simulator or on a real kernel.
 
     Shows what happened on each link and to each group of flows.
 
@@ -84,8 +91,13 @@ def run(
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         write_series = series and outputs.enter_context(series_output("--series", series))
-        with ProgressBar("simulating", 1.0) as bar:
-            result = simulate.run(loaded, seed, interval, flow_delays=True, progress=bar.callback)
+        with ProgressBar("simulating" if plant == "simulator" else "running", 1.0) as bar:
+            if plant == "kernel":
+                result = _run_on_kernel(loaded, seed, interval, bar.callback)
+            else:
+                result = simulate.run(
+                    loaded, seed, interval, flow_delays=True, progress=bar.callback
+                )
         if json_file:
             json_file.write(f"{result.to_json()}\n")
         if write_series:
@@ -94,3 +106,23 @@ def run(
         from vermilion.cli.run_tables import print_result
 
         print_result(loaded, result)
+
+
+def _run_on_kernel(
+    scenario: "Scenario",
+    seed: int,
+    interval_s: float | None,
+    progress: "Callable[[float], object] | None",
+) -> "Result":
+    """Runs a scenario on a kernel.
+
+    Raises:
+        UserError: there is none, or it failed.
+    """
+    from vermilion.kernel_plant import KernelPlantError, run_on_kernel
+
+    try:
+        return run_on_kernel(scenario, seed, interval_s, progress=progress)
+    except KernelPlantError as error:
+        message = f"--plant kernel: {error}"
+        raise UserError(message) from None

@@ -41,8 +41,8 @@ class LinkMetrics(Stretch):
     packets_forwarded: int
     arrivals: int
     drops: int
-    overflow_drops: int
-    forced_drops: int
+    overflow_drops: NotRequired[int]
+    forced_drops: NotRequired[int]
     marks: int
     losses: int
     drop_rate: NotRequired[float]
@@ -170,7 +170,7 @@ class Measured(TypedDict):
     """Everything measured in a run."""
 
     packets_forwarded: int
-    events: int
+    events: NotRequired[int]
     links: dict[str, LinkData]
     flows: dict[str, GroupData]
 

@@ -1,4 +1,4 @@
-"""Running the controller against a simulated network, beside the same network left alone."""
+"""Running the controller against a network on its own time, beside the same network left alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
+from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, Policy
 from vermilion.online.record.entries import OnlineRun
@@ -15,23 +16,20 @@ from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
-from vermilion.routers.base import RouterError
 from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from vermilion.online.drive.plant import Plant
     from vermilion.online.effects import Propose
     from vermilion.online.events import Command
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, WithoutModel
     from vermilion.online.record.entries import Decision
     from vermilion.routers.base import Knowledge, ParameterValue
-    from vermilion.routers.simulated import SimulatedRouter
-    from vermilion.routers.simulated_network import SimulatedNetwork
     from vermilion.scenario import Scenario
-    from vermilion.simulate import Result
 
 PROBE_INTERVAL_S = 0.05
 """Between the points of both networks' time series."""
@@ -59,8 +57,9 @@ def run_online(
     answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
     paths: Sequence[Sequence[str]] = (),
     memory: AnswerMemory | None = None,
+    plant: Plant | None = None,
 ) -> OnlineRun:
-    """Keep a simulated network tuned, and run the same network untouched.
+    """Keep a network tuned, and run the same network untouched.
 
     Args:
         scenario: the network, with a ``[tuning]`` section: the operator's policy. Of the rest
@@ -87,12 +86,13 @@ def run_online(
             the operator knows; without them it is inferred from what monitors see.
         memory: settings for conditions never met, where searches may begin; those of an atlas are
             read by :func:`vermilion.online.plan.atlas_prior.memory_of_atlas`.
+        plant: what makes the networks; ``None`` for the simulator.
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
         JournalError: the file cannot be used as a journal.
     """
-    from vermilion import _core, simulate
+    from vermilion import _core
 
     policy = replace(
         Policy.of_scenario(scenario, deadline_s),
@@ -101,42 +101,48 @@ def run_online(
         at_exit=at_exit,
         without_model=without_model,
     )
+    links: tuple[str, ...] = (policy.link,)
+    senses = None
     if isinstance(policy, SetPolicy):
+        _check_set(scenario, without_model, knowledge)
         policy = policy.with_paths(paths)
-        if without_model != "stay":
-            accepted = '"stay": steps without a model are of one queue'
-            raise ScenarioError("without_model", without_model, accepted, scenario.origin)
+        links, senses = policy.links, SetSenses.begin(policy.links, policy.paths)
     elif paths:
         accepted = "a scenario whose tuning.parameters are of several links"
         raise ScenarioError("path", ", ".join(paths[0]), accepted, scenario.origin)
-    router, senses = _under_control(scenario, policy, seed, knowledge)
+    made_by = SimulatedPlant(PROBE_INTERVAL_S) if plant is None else plant
     fixed = clock == "fixed"
-    with Journal(
-        journal_path,
-        version=_core.VERSION,
-        title=scenario.title,
-        router=router.kind,
-        link=policy.link,
-        discipline=router.configuration.discipline,
-        target_packets=policy.target_packets,
-        network=f"seed {seed}",
-    ) as journal:
-        controller = Controller.of(
-            policy,
-            router.configuration,
-            push_price=router.push_price,
-            evaluations=evaluations if fixed else None,
-            re_evaluations=re_evaluations,
-            comparisons=comparisons,
-            regimes=journal.regimes(policy.link, policy.goal),
-            memory=memory,
-            remembered=journal.remembered(),
-            senses=senses,
-        )
-        log = Log(journal, on_event)
-        pace = FixedPace() if fixed else MeasuredPace()
-        driver = NetworkTimeDriver(router, controller, log, pace, answer_proposal=answer_proposal)
-        driver.run(scenario.duration)
+    with made_by.under_control(scenario, links, seed, knowledge) as network:
+        router = network.router
+        with Journal(
+            journal_path,
+            version=_core.VERSION,
+            title=scenario.title,
+            router=router.kind,
+            link=policy.link,
+            discipline=router.configuration.discipline,
+            target_packets=policy.target_packets,
+            network=f"seed {seed}",
+        ) as journal:
+            controller = Controller.of(
+                policy,
+                router.configuration,
+                push_price=router.push_price,
+                evaluations=evaluations if fixed else None,
+                re_evaluations=re_evaluations,
+                comparisons=comparisons,
+                regimes=journal.regimes(policy.link, policy.goal),
+                memory=memory,
+                remembered=journal.remembered(),
+                senses=senses,
+            )
+            log = Log(journal, on_event)
+            pace = FixedPace() if fixed else MeasuredPace()
+            driver = NetworkTimeDriver(
+                router, controller, log, pace, answer_proposal=answer_proposal
+            )
+            driver.run(scenario.duration)
+        tuned = network.result(PROBE_INTERVAL_S)
     return OnlineRun(
         scenario=scenario,
         seed=seed,
@@ -151,43 +157,26 @@ def run_online(
             )
             for each in log.settings
         ),
-        tuned=_outcome(router, seed),
-        reference=simulate.run(scenario, seed=seed, probe_interval_s=PROBE_INTERVAL_S),
+        tuned=tuned,
+        reference=made_by.left_alone(scenario, seed, PROBE_INTERVAL_S),
         links=policy.links if isinstance(policy, SetPolicy) else (),
     )
+
+
+def _check_set(scenario: Scenario, without_model: WithoutModel, knowledge: Knowledge) -> None:
+    """Whether several queues can be controlled like this.
+
+    Raises:
+        ScenarioError: they cannot.
+    """
+    if without_model != "stay":
+        accepted = '"stay": steps without a model are of one queue'
+        raise ScenarioError("without_model", without_model, accepted, scenario.origin)
+    if knowledge == "flow count":
+        accepted = '"full" or "counters": a count of flows says nothing of where they go'
+        raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
 
 
 def _is_number(value: ParameterValue) -> TypeGuard[float]:
     """Whether a parameter is a number: neither a switch, a choice nor automatic."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _under_control(
-    scenario: Scenario, policy: Policy, seed: int, knowledge: Knowledge
-) -> tuple[SimulatedRouter | SimulatedNetwork, SetSenses | None]:
-    """The queue, or the queues, and what they are sensed by where that is not the usual.
-
-    Raises:
-        ScenarioError: this cannot be known of several queues.
-    """
-    from vermilion.routers.simulated import SimulatedRouter
-    from vermilion.routers.simulated_network import SimulatedNetwork
-
-    core = scenario.core_json(PROBE_INTERVAL_S)
-    if not isinstance(policy, SetPolicy):
-        return SimulatedRouter(core, policy.link, seed, knowledge=knowledge), None
-    try:
-        network = SimulatedNetwork(core, policy.links, seed, knowledge)
-    except RouterError as error:
-        accepted = '"full" or "counters": a count of flows says nothing of where they go'
-        raise ScenarioError("knowledge", knowledge, accepted, scenario.origin) from error
-    return network, SetSenses.begin(policy.links, policy.paths)
-
-
-def _outcome(router: SimulatedRouter | SimulatedNetwork, seed: int) -> Result:
-    """What the controlled network measured."""
-    from vermilion import _core
-    from vermilion.simulate.result import result_of
-
-    text, series = router.result()
-    return result_of(text, seed=seed, version=_core.VERSION, timing={}, series=series)

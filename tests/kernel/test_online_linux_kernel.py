@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from linux_guest import run_in_guest
+from linux_guest import HELPERS, run_in_guest
 
 HERE = Path(__file__).parent
 LINK = "v0"
@@ -33,7 +33,7 @@ SHAPED = [
 
 def program(*words):
     """A step that runs Python in the guest with this one's modules."""
-    path = ":".join([str(HERE), *(each for each in sys.path if each)])
+    path = ":".join([str(HERE), str(HELPERS), *(each for each in sys.path if each)])
     return [
         *["call", "env", f"PYTHONPATH={path}", "XDG_STATE_HOME=/run/state"],
         *[str(Path(sys.executable).resolve()), *words],

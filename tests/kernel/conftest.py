@@ -1,0 +1,6 @@
+"""Tests on a real Linux kernel: ``make test-kernel``. They use the helpers of the other tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))

@@ -1,0 +1,270 @@
+"""Scenarios on a real Linux kernel: that it is stepped exactly, set up as told, measured rightly.
+
+What is expected comes from the scenario's own numbers, or from a run of the same kernel that other
+programs have made and measured (``tests/reference/linux.json``).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from linux_guest import kernel_or_skip
+from reference_comparison import reference
+from vermilion import parse_scenario, run
+from vermilion.kernel_plant import KernelPlant, run_on_kernel
+from vermilion.online import run_online
+from vermilion.scenario.errors import ScenarioError
+
+SMALL = """
+duration = "3 s"
+warm_up = "1 s"
+settle = "0 s"
+[links.b]
+rate = "4 Mbit/s"
+delay = "10 ms"
+queue = { discipline = "pie" }
+[flows.a]
+count = 4
+path = ["b"]
+rtt = "28 ms"
+sender = "reno"
+start = "0 s .. 500 ms"
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kernel():
+    kernel_or_skip()
+
+
+def without_timing(result):
+    return {key: value for key, value in result.data.items() if key not in {"wall_s", "cpu_s"}}
+
+
+def test_one_seed_gives_one_run_and_another_seed_another():
+    scenario = parse_scenario(SMALL)
+    first, again, other = (without_timing(run_on_kernel(scenario, seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first["links"] != other["links"]
+
+
+def test_a_kernel_that_others_have_measured_is_measured_alike():
+    """Case L10: 16 flows of Reno over PIE; theirs from 10 to 60 s, ours from 10 to 30 s."""
+    [case] = [each for each in reference("linux")["cases"] if each["case"] == "L10"]
+    [found] = case["mean_sd"].values()
+    [known], goodput = found["queues"], found["goodput"]["all"]
+    text = f"""
+        duration = "30 s"
+        warm_up = "10 s"
+        [links.r0]
+        rate = "10 Mbit/s"
+        delay = "0 ms"
+        queue = {{ discipline = "pie", target = "15 ms" }}
+        [flows.all]
+        count = 16
+        path = ["r0"]
+        # There it is all of it; htb takes no time for a transmission, which is added here.
+        rtt = "{case["settings"]["rtt"] - 1514 * 8 / 1e4} ms"
+        sender = "reno"
+        packet_size = "1514 bytes"
+        header_size = "66 bytes"
+        start = "0 s .. 1 s"
+    """
+    result = run_on_kernel(parse_scenario(text), 1)
+    link, flows = result.link("r0").total, result.flows("all").total
+    assert link["queue_bytes"]["mean"] == pytest.approx(known["bytes_mean"][0], rel=0.05)
+    assert link["drop_rate"] == pytest.approx(known["drop_rate"][0], rel=0.05)
+    assert link["utilization"] == pytest.approx(1.0, abs=0.005)
+    assert flows["goodput_bit_per_s"]["total"] == pytest.approx(goodput["sum"][0], rel=0.01)
+    assert flows["jain_index"] == pytest.approx(goodput["jain"][0], abs=0.02)
+    # Every packet that was dropped was sent again, but for the last few; some needlessly.
+    assert 0.98 * link["drops"] < flows["retransmissions"] < 1.2 * link["drops"]
+
+
+def test_the_metrics_are_those_of_the_simulator():
+    scenario = parse_scenario(SMALL)
+    ours, theirs = run(scenario).data, run_on_kernel(scenario).data
+
+    def keys(data, where=""):
+        for name, value in data.items():
+            yield f"{where}{name}"
+            if isinstance(value, dict):
+                yield from keys(value, f"{where}{name}.")
+
+    absent = set(keys(ours)) - set(keys(theirs))
+    assert set(keys(theirs)) <= set(keys(ours))
+    # What a kernel does not tell.
+    assert {name.rpartition(".")[2] for name in absent} == {
+        "events",
+        "forced_drops",
+        "overflow_drops",
+        "sojourn_packet_s",
+    }
+
+
+def test_what_changes_at_a_moment_changes_then():
+    changes = """
+        [[changes]]
+        at = "2 s"
+        link = "b"
+        rate = "1 Mbit/s"
+        queue = { target = "20 ms" }
+    """
+    scenario = parse_scenario(SMALL.replace('"pie"', '"codel"') + changes)
+    result = run_on_kernel(scenario, 1)
+    before, after = result.link("b").phases
+    assert before["packets_forwarded"] == pytest.approx(500, rel=0.02)
+    assert after["packets_forwarded"] == pytest.approx(125, rel=0.03)
+    assert after["utilization"] == pytest.approx(1.0, abs=0.02)
+
+
+def test_data_crosses_every_link_of_its_path_and_acknowledgements_theirs():
+    text = """
+        duration = "4 s"
+        warm_up = "1 s"
+        [links.first]
+        rate = "4 Mbit/s"
+        delay = "5 ms"
+        queue = { discipline = "drop-tail", limit = "50 packets" }
+        [links.second]
+        rate = "2 Mbit/s"
+        delay = "5 ms"
+        queue = { discipline = "linux-red", limit = "60000 bytes", max_threshold = "30000 bytes" }
+        [links.back]
+        rate = "1 Mbit/s"
+        delay = "5 ms"
+        queue = { discipline = "fq-codel" }
+        [flows.through]
+        count = 2
+        path = ["first", "second"]
+        return_path = ["back"]
+        rtt = "40 ms"
+        sender = { congestion_control = "cubic", ecn = true }
+        [flows.calls]
+        path = ["second"]
+        rtt = "20 ms"
+        packet_size = "500 bytes"
+        traffic = { kind = "constant-rate", rate = "400 kbit/s" }
+        [flows.pages]
+        path = ["first"]
+        rtt = "20 ms"
+        sender = "reno"
+        traffic = { kind = "transfer", size = "500 bytes" }
+        start = "2 s"
+    """
+    result = run_on_kernel(parse_scenario(text), 1)
+    through, calls = result.flows("through").total, result.flows("calls").total
+    assert result.link("second").total["utilization"] == pytest.approx(1.0, abs=0.02)
+    assert calls["goodput_bit_per_s"]["total"] == pytest.approx(400e3, rel=0.02)
+    assert through["goodput_bit_per_s"]["total"] == pytest.approx(1.6e6, rel=0.05)
+    assert result.link("second").total["marks"] > 0
+    # One acknowledgement for every second packet, about: those of the calls have none.
+    data = result.link("first").total["packets_forwarded"]
+    acknowledged = result.link("back").total["packets_forwarded"]
+    assert 0.4 < acknowledged / data < 1.1
+    # A handshake and a packet, 20 ms and 10 ms, behind what waits at the first link (little: the
+    # second is the narrower).
+    assert result.flows("pages").total["completed"] == 1
+    took = result.flows("pages").total["completion_time_s"]["mean"]
+    assert 0.030 <= took < 0.040
+
+
+def test_a_setting_that_the_kernel_does_not_have_is_refused():
+    scenario = parse_scenario(SMALL).with_values({"links.b.queue.burst_allowance": "1 s"})
+    with pytest.raises(ScenarioError, match=r"burst_allowance.*1"):
+        run_on_kernel(scenario, 1)
+
+
+CONTROLLED = """
+duration = "14 s"
+warm_up = "1 s"
+settle = "2 s"
+[links.b]
+rate = "4 Mbit/s"
+delay = "10 ms"
+[links.b.queue]
+discipline = "linux-red"
+limit = "60000 bytes"
+min_threshold = "30000 bytes"
+max_threshold = "50000 bytes"
+max_probability = 0.02
+weight_log = 4
+[flows.a]
+count = 4
+path = ["b"]
+rtt = "28 ms"
+sender = "reno"
+[flows.b]
+count = 8
+path = ["b"]
+rtt = "28 ms"
+sender = "reno"
+start = "7 s"
+[tuning]
+parameters = ["links.b.queue.max_threshold", "links.b.queue.max_probability"]
+objective = { name = "queue-deviation", link = "b", target = "10 packets" }
+"""
+
+
+def test_one_seed_gives_the_same_readings_and_decisions(tmp_path):
+    scenario = parse_scenario(CONTROLLED)
+
+    def controlled(name):
+        path = tmp_path / f"{name}.sqlite"
+        found = run_online(
+            scenario,
+            seed=3,
+            clock="fixed",
+            evaluations=16,
+            re_evaluations=4,
+            comparisons=4,
+            journal_path=path,
+            plant=KernelPlant(),
+        )
+        return found, readings(path)
+
+    first, first_readings = controlled("first")
+    again, again_readings = controlled("again")
+    assert len(first_readings) >= 130
+    assert first_readings == again_readings
+    assert first.decisions == again.decisions
+    assert without_timing(first.tuned) == without_timing(again.tuned)
+    assert "applied" in {each.kind for each in first.decisions}
+    assert len(first.settings) >= 2
+    deviation = [
+        window["queue_packets"]["sd"] ** 2 + (window["queue_packets"]["mean"] - 10) ** 2
+        for window in (first.reference.link("b").phases[-1], first.tuned.link("b").phases[-1])
+    ]
+    assert deviation[1] < deviation[0]
+
+
+def readings(path):
+    with sqlite3.connect(path) as file:
+        return file.execute("select * from sample").fetchall()
+
+
+def test_the_command_gives_the_same_keys_and_one_line_for_a_mistake(tmp_path):
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL, encoding="utf-8")
+
+    def command(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "vermilion", "run", str(file), "--plant", "kernel", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = command("--json", "-")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["links"]["b"]["total"]["utilization"] > 0.9
+    refused = command("--set", "links.b.queue.discipline=red")
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert 'links.b.queue.discipline: "red" is not accepted' in refused.stderr
