@@ -60,13 +60,13 @@ endif
 
 test-kernel: $(CORE) $(DEVELOPMENT) ## run the tests on a real Linux kernel, where there is one
 	@if [ -z "$(KERNEL)" ]; then \
-		echo "no kernel to test against, so the tests on a kernel were not run: make kernel builds one (7 minutes)"; \
+		echo "no kernel to test against, so the tests on a kernel were not run: make kernel builds one"; \
 	else \
 		echo "The kernel is $(KERNEL)"; \
 		VERMILION_KERNEL="$(abspath $(KERNEL))" $(BIN)/python -m pytest tests/kernel; \
 	fi
 
-kernel: ## build the Linux kernel that scenarios run on (7 minutes), unless there is one
+kernel: ## build the Linux kernel that scenarios run on, unless there is one
 	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \
 	else tests/kernel/build-kernel "$(KERNEL_CACHE)" $(LINUX_SOURCE); fi
 

@@ -84,7 +84,7 @@ def main() -> None:
         rows.append(row)
         print(line(number, row), flush=True)  # noqa: T201 - a program's output
         if given.json:
-            with open(given.json, "w", encoding="utf-8") as file:  # noqa: PTH123
+            with Path(given.json).open("w", encoding="utf-8") as file:
                 json.dump(rows, file, indent=1)
     print(summary(rows))  # noqa: T201
     if given.table:

@@ -145,13 +145,16 @@ def compare(
 
 def build(rate: float, queue: int, *, direct: bool) -> None:
     """Namespaces in a row; the bottleneck is the router's exit to the receiver."""
-    run = lambda *words: subprocess.run(words, check=True, capture_output=True)  # noqa: E731
+
+    def run(*words: str) -> None:
+        subprocess.run(words, check=True, capture_output=True)
+
+    def pair(one: str, near: str, two: str, far: str) -> None:
+        run(*f"ip link add {one} netns {near} type veth peer {two} netns {far}".split())
+
     for name in ("ta", "td", "tr", "tb"):
         run("ip", "netns", "add", name)
         run("ip", "-n", name, "link", "set", "lo", "up")
-    pair = lambda one, near, two, far: run(  # noqa: E731
-        *f"ip link add {one} netns {near} type veth peer {two} netns {far}".split()
-    )
     if direct:
         pair("a0", "ta", "r0", "tr")
     else:

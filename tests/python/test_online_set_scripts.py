@@ -16,7 +16,7 @@ import pytest
 
 from online_set_world import POLICY, SetWorld, controller_of, finding
 from online_world import FIRST
-from test_online_scripts import REWRITE, RULE, Script
+from test_online_scripts import REWRITE, Script, played
 from vermilion.online.events import Began, Done, Found, Lost
 
 SCRIPTS = Path(__file__).parents[1] / "reference" / "online_sets"
@@ -76,26 +76,10 @@ class SetScript(Script):
         self.give(Lost(number, "far: no answer"))
 
 
-def played(text):
-    """The script with what the controller does now."""
-    script, blocks = SetScript(), []
-    for block in text.strip("\n").split("\n\n"):
-        happens = block.split(f"\n{RULE}")[0].splitlines()
-        script.printed = []
-        for line in happens:
-            if line.split("#")[0].strip():
-                script.line(line.split("#")[0])
-        if all(line.startswith("#") for line in happens):
-            blocks.append("\n".join(happens))
-        else:
-            blocks.append("\n".join([*happens, RULE, *script.printed]))
-    return "\n\n".join(blocks) + "\n"
-
-
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.txt")), ids=lambda path: path.stem)
 def test_a_script_is_played_as_it_is_written(path):
     written = path.read_text(encoding="utf-8")
-    now = played(written)
+    now = played(written, SetScript())
     if os.environ.get(REWRITE):
         path.write_text(now, encoding="utf-8")
     else:

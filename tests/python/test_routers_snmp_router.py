@@ -508,14 +508,14 @@ def test_where_the_file_is(tmp_path):
     everything = {
         "VERMILION_SNMP_CREDENTIALS": "/a/b",
         "CREDENTIALS_DIRECTORY": "/run/credentials/x",
-        "XDG_CONFIG_HOME": "/home/x/.config",
+        "XDG_CONFIG_HOME": "/c/d",
     }
     assert credentials_file(everything, told) == told
     found = []
     for name in list(everything):
         found.append(str(credentials_file(everything)))
         del everything[name]
-    assert found == ["/a/b", "/run/credentials/x/snmp.toml", "/home/x/.config/vermilion/snmp.toml"]
+    assert found == ["/a/b", "/run/credentials/x/snmp.toml", "/c/d/vermilion/snmp.toml"]
 
 
 def test_a_host_without_an_address_is_said():

@@ -28,7 +28,7 @@ from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.solve import most_starved
-from vermilion.online.plan.task import Finding
+from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
 from vermilion.search import Space
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Constraint
     from vermilion.online.model.set_network import SetPossibility
-    from vermilion.online.plan.task import Task
+    from vermilion.online.plan.task import Finding, Task
     from vermilion.online.set_policy import SetPolicy
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
@@ -70,7 +70,7 @@ def solve_set(task: Task, policy: SetPolicy) -> Finding:
     try:
         traffic = SetTraffic.of_picture(picture, policy)
     except TooLittleIsKnown as missing:
-        return _nothing(task, str(missing))
+        return without_answer(task, str(missing))
     explanation, deadline_s, first_seed = None, task.deadline_s, task.first_seed
     if task.kind == "refined" and task.settled:
         explanation, belief = examine_set(task, policy, traffic, _EXAMINING_SHARE * deadline_s)
@@ -78,26 +78,17 @@ def solve_set(task: Task, policy: SetPolicy) -> Finding:
         deadline_s *= 1.0 - _EXAMINING_SHARE
         first_seed += _SEEDS_TO_EXAMINE
         if not explanation.explained:
-            return replace(_nothing(task, explanation.in_words()), explanation=explanation)
+            return replace(without_answer(task, explanation.in_words()), explanation=explanation)
     try:
         search = _Search(task, policy, picture, traffic, deadline_s, first_seed)
         answer, packets_per_s = search.answer()
     except (TooLittleIsKnown, NotMeasuredError) as missing:
-        return replace(_nothing(task, str(missing)), explanation=explanation)
+        return replace(without_answer(task, str(missing)), explanation=explanation)
     return replace(
-        _nothing(task, ""), answer=answer, packets_per_s=packets_per_s, explanation=explanation
-    )
-
-
-def _nothing(task: Task, obstacle: str) -> Finding:
-    """A finding without an answer."""
-    return Finding(
-        answer=None,
-        obstacle=obstacle,
-        explanation=None,
-        correction=task.correction,
-        belief=task.belief,
-        packets_per_s=None,
+        without_answer(task, ""),
+        answer=answer,
+        packets_per_s=packets_per_s,
+        explanation=explanation,
     )
 
 

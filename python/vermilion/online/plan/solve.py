@@ -24,7 +24,7 @@ from vermilion.online.plan.goal import goal_of
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
-from vermilion.online.plan.task import Finding
+from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds
 from vermilion.online.set_policy import SetPolicy
 from vermilion.search import Space
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.scaling import Scaling
-    from vermilion.online.plan.task import Task
+    from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
@@ -70,7 +70,7 @@ def solve(task: Task) -> Finding:
     try:
         traffic = Traffic.of_picture(task.picture, task.policy)
     except TooLittleIsKnown as missing:
-        return _nothing(task, str(missing))
+        return without_answer(task, str(missing))
     if task.kind == "quick":
         return _answered(task, traffic, task.deadline_s, task.first_seed)
     examination, belief = None, task.belief
@@ -85,7 +85,7 @@ def solve(task: Task) -> Finding:
             )
     learned = replace(task, belief=belief, correction=correction)
     if examination is not None and not examination.explained:
-        nothing = _nothing(learned, examination.in_words())
+        nothing = without_answer(learned, examination.in_words())
         return replace(nothing, explanation=examination, space=_box(learned, traffic))
     finding = _answered(
         learned,
@@ -107,25 +107,13 @@ def _box(task: Task, traffic: Traffic) -> Space | None:
     )
 
 
-def _nothing(task: Task, obstacle: str) -> Finding:
-    """A finding without an answer."""
-    return Finding(
-        answer=None,
-        obstacle=obstacle,
-        explanation=None,
-        correction=task.correction,
-        belief=task.belief,
-        packets_per_s=None,
-    )
-
-
 def _answered(task: Task, traffic: Traffic, deadline_s: float, first_seed: int) -> Finding:
     """The best setting for the traffic, found within a deadline."""
     try:
         answer, packets_per_s = _search(task, traffic, deadline_s, first_seed)
     except (TooLittleIsKnown, NotMeasuredError) as missing:
-        return _nothing(task, str(missing))
-    return replace(_nothing(task, ""), answer=answer, packets_per_s=packets_per_s)
+        return without_answer(task, str(missing))
+    return replace(without_answer(task, ""), answer=answer, packets_per_s=packets_per_s)
 
 
 def _search(

@@ -115,3 +115,20 @@ class Finding:
     belief: SenderBelief
     packets_per_s: float | None
     space: Space | None = None
+
+
+def without_answer(task: Task, obstacle: str) -> Finding:
+    """A finding that has no answer, and has taught nothing.
+
+    Args:
+        task: what was asked.
+        obstacle: why there is none, in words.
+    """
+    return Finding(
+        answer=None,
+        obstacle=obstacle,
+        explanation=None,
+        correction=task.correction,
+        belief=task.belief,
+        packets_per_s=None,
+    )
