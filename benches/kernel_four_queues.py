@@ -16,7 +16,7 @@ goodputs. The network is `kernel_networks/four-red-queues.toml`. With each seed 
 - tuned *by netlink*: the same, with counters and settings of the guest's kernel ten times a second;
 - run with *standard* RED, left alone: thresholds of 15 and 45 kB, 0.1, 2^-9.
 
-All numbers are the kernel's. A run has 160 s and is judged from 60 s on; goodputs are means over
+All numbers are the kernel's. A run has 100 s and is judged from 40 s on; goodputs are means over
 20 s. The kernel runs in virtual time, and searches try a fixed number of settings, so that a run
 repeats. ``--table`` writes the page's table and its figure.
 """
@@ -57,9 +57,9 @@ SNMP: Final = "tuned over SNMP"
 NETLINK: Final = "tuned by netlink"
 STANDARD: Final = "standard RED"
 WAYS: Final = (LEFT_ALONE, SNMP, NETLINK, STANDARD)
-END_S: Final = 160
+END_S: Final = 100
 WINDOW_S: Final = 20
-JUDGED_FROM_S: Final = 60
+JUDGED_FROM_S: Final = 40
 EVALUATIONS: Final = 60
 RE_EVALUATIONS: Final = 1
 COMPARISONS: Final = 6
@@ -135,6 +135,7 @@ def measure(way: str, seed: int) -> dict[str, Any]:
         evaluations=EVALUATIONS,
         re_evaluations=RE_EVALUATIONS,
         comparisons=COMPARISONS,
+        on_event=lambda each: sys.stderr.write(f"{each.time_s:8.2f} s {each.kind}: {each.reason}\n"),
         plant=plant,
     )
     return reached(run.tuned) | {

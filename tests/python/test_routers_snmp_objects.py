@@ -250,6 +250,42 @@ def test_a_change_of_several_columns_is_one_message_to_the_kernel():
     assert back.parameters == served.parameters
 
 
+def test_choke_is_set_with_its_weight_as_a_power_of_two():
+    [choke] = [each["queue"] for each in ANSWERS if each["queue"].startswith("choke ")]
+    kernel = FakeKernel(answered(choke))
+    queues = LinuxQueues(kernel, ("linux:dummy0",), clock=lambda: 1.0)
+    [served] = queues.queues()
+    told = values(served)
+    assert told[setting("choke", 1, served.place)] == 1000
+    assert told[setting("choke", 8, served.place)] == 1
+    objects = QueueObjects(queues, lambda: 0.0)
+    change = objects.test(
+        [
+            Binding(setting("choke", 2, served.place), ValueType.GAUGE32, 50),
+            Binding(setting("choke", 5, served.place), ValueType.GAUGE32, 4),
+        ]
+    )
+    change.commit()
+    assert len(kernel.told) == 1
+    [now] = queues.queues()
+    assert (now.parameters["min_threshold"], now.parameters["weight"]) == (50, 1 / 16)
+    for column, value in ((5, 0), (8, 1)):
+        with pytest.raises(SetRefused):
+            wrong = Binding(setting("choke", column, served.place), ValueType.GAUGE32, value)
+            objects.test([wrong])
+
+
+def test_without_a_monitor_the_traffic_is_said_to_be_unknown_and_not_none():
+    red, watched = red_queue(), fq_codel_queue(traffic=TrafficSeen(flows=0))
+    told = values(red, watched)
+    known, unknown = 1, 2
+    assert told[fact(19, red.place)] == unknown
+    assert not [number for number in (16, 17, 18) if fact(number, red.place) in told]
+    assert told[fact(19, watched.place)] == known
+    assert told[fact(16, watched.place)] == 0
+    assert not [number for number in (17, 18) if fact(number, watched.place) in told]
+
+
 def test_what_the_kernel_would_refuse_is_refused_before_it_is_told():
     kernel, queues, _ = red_of_linux()
     [served] = queues.queues()
