@@ -181,6 +181,16 @@ class Agent:
             "unseen": tap.lost(),
         }
 
+    def flows(self, link: int) -> list[tuple[int, str]]:
+        """End the monitor beside a link's queue; which flows it followed, see :meth:`Tap.flows`."""
+        return self._taps.pop(link).flows()
+
+    def run(self, namespace: str, command: Sequence[str]) -> str:
+        """Run a program in a namespace; what it prints. For whoever looks into the guest."""
+        with inside(namespace):
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return done.stdout
+
     def parameters(self, link: int) -> dict[str, Any]:
         """Every parameter that the kernel says of a queue."""
         return dict(self._routers[link].parameters())
@@ -281,6 +291,8 @@ def main() -> None:
             agent.advance,
             agent.observe,
             agent.traffic,
+            agent.flows,
+            agent.run,
             agent.parameters,
             agent.described,
             agent.apply,

@@ -58,9 +58,7 @@ class Management:
         GuestError: snmpd is not installed, or does not start.
     """
 
-    def __init__(
-        self, links: Sequence[int], user: str, authentication: str, privacy: str
-    ) -> None:
+    def __init__(self, links: Sequence[int], user: str, authentication: str, privacy: str) -> None:
         program = shutil.which("snmpd")
         if program is None:
             message = "snmpd is not installed (Debian's package snmpd); without it there is no SNMP"
@@ -93,7 +91,7 @@ class Management:
         Time passes only while nothing in the guest has anything to do for the answer.
         """
         asking = self._sockets[link]
-        asking.setblocking(False)
+        asking.settimeout(0.0)
         with suppress(OSError):  # of a question that nobody waits for any more
             while asking.recv(_LARGEST_DATAGRAM):
                 pass
@@ -106,7 +104,7 @@ class Management:
 
 
 def _start_master(program: str, folder: Path, link: int) -> None:
-    """snmpd in a router's namespace.
+    """Start snmpd in a router's namespace.
 
     Raises:
         GuestError: it does not start.

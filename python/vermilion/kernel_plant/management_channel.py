@@ -29,9 +29,7 @@ class ManagementChannel:
         relay: hands a datagram to a router and returns its answer; ``None`` for none.
     """
 
-    def __init__(
-        self, links: Sequence[int], relay: Callable[[int, bytes], bytes | None]
-    ) -> None:
+    def __init__(self, links: Sequence[int], relay: Callable[[int, bytes], bytes | None]) -> None:
         self._relay = relay
         self._selector = selectors.DefaultSelector()
         self._ports: dict[int, int] = {}

@@ -10,6 +10,7 @@ far side.
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import time
@@ -47,7 +48,7 @@ class Tap:
             near = [numbers[name] for name in ("lo", NEAR, IN, MANAGEMENT) if name in numbers]
             self._ring = PacketRing(None, _program(numbers[OUT], near))
         self._monitor = InterfaceMonitor(
-            _FLOWS, _LARGEST_PACKET_BYTES, 0, secret, shared_numbers=True
+            _FLOWS, _LARGEST_PACKET_BYTES, _FLOWS, secret, shared_numbers=True
         )
 
     def empty(self) -> None:
@@ -74,6 +75,13 @@ class Tap:
         taken = self._monitor.take_volumes()
         names = ("flow", "packets", "bytes", "data", "responsive")
         return [taken[name].tolist() for name in names]
+
+    def flows(self) -> list[tuple[int, str]]:
+        """End it; numbers of the flows that it followed, and "address:port" of their initiators."""
+        self.empty()
+        self._monitor.finish()
+        told = [(each, each["initiator"]) for each in json.loads(self._monitor.summary())["flows"]]
+        return [(each["number"], f"{own['address']}:{own['port']}") for each, own in told]
 
     def lost(self) -> int:
         """Packets for which the ring had no room, since the beginning."""
