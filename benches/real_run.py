@@ -1,13 +1,17 @@
 """A controller on a real queue of this machine, in real time: what looking at it costs.
 
     python benches/real_run.py --mode observe --minutes 10 > docs/figures/real_run_observe.json
+    python benches/real_run.py --mode control --minutes 10 > docs/figures/real_run_control.json
+    python benches/real_run.py --mode sample --minutes 1.5 > docs/figures/real_run_sample.json
 
 Network namespaces in a row, as `interface_monitor.py` has them: senders, a line that delays
 acknowledgements, a router whose exit has a shaper (htb) with a `pfifo` below it, a receiver. In the
 router `vermilion online --router linux:r1/1:10 --monitor` runs as an operator would start it. CPU
 time is that of the process that looks, listens and decides (``/proc/PID/stat``), from 20 s after
 its start on; searches run in another process, of which the time is told beside it. Prints one JSON
-object, with what the controller said. Nothing outside of the namespaces is touched.
+object, with what the controller said. ``--mode sample`` measures what of it is sampling: the same
+reading of counters and listening, ten times a second, and nothing else. Nothing outside of the
+namespaces is touched.
 
 A kernel that has RED would do as well; this runs wherever `sch_htb` and `sch_fifo` are.
 """
@@ -27,6 +31,10 @@ from typing import Any, Final
 
 from interface_monitor import INSIDE, LINE, RECEIVER, SENDERS, build, start
 
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
+
+SAMPLER: Final = "sampler"
+INTERFACE: Final = "r1"
 SETTLED_S: Final = 20.0
 LOOK_S: Final = 1.0
 POLICY: Final = """
@@ -42,14 +50,18 @@ objective = {{ name = "queue-deviation", target = "30 packets" }}
 def main() -> None:
     """Sets the network up, lets the controller run, and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--mode", default="observe", choices=("observe", "control"))
+    parser.add_argument("--mode", default="observe", choices=("sample", "observe", "control"))
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--flows", type=int, default=16)
     parser.add_argument("--rate", type=float, default=10.0, help="of the bottleneck, Mbit/s")
     parser.add_argument("--limit", type=int, default=100, help="of the queue, packets")
     parser.add_argument("--round-trips", default="30", help="ms")
     parser.add_argument("--congestion", default="cubic", help="of the senders")
+    parser.add_argument("--part", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.part == SAMPLER:
+        sys.stdout.write(json.dumps(sample(60.0 * given.minutes)))
+        return
     if INSIDE not in os.environ:
         unshare = shutil.which("unshare")
         if unshare is None:
@@ -77,12 +89,50 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
     time.sleep(0.5)
     senders = start("ta", SENDERS, given, seconds=given.seconds + 60.0)
     try:
+        if given.mode == "sample":
+            return _sampled(given)
         with tempfile.TemporaryDirectory() as folder:
             return _controlled(given, Path(folder))
     finally:
         for each in (senders, receiver, line):
             each.kill()
             each.wait()
+
+
+def sample(seconds: float) -> dict[str, Any]:
+    """What the controller's driver does to look at a queue, and nothing else."""
+    from vermilion.monitor import InterfaceWatch
+    from vermilion.routers.linux import LinuxRouter
+    from vermilion.routers.linux.packet_monitor import PacketMonitor
+
+    with InterfaceWatch(INTERFACE) as watch:
+        router = LinuxRouter(f"linux:{INTERFACE}/1:10", monitor=PacketMonitor(watch))
+        router.observe()
+        time.sleep(SETTLED_S)
+        router.observe()
+        begun_s, begun_cpu_s = time.monotonic(), time.process_time()
+        looks = round_trips = 0
+        while (passed_s := time.monotonic() - begun_s) < seconds:
+            looks += 1
+            seen = router.observe()
+            round_trips += 0 if seen.round_trips is None else len(seen.round_trips.flows)
+            time.sleep(max(0.0, looks * SAMPLE_INTERVAL_S - passed_s))
+        cpu_s = time.process_time() - begun_cpu_s
+    return {
+        "seconds": round(passed_s, 1),
+        "looks": looks,
+        "round_trips": round_trips,
+        "sampling_cpu_s": round(cpu_s, 3),
+        "sampling_share_of_a_core": cpu_s / passed_s,
+    }
+
+
+def _sampled(given: argparse.Namespace) -> dict[str, Any]:
+    command = ["ip", "netns", "exec", "tr", sys.executable, __file__, "--part", SAMPLER]
+    command += ["--minutes", str(given.minutes)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return {"mode": given.mode, "flows": given.flows, "rate_mbit_per_s": given.rate, **told}
 
 
 def _controlled(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -125,7 +175,7 @@ def _controlled(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "limit_before": before["options"]["limit"],
         "limit_after": after["options"]["limit"],
         "exit_code": program.returncode,
-        "said": text.splitlines(),
+        "said": [line for line in text.splitlines() if not line.startswith("journal:")],
     }
 
 
