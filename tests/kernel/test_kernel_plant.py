@@ -19,6 +19,7 @@ from snmpd_process import program_or_skip
 from vermilion import parse_scenario, run
 from vermilion.kernel_plant import KernelPlant, run_on_kernel
 from vermilion.online import run_online
+from vermilion.routers import RouterError
 from vermilion.scenario.errors import ScenarioError
 
 SMALL = """
@@ -328,3 +329,25 @@ def test_several_routers_are_controlled_together_over_snmp_and_twice_alike(tmp_p
     [model] = [each.reason for each in first.decisions if each.kind == "model-built"][:1]
     assert "9 flows" in model
     assert without_timing(first.tuned) == without_timing(again.tuned)
+
+
+def test_choke_is_read_and_set_over_snmp_and_refuses_as_on_a_router():
+    program_or_skip("snmpd", "snmpd")
+    queue = 'discipline = "choke", limit = "60 packets", weight = 0.015625'
+    scenario = parse_scenario(SMALL.replace('discipline = "pie"', queue))
+    with KernelPlant("snmp").under_control(scenario, ("b",), 1, "counters") as network:
+        router = network.router
+        router.wait(2.0)
+        seen = router.observe()
+        before = router.parameters()
+        assert (before["limit"], before["weight"], before["candidates"]) == (60, 1 / 64, 1)
+        router.apply({"min_threshold": 10, "max_threshold": 40, "weight": 1 / 16})
+        after = router.parameters()
+        assert (after["min_threshold"], after["max_threshold"], after["weight"]) == (10, 40, 1 / 16)
+        with pytest.raises(RouterError, match="max_threshold"):
+            router.apply({"min_threshold": 50})
+        assert router.parameters() == after
+        drops = network.result(1.0).data["links"]["b"]["ledger"]["drops"]
+    assert seen.active_flows is None  # no monitor, and the agent says so
+    assert seen.reading.forwarded_packets == pytest.approx(1000, rel=0.05)
+    assert drops >= seen.reading.drops > 0

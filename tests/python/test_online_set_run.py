@@ -277,7 +277,7 @@ def test_a_controller_of_a_set_begins_as_one_of_a_queue():
 
 
 def test_a_bound_of_a_link_that_never_queued_stops_no_search():
-    """All flows go through all links, so that nothing waits behind the first: it alone is modelled."""
+    """All flows go through all links, so that nothing waits behind the first: one is modelled."""
     through_all = {f"flows.only-{link}.path": list(NAMES) for link in NAMES}
     longer = {f"flows.only-{link}.rtt": "48 ms" for link in NAMES}
     run = run_online(

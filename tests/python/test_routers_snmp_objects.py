@@ -270,8 +270,8 @@ def test_choke_is_set_with_its_weight_as_a_power_of_two():
     [now] = queues.queues()
     assert (now.parameters["min_threshold"], now.parameters["weight"]) == (50, 1 / 16)
     for column, value in ((5, 0), (8, 1)):
+        wrong = Binding(setting("choke", column, served.place), ValueType.GAUGE32, value)
         with pytest.raises(SetRefused):
-            wrong = Binding(setting("choke", column, served.place), ValueType.GAUGE32, value)
             objects.test([wrong])
 
 
