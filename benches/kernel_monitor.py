@@ -1,6 +1,7 @@
 """The passive monitor beside a queue of a Linux kernel, held against the senders' own `ss -ti`.
 
     python benches/kernel_monitor.py [--cases PATTERN] > docs/figures/kernel_monitor.txt
+    python benches/kernel_monitor.py --at-sender > docs/figures/kernel_monitor_at_sender.txt
 
 Both are asked at the same moments of the kernel's virtual time, every 0.2 s, so that nothing of a
 difference is the machine's. What the kernel smooths (RFC 6298, an eighth of each new round trip),
@@ -9,12 +10,17 @@ of both. "Counted": at how many of the moments the monitor's number of active fl
 connections that are open and have had data acknowledged, and all that there are, those that are
 opening or closing included.
 
+``--at-sender`` looks where senders are (with tcpdump): there a round trip up to the answer is what
+the sender measures, and what a whole one has beyond that is how long the sender waits to send on.
+
 The kernel is the one that `make kernel` builds, or the one that VERMILION_KERNEL names.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import io
 import re
 import sys
 from dataclasses import dataclass
@@ -22,11 +28,16 @@ from fnmatch import fnmatchcase
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from vermilion import parse_scenario
 from vermilion.kernel_plant.network import RunningNetwork
+from vermilion.monitor import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from vermilion.monitor.capture import RoundTrips
 
 RED: Final = """discipline = "linux-red"
 limit = "100000 bytes"
@@ -40,8 +51,10 @@ LINUX: Final = ', option_set = "linux", timer_tick = "10 ms"'
 RENO: Final = f'{{ congestion_control = "sack"{LINUX} }}'
 CUBIC: Final = f'{{ congestion_control = "cubic"{LINUX} }}'
 BBR: Final = '{ congestion_control = "bbr", timer_tick = "10 ms" }'
-PACKET_BITS: Final = 8000
-RATE_BIT_PER_S: Final = 10e6
+AT_SENDER: Final = (
+    "RED, 16 Reno, 28 ms",
+    *(f"RED, {flows} BBR, 28 ms" for flows in (4, 8, 16, 32)),
+)
 NEAR_SHARE: Final = 0.12
 BEGIN_S, END_S, STEP_S = 3.0, 23.0, 0.2
 SOCKETS: Final = ["ss", "-tainH", "dport = :5001"]
@@ -111,22 +124,17 @@ def main() -> None:
     """Runs the cases and prints the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cases", default="*", help="a pattern of names")
+    parser.add_argument("--at-sender", action="store_true", help="how long senders wait")
     given = parser.parse_args()
-    head = (
-        "traffic",
-        "monitor, ms",
-        "ss, ms",
-        "difference",
-        "within 12 %",
-        "moments counted right",
-    )
-    sys.stdout.write(f"| {' | '.join(head)} | half a gap, ms |\n|{'---|' * (len(head) + 1)}\n")
+    if given.at_sender:
+        print_waits(given.cases)
+        return
+    head = "traffic | monitor, ms | ss, ms | difference | within 12 % | counted"
+    sys.stdout.write(f"| {head} |\n|{'---|' * 6}\n")
     for name, case in CASES.items():
         if not fnmatchcase(name, given.cases):
             continue
         found = measure(case)
-        # Linux paces two packets at once; at a flow's share of the link, one waits half the gap.
-        gap = 2 * PACKET_BITS * case.flows / RATE_BIT_PER_S if case.sender == BBR else None
         cells = [
             name,
             f"{found['monitor_ms']:.1f}",
@@ -134,7 +142,6 @@ def main() -> None:
             f"{100 * (found['monitor_ms'] / found['kernel_ms'] - 1):+.1f} %",
             f"{found['within']} of {found['flows']}",
             f"{found['counted']} of {found['moments']}",
-            "" if gap is None else f"{500 * gap:.1f}",
         ]
         sys.stdout.write(f"| {' | '.join(cells)} |\n")
         sys.stdout.flush()
@@ -172,6 +179,50 @@ def measure(case: Case, seed: int = 1) -> dict[str, Any]:
         names = dict(network.call("flows", link=0))
     of_monitor = {names[flow]: fmean(values) for flow, values in monitor.items() if flow in names}
     return compared(of_monitor, kernel, moved) | {"counted": counted, "moments": moments}
+
+
+def print_waits(pattern: str) -> None:
+    """The table of what is seen at the senders."""
+    head = "traffic | ss, ms | to the answer, ms | whole, ms | the sender waits, ms"
+    sys.stdout.write(f"| {head} |\n|{'---|' * 5}\n")
+    for name in AT_SENDER:
+        if fnmatchcase(name, pattern):
+            kernel_ms, answered_ms, whole_ms = at_sender(CASES[name])
+            cells = (kernel_ms, answered_ms, whole_ms, whole_ms - answered_ms)
+            sys.stdout.write(f"| {name} | {' | '.join(f'{each:.1f}' for each in cells)} |\n")
+            sys.stdout.flush()
+
+
+def at_sender(case: Case, seed: int = 1) -> tuple[float, float, float]:
+    """Mean round trips, ms: the senders' own, to the answer, and whole, as captured beside them."""
+    trips: list[float] = []
+    with RunningNetwork(parse_scenario(case.text()).core(), seed, ("b",)) as network:
+
+        def run(script: str) -> str:
+            told: str = network.call("run", namespace="near", command=["sh", "-c", script])
+            return told
+
+        run("tcpdump -i to0 -s 128 -Z root -w /run/near.pcap > /run/said 2>&1 & sleep 0.1")
+        for step in range(1, round(END_S / STEP_S) + 1):
+            network.advance(round(step * STEP_S * 1e9))
+            if step * STEP_S > BEGIN_S:
+                states = connections(network.call("run", namespace="near", command=SOCKETS))
+                trips += [trip for state, trip, _ in states.values() if state == "ESTAB" and trip]
+        run("kill $(pidof tcpdump); sleep 0.3")
+        packed = base64.b64decode(run("gzip -c /run/near.pcap | base64 -w 0"))
+    taken: list[RoundTrips] = []
+    read_capture(io.BytesIO(packed), cut_short=True, round_trips=taken.append)
+    every = {
+        column: np.concatenate([getattr(each, column) for each in taken])
+        for column in ("time_ns", "round_trip_ns", "whole", "from_initiator")
+    }
+    late = every["time_ns"] > every["time_ns"][0] + BEGIN_S * 1e9
+    data = late & every["from_initiator"]
+    answered, whole = (
+        float(np.mean(every["round_trip_ns"][data & chosen])) / 1e6
+        for chosen in (~every["whole"], every["whole"])
+    )
+    return fmean(trips), answered, whole
 
 
 def connections(text: str) -> Mapping[str, tuple[str, float | None, str]]:
