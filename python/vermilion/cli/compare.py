@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
 from vermilion.cli.progress import ProgressBar
+from vermilion.cli.user_error import UserError
 
 
 def compare(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vermilion.cli.entry import UserError
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import binary_output_file
 from vermilion.cli.tune_session import exit_code
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.cli.tune_session import Session
