@@ -240,11 +240,11 @@ def test_all_versions_agree():
 
 
 def test_the_scenario_page_names_every_key_of_the_language():
-    from vermilion.scenario import model
+    from vermilion import scenario
 
     page = (ROOT / "docs" / "scenario-language.md").read_text(encoding="utf-8")
     for table in ("Scenario", "Link", "FlowGroup", "Change", "Tuning"):
-        for key in getattr(model, table).model_fields:
+        for key in getattr(scenario, table).model_fields:
             assert f"`{key}`" in page, f"{table}.{key}"
 
 
