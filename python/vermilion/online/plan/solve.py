@@ -24,7 +24,6 @@ from vermilion.online.plan.goal import goal_of
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
-from vermilion.online.plan.set_solve import solve_set
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds
@@ -65,6 +64,8 @@ def solve(task: Task) -> Finding:
         KeyboardInterrupt: at Ctrl-C.
     """
     if isinstance(task.policy, SetPolicy):
+        from vermilion.online.plan.set_solve import solve_set
+
         return solve_set(task, task.policy)
     try:
         traffic = Traffic.of_picture(task.picture, task.policy)
