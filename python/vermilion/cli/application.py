@@ -23,6 +23,7 @@ from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
 from vermilion.cli.twin import twin
 from vermilion.cli.undo import undo
+from vermilion.cli.watch import watch
 
 
 def application() -> typer.Typer:
@@ -49,6 +50,7 @@ def application() -> typer.Typer:
         monitor,
         twin,
         status,
+        watch,
         snmp_agent,
         undo,
         papers,
