@@ -252,7 +252,8 @@ def online(
     if not scenarios:
         message = "SCENARIO is missing; expected a scenario, or --router; see vermilion online -h"
         raise UserError(message)
-    from vermilion.online.policy import CHANGES_PER_MINUTE, Policy
+    from vermilion.online.policy import CHANGES_PER_MINUTE
+    from vermilion.online.stated_policy import stated_policy
     from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
 
@@ -260,7 +261,7 @@ def online(
     options.load_plugins(plugins)
     loaded = [load_scenario(name, overrides or ()) for name in scenarios]
     for scenario in loaded:
-        Policy.of_scenario(scenario)
+        stated_policy(scenario)
     freedom = _Freedom(
         mode or "control",
         CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
@@ -394,8 +395,9 @@ def _run(
 ) -> "OnlineRun":
     from vermilion.kernel_plant.errors import KernelPlantError
     from vermilion.online.drive.run import run_online
-    from vermilion.online.policy import DEADLINE_S, Policy
+    from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
+    from vermilion.online.stated_policy import stated_policy
 
     def show(decision: "Decision") -> None:
         if decision.kind == "start":
@@ -406,7 +408,7 @@ def _run(
     if freedom.atlas is not None:
         from vermilion.cli.atlas_file import read_atlas
 
-        wanted = Policy.of_scenario(scenario)
+        wanted = stated_policy(scenario)
         if wanted.link not in scenario.links:
             message = f"--atlas is of one queue; {scenario.origin} tunes {wanted.link} together"
             raise UserError(message)

@@ -27,7 +27,7 @@ from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
-from vermilion.online.plan.solve import most_starved
+from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name

@@ -24,6 +24,7 @@ from vermilion.online.plan.goal import goal_of
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import push_charge
 from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds
 from vermilion.online.set_policy import SetPolicy
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Constraint
     from vermilion.online.model.possibilities import Possibility
-    from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.scaling import Scaling
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
@@ -201,19 +201,6 @@ def _search(
     )
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
-
-
-def most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
-    """How many flows the bound of harm lets starve, in the likely model that starves most."""
-    limits: list[float] = []
-    for case in cases:
-        for bound in case.constraints:
-            if case.share == 0.0 or not bound.of_harm or bound.path.metric != "starved":
-                continue
-            stood = incumbent.metric(str(bound.path))
-            reference = [None if stood is None else stood.mean]
-            limits.extend(each for each in bound.bounds([None], reference) if each is not None)
-    return max(limits, default=None)
 
 
 def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
