@@ -18,8 +18,9 @@
 //! 1. Memory is counted in bytes of packets on the link; Linux counts what buffers take.
 //! 2. Packets beyond a limit that has been lowered stay until another arrives; Linux drops them at
 //!    the change.
-//! 3. Flows are told apart by [`Packet::flow`](crate::Packet::flow), hashed by a function that
-//!    `perturbation` chooses; Linux hashes addresses and ports with a key drawn at boot.
+//! 3. Flows are told apart by [`Packet::flow`](crate::Packet::flow), hashed with a key that is
+//!    `perturbation`, or drawn by each queue; Linux hashes addresses and ports with a key drawn at
+//!    boot.
 //! 4. The departures of [`codel`](crate::codel), of which the dialect `linux` has the kernel's
 //!    arithmetic.
 
@@ -121,10 +122,10 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
         now: u64,
         _idle_since: Option<u64>,
         packet: P,
-        _coin: &mut impl Coin,
+        coin: &mut impl Coin,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
-        let queue = self.queues.queue_of(packet.flow());
+        let queue = self.queues.queue_of(packet.flow(), coin);
         self.queues.push(queue, packet, now);
         if self.queues.len() > self.limit || self.queues.bytes() > self.memory_limit {
             self.shed(dropped);

@@ -93,7 +93,7 @@ impl<P: Packet> Scheduler<P> for FqPie<P> {
         coin: &mut impl Coin,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
-        let queue = self.queues.queue_of(packet.flow());
+        let queue = self.queues.queue_of(packet.flow(), coin);
         let arrival = Arrival {
             now,
             size: packet.size(),

@@ -12,7 +12,8 @@
 //! 4. The count of packets runs on below the minimum threshold.
 //! 5. Above the maximum threshold the probability is 1 but still spaced.
 //! 6. Packets are marked only while the unspaced probability is below `mark_probability`; from there
-//!    on, ECN-capable packets are dropped.
+//!    on, ECN-capable packets are dropped. The comparison is strict: also with 1, a probability of 1
+//!    drops.
 //! 7. Gentle's line from `max_probability` to 1 is drawn once, from the initial value; an
 //!    adaptation that moves `max_probability` later leaves it where it was.
 //! 8. Thresholds, weight, and the lower bound of adaptation can be automatic: they follow from the
@@ -25,8 +26,8 @@
 //! 2. `byte_mode` is both `bytes_` and `queue_in_bytes_` of ns-2, which can be set apart there.
 //! 3. Automatic settings that contradict given ones are refused.
 //! 4. The experimental `cautious_` and `ns1_compat_` options are left out.
-//! 5. `mark_probability` 1 is no bound at all: a probability of 1 marks, too. In ns-2 it would drop, and
-//!    without its bound (`use_mark_p_` off) all packets above the maximum threshold are dropped unspaced.
+//! 5. `mark_probability` always bounds marking. Without its bound (`use_mark_p_` off) ns-2 drops all
+//!    packets above the maximum threshold unspaced.
 //!
 //! With `drop` = "front" or "random" (ns-2's `drop_front_`, `drop_rand_`) a full buffer drops another
 //! packet in the place of the one that arrives: the second, as ns-2 spares the first, or any of
@@ -127,7 +128,7 @@ pub(crate) const ECN: Parameter = Parameter::switch("ecn", true)
     .described("ECN-capable packets are marked, not dropped", "ns-2.35 has false");
 pub(crate) const MARK_PROBABILITY: Parameter =
     Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0).described(
-        "from this probability on ECN-capable packets are dropped too; 1: never",
+        "from this probability on ECN-capable packets are dropped too",
         "ns-2.35: mark_p",
     );
 pub(crate) const TARGET_DELAY: Parameter =
@@ -193,10 +194,7 @@ impl Discipline for Ns2Red {
             wait: settings.switch("wait"),
             byte_mode: settings.switch("byte_mode"),
             ecn: settings.switch("ecn"),
-            mark_probability: match settings.number("mark_probability") {
-                1.0 => f64::INFINITY,
-                bound => bound,
-            },
+            mark_probability: settings.number("mark_probability"),
             mean_packet_size,
             packets_per_nanosecond: packets_per_second / 1e9,
             gentle_slope: (1.0 - max_probability) / (max_threshold * unit),
