@@ -259,7 +259,6 @@ def compared(
                     where,
                     _sample([each[metric] for each in ours]),
                     _sample([each[metric] for each in theirs]),
-                    0.0,
                 )
             )
     return found

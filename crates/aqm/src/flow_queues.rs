@@ -304,7 +304,7 @@ mod tests {
     use vermilion_parameters::{Value, Values};
 
     use super::*;
-    use crate::{Ecn, FqCodel, Scheduler};
+    use crate::{Ecn, FqCodel, Listed};
 
     struct Nothing;
 
@@ -325,7 +325,7 @@ mod tests {
             .map(|key| ("perturbation".to_owned(), Value::Number(key)))
             .into_iter()
             .collect();
-        let algorithm = <FqCodel<Nothing> as Scheduler<Nothing>>::ALGORITHM;
+        let algorithm = FqCodel::<Nothing>::ALGORITHM;
         FlowQueues::new(&Settings::resolve(&algorithm, &values).unwrap(), ())
     }
 

@@ -28,7 +28,10 @@ use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings
 
 use crate::codel::{Configuration, Control};
 use crate::flow_queues::{FLOWS, FlowQueues, LIMIT, PERTURBATION, QUANTUM};
-use crate::{Coin, Departure, DropReason, Dropped, Link, Packet, Scheduler, Sent, Verdict};
+use crate::{
+    Coin, Departure, Discipline, DropReason, Dropped, LinkFacts, Listed, Packet, Queue, Scheduler,
+    Sent, Verdict,
+};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -40,7 +43,7 @@ pub struct FqCodel<P> {
     queues: FlowQueues<P, Control>,
 }
 
-impl<P: Packet> Scheduler<P> for FqCodel<P> {
+impl<P: Packet> Listed for FqCodel<P> {
     const ALGORITHM: Algorithm = Algorithm {
         name: "fq-codel",
         title: "FQ-CoDel",
@@ -93,7 +96,7 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         let mut it = Self {
             limit: 0,
             memory_limit: 0,
@@ -104,8 +107,10 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
         it.set_limits(settings);
         Ok(it)
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+impl<P: Packet> Discipline for FqCodel<P> {
+    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         self.queues.reconfigure(settings)?;
         let fixed = Configuration::new(settings);
         self.queues.controls().for_each(|control| control.convert(&self.fixed, &fixed));
@@ -114,15 +119,33 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
+}
 
+impl<P: Packet> Queue<P> for FqCodel<P> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queues.bytes()
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.queues.each(look);
+    }
+}
+
+impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {
     #[inline(never)]
     fn enqueue(
         &mut self,
         now: u64,
         _idle_since: Option<u64>,
         packet: P,
-        coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
         let queue = self.queues.queue_of(packet.flow(), coin);
@@ -137,7 +160,7 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
     fn dequeue(
         &mut self,
         now: u64,
-        _coin: &mut impl Coin,
+        _coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         loop {
@@ -169,20 +192,6 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
             self.queues.control(queue).ran_dry(&self.fixed);
             self.queues.pass(queue);
         }
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.queues.bytes()
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.queues.each(look);
     }
 }
 

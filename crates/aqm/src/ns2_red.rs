@@ -36,7 +36,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// See the module's head. [`SelfConfiguringRed`](crate::SelfConfiguringRed) and
 /// [`AdaptiveRed`](crate::AdaptiveRed) are this machine with a rule that moves `max_probability`.
@@ -135,7 +135,7 @@ pub(crate) const TARGET_DELAY: Parameter =
     Parameter::number("target_delay", "seconds", Some(0.005), 0.0, 1e3)
         .described("queueing delay behind the automatic minimum threshold", "ns-2.35");
 
-impl Discipline for Ns2Red {
+impl Listed for Ns2Red {
     const ALGORITHM: Algorithm = Algorithm {
         name: "ns2-red",
         title: "RED of ns-2",
@@ -163,12 +163,7 @@ impl Discipline for Ns2Red {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn watches_departures(&self) -> bool {
-        // Which packets wait at which place is not known where departures are no events.
-        self.victim != Victim::Tail
-    }
-
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let mean_packet_size = settings.number("mean_packet_size");
         let packets_per_second = link.packets_per_second(mean_packet_size);
         let unit = if settings.switch("byte_mode") { mean_packet_size } else { 1.0 };
@@ -215,8 +210,15 @@ impl Discipline for Ns2Red {
             made_room: None,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Ns2Red {
+    fn watches_departures(&self) -> bool {
+        // Which packets wait at which place is not known where departures are no events.
+        self.victim != Victim::Tail
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         if fresh.watches_departures() != self.watches_departures() {
             let (value, accepted) = match fresh.victim {
@@ -242,17 +244,8 @@ impl Discipline for Ns2Red {
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.packets_per_nanosecond = link.packets_per_second(self.mean_packet_size) / 1e9;
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        if let Some(verdict) = self.made_room.take() {
-            return verdict;
-        }
-        self.update_average(arrival);
-        self.decide(arrival, coin)
     }
 
     #[inline]
@@ -265,8 +258,19 @@ impl Discipline for Ns2Red {
     }
 }
 
+impl<C: Coin> Decide<C> for Ns2Red {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        if let Some(verdict) = self.made_room.take() {
+            return verdict;
+        }
+        self.update_average(arrival);
+        self.decide(arrival, coin)
+    }
+}
+
 /// The weight that gives the average the asked-for time constant at full load.
-fn automatic_weight(settings: &Settings, link: Link, packets_per_second: f64) -> f64 {
+fn automatic_weight(settings: &Settings, link: LinkFacts, packets_per_second: f64) -> f64 {
     let packets = if settings.is("automatic_weight", "second") {
         packets_per_second
     } else if settings.is("automatic_weight", "tenth-second") {
