@@ -122,6 +122,7 @@ impl Profile {
                     recovery_of_ns3: settings.is("recovery_dialect", "ns3"),
                     tail_loss_probe: settings.switch("tail_loss_probe"),
                     pacing: settings.switch("pacing"),
+                    window_validation: settings.switch("window_validation"),
                 },
             },
             acknowledgements: if settings.switch("delayed_acknowledgements") {

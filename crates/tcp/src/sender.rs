@@ -13,7 +13,8 @@
 //!    repaired without a further one.
 //!
 //! The parts have files of their own: losses noticed by duplicate acknowledgements
-//! (`duplicates.rs`, `counted.rs`) or selective ones (`selective.rs`), marks (`marks.rs`), pacing (`pacing.rs`).
+//! (`duplicates.rs`, `counted.rs`) or selective ones (`selective.rs`), marks (`marks.rs`), pacing (`pacing.rs`),
+//! windows that are not used (`validation.rs`).
 
 mod counted;
 mod duplicates;
@@ -23,12 +24,14 @@ mod proportional;
 mod rack;
 mod sack1;
 mod selective;
+mod validation;
 
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, Recovery, RoundTripEstimator, Segment, TimerRules, Window};
 use counted::Counted;
 use selective::Selective;
+use validation::WindowValidation;
 
 /// What is halved when a loss is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +110,8 @@ pub struct Switches {
     pub tail_loss_probe: bool,
     /// Whether segments are spaced over the round trip.
     pub pacing: bool,
+    /// Whether only a window that is used grows, and one that is not shrinks (RFC 7661, RFC 2861).
+    pub window_validation: bool,
 }
 
 /// What a sender counts.
@@ -180,6 +185,8 @@ pub struct Sender {
     selective: Option<Box<Selective>>,
     /// Likewise for one that counts duplicates.
     counted: Option<Box<Counted>>,
+    /// Likewise for one whose window does not grow while it is not used.
+    validation: Option<Box<WindowValidation>>,
 }
 
 impl Sender {
@@ -225,6 +232,7 @@ impl Sender {
             counters: Counters::default(),
             selective: None,
             counted: None,
+            validation: None,
         }
     }
 
@@ -238,12 +246,23 @@ impl Sender {
         let proportional = options.switches.proportional_rate_reduction;
         self.counted = (options.recovery == Recovery::LinuxNewReno)
             .then(|| Box::new(Counted::new(proportional)));
+        let validates = options.switches.window_validation && !self.rule.governs_window();
+        self.validation = validates.then(Box::default);
     }
 
     /// There are `segments` data segments to send in all; to be called before the start.
     pub fn limit_to(&mut self, segments: u32) {
         // Segment 0 opens the connection.
         self.available = segments.saturating_add(1);
+    }
+
+    /// There are `segments` more to send from `now` on, for a sender that has been limited. If nothing was
+    /// outstanding, a window that was not used for longer than a timeout is reduced (RFC 2861).
+    pub fn supply(&mut self, now: u64, segments: u32) {
+        self.available = self.available.saturating_add(segments);
+        if self.next == self.unacknowledged {
+            self.restart_after_idle(now);
+        }
     }
 
     /// No new data from now on; what is outstanding is still repaired.
@@ -265,6 +284,7 @@ impl Sender {
     pub fn retire(&mut self) {
         self.selective = None;
         self.counted = None;
+        self.validation = None;
         self.in_order = true;
         self.rule = Additive::default().into();
         self.release = 0;
@@ -302,6 +322,25 @@ impl Sender {
         self.window.congestion
     }
 
+    /// Slow start threshold in segments.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.window.slow_start_threshold
+    }
+
+    /// Segments in the network, as the recovery counts them.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        let outstanding = self.next - self.unacknowledged;
+        if let Some(counted) = &self.counted {
+            return counted.in_network(self.unacknowledged, self.next);
+        }
+        match &self.selective {
+            Some(selective) if !self.in_order => selective.board.in_network(outstanding),
+            _ => outstanding,
+        }
+    }
+
     /// First segment not yet acknowledged.
     #[inline]
     #[must_use]
@@ -320,6 +359,7 @@ impl Sender {
     #[inline]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
         if self.switches.pacing && self.held_by_pacing(now) {
+            self.note_use(now);
             return None;
         }
         let sequence = if let Some(sequence) = self.repair.take() {
@@ -333,7 +373,11 @@ impl Sender {
         } else {
             self.choose_selectively()
         };
-        sequence.map(|sequence| self.emit(sequence, now))
+        let Some(sequence) = sequence else {
+            self.note_use(now);
+            return None;
+        };
+        Some(self.emit(sequence, now))
     }
 
     /// The same for who asks seldom: what is inlined in two places of a program is soon inlined in
@@ -363,7 +407,7 @@ impl Sender {
     /// A timer has expired at `now`, or was said to.
     pub fn on_timer(&mut self, now: u64) {
         self.last_round_trip = None;
-        if self.deadline > now {
+        if self.deadline > now || self.probe_is_due(now) {
             self.on_other_timer(now);
             return;
         }
@@ -502,6 +546,9 @@ impl Sender {
             self.counters.retransmissions += 1;
         } else {
             self.highest = sequence + 1;
+            if let Some(validation) = &mut self.validation {
+                validation.note_sent(now);
+            }
             if self.timed.is_none() {
                 self.timed = Some((sequence, now));
             }
@@ -512,7 +559,11 @@ impl Sender {
         if !self.in_order
             && let Some(selective) = &mut self.selective
         {
-            selective.note_sent(now, sequence, self.next - self.unacknowledged);
+            let outstanding = self.next - self.unacknowledged;
+            selective.note_sent(now, sequence, outstanding);
+            if !again && selective.plans_probes(now, outstanding) {
+                self.plan_probe(now);
+            }
         }
         if let Some(counted) = &mut self.counted
             && let Some(reduction) = &mut counted.reduction

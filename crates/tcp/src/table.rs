@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 29;
+pub const COMMON_COUNT: usize = 30;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +107,10 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         ),
         Parameter::switch("pacing", defaults.pacing)
             .described("segments are spaced over the round trip", "Linux, fq"),
+        Parameter::switch("window_validation", false).described(
+            "only a window that is used grows, and one that is not used for a timeout shrinks",
+            "RFC 7661, RFC 2861; Linux: tcp_cwnd_validate",
+        ),
         Parameter::switch("ecn", defaults.ecn)
             .described("data is sent ECN-capable and marks reduce the window", "RFC 3168"),
         Parameter::choice("ecn_feedback", defaults.ecn_feedback, &["classic", "accurate"])

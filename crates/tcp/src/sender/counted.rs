@@ -55,7 +55,7 @@ impl Counted {
     }
 
     /// Of the segments from `first` to before `next`, those that are in the network.
-    fn in_network(&self, first: u32, next: u32) -> u32 {
+    pub(super) fn in_network(&self, first: u32, next: u32) -> u32 {
         let lost = self.lost_before.saturating_sub(first);
         let again = self.again_before.saturating_sub(first);
         (next - first + again).saturating_sub(self.arrived + lost)
@@ -208,7 +208,7 @@ impl Sender {
         let governed = self.rule.governs_window();
         let Some(counted) = &mut self.counted else { return };
         if counted.proportional && !governed {
-            counted.reduction = Some(ProportionalReduction::new(old));
+            counted.reduction = Some(ProportionalReduction::new(old.min(self.window.cap)));
             self.window.congestion = old;
         } else if self.in_recovery && counted.again_before < counted.lost_before {
             self.repair = Some(self.unacknowledged);

@@ -126,6 +126,8 @@ impl Sender {
         if !self.open {
             self.open = true;
             self.window.congestion = self.initial_window;
+        } else if !self.window_is_used() {
+            self.tell_rule_of_marks(now, delivered, marked);
         } else if let AnyRule::Additive(rule) = &mut self.rule {
             // The only rule that needs to be told nothing else: most flows of most networks.
             if marked == 0 {

@@ -1,11 +1,15 @@
 //! Pacing: segments leave one by one over the round trip instead of in bursts.
 //!
-//! A rule that governs its window (BBR) names the rate. For the others it is that of Linux
+//! A rule that knows the rate (BBR, Prague) names it. For the others it is that of Linux
 //! (`tcp_update_pacing_rate`): twice the window in a smoothed round trip while the window is below
-//! half its threshold, 1.2 times beyond. Before a round trip is known nothing is paced.
+//! half its threshold, 1.2 times beyond. Of theirs the first ten segments of data are not paced
+//! (`tcp_update_skb_after_send`, after sch_fq), nor is anything before a round trip is known.
 
 use super::Sender;
 use crate::rule::WindowRule;
+
+/// Sendings that are not spaced, the opening segment's included.
+const UNPACED: u64 = 10;
 
 const SLOW_START_GAIN: f64 = 2.0;
 const GAIN: f64 = 1.2;
@@ -30,6 +34,9 @@ impl Sender {
             } else {
                 GAIN
             };
+            if u64::from(self.highest) + self.counters.retransmissions <= UNPACED {
+                return None;
+            }
             let round_trip = self.round_trip.smoothed()? as f64 / 1e9;
             Some(gain * self.window.congestion / round_trip)
         });

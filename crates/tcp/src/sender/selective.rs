@@ -120,6 +120,12 @@ impl Selective {
         }
     }
 
+    /// Whether the probe has to be planned because a new segment leaves, `outstanding` with it.
+    #[inline]
+    pub(super) fn plans_probes(&self, now: u64, outstanding: u32) -> bool {
+        self.rack.as_ref().is_some_and(|rack| !rack.has_planned(now, outstanding))
+    }
+
     /// There is nothing new to send: if that, and not the window or a repair, is what keeps the
     /// sender quiet, the delivery rate is the application's.
     fn note_limited(&mut self, outstanding: u32, window: f64) {
@@ -236,7 +242,8 @@ impl Sender {
             self.next += 1;
             return Some(self.next - 1);
         }
-        if !self.in_recovery {
+        // By time only what is known to be lost is sent again.
+        if !self.in_recovery || selective.rack.is_some() {
             return None;
         }
         if let Some(sequence) = board.next_unreported(selective.tried) {
@@ -262,8 +269,12 @@ impl Sender {
     ) {
         let acknowledged = answer.next_expected;
         let first = self.unacknowledged;
-        if acknowledged < first || self.highest == first {
-            return; // overtaken, or nothing outstanding
+        if acknowledged < first {
+            return; // overtaken
+        }
+        if self.highest == first {
+            self.judge_probe(now, acknowledged, answer.blocks.is_empty());
+            return; // nothing outstanding
         }
         if marked > 0 {
             self.respond_to_marks(now, acknowledged);
@@ -301,6 +312,7 @@ impl Sender {
                 };
             }
         }
+        self.judge_probe(now, acknowledged, newly == 0 && answer.blocks.is_empty());
         let Some(selective) = &mut self.selective else { return };
         if let Some(round_trip) = self.last_round_trip {
             selective.shortest_round_trip = selective.shortest_round_trip.min(round_trip);
@@ -355,6 +367,9 @@ impl Sender {
     /// Losses have been noticed in a window that was whole: reduce it, and repair them.
     pub(super) fn begin_recovery(&mut self, now: u64) {
         let Some(selective) = &mut self.selective else { return };
+        if let Some(rack) = &mut selective.rack {
+            rack.forget_probe();
+        }
         selective.rescued = false;
         selective.tried = 0;
         self.in_recovery = true;
@@ -387,7 +402,8 @@ impl Sender {
             selective.reduction = Some(if self.switches.bound_of_ns3 {
                 ProportionalReduction::as_in_ns3(f64::from(self.next - self.unacknowledged))
             } else {
-                ProportionalReduction::new(old)
+                // What the receiver does not allow was never in the network.
+                ProportionalReduction::new(old.min(self.window.cap))
             });
             self.window.congestion = old;
         } else if self.counted.is_some() {
@@ -470,16 +486,35 @@ impl Sender {
         true
     }
 
-    /// Arms the tail loss probe (RFC 8985, section 7.2) if one is wanted.
-    fn plan_probe(&mut self, now: u64) {
-        let repairing = self.in_recovery;
+    /// Plans the tail loss probe (RFC 8985, section 7.2): one goes if nothing is known to be missing.
+    pub(super) fn plan_probe(&mut self, now: u64) {
+        let repairing = self.in_recovery || !self.open;
         let Some(selective) = &mut self.selective else { return };
         let Some(rack) = &mut selective.rack else { return };
         let outstanding = self.next - self.unacknowledged;
         let idle = outstanding == 0 || repairing || selective.after_timeout;
-        let smoothed =
-            if idle || selective.board.arrived() > 0 { None } else { self.round_trip.smoothed() };
-        rack.plan_probe(now, smoothed, outstanding, self.deadline, &self.round_trip);
+        let wanted = !idle && selective.board.arrived() == 0;
+        let smoothed = self.round_trip.smoothed();
+        rack.plan_probe(now, wanted, smoothed, outstanding, self.deadline, &self.round_trip);
+    }
+
+    /// An acknowledgement may tell what has become of a probe (RFC 8985, section 7.4.2): if it has
+    /// repaired a loss, the window is reduced once, as for a loss that was noticed otherwise.
+    fn judge_probe(&mut self, now: u64, acknowledged: u32, duplicate: bool) {
+        let Some(selective) = &mut self.selective else { return };
+        let Some(rack) = &mut selective.rack else { return };
+        if rack.judge_probe(acknowledged, duplicate) {
+            self.reduce(now, Congestion::Loss);
+            self.last_reduction = Reduction::Loss;
+            self.recover = self.highest;
+        }
+    }
+
+    /// Whether a tail loss probe is due, which goes before a timeout that is due as well.
+    pub(super) fn probe_is_due(&self, now: u64) -> bool {
+        self.selective.as_ref().is_some_and(|selective| {
+            selective.rack.as_ref().is_some_and(|rack| rack.probe_is_due(now))
+        })
     }
 
     /// Something other than the retransmission timer was due: pacing, a probe, or losses whose
@@ -487,27 +522,34 @@ impl Sender {
     pub(super) fn on_other_timer(&mut self, now: u64) {
         let Some(selective) = &mut self.selective else { return };
         let Some(rack) = &mut selective.rack else { return };
-        if rack.take_probe(now) {
+        if rack.probe_is_due(now) {
             self.send_probe(now);
         } else if rack.take_reordering_timer(now) {
             let repairing = self.in_recovery || selective.after_timeout;
             let lost = selective.find_losses(now, &self.round_trip, repairing);
             if lost > 0 && !repairing {
                 self.begin_recovery(now);
+                // As if one had been delivered: the lost segments leave as slowly as after an
+                // acknowledgement (Linux: tcp_rack_reo_timeout).
+                self.reduce_proportionally(1, 0, lost, false);
             }
         }
     }
 
     /// RFC 8985, section 7.3: a new segment if there is one, else the last one again.
     fn send_probe(&mut self, now: u64) {
-        let Some(selective) = &mut self.selective else { return };
         let outstanding = self.next - self.unacknowledged;
-        if self.next < self.available && f64::from(outstanding) < self.window.cap {
-            self.repair = Some(self.next);
-            self.next += 1;
-        } else {
+        let again = self.next >= self.available || f64::from(outstanding) >= self.window.cap;
+        let Some(selective) = &mut self.selective else { return };
+        if again {
             self.repair = Some(self.highest - 1);
             selective.board.note_sent_again(self.highest - 1);
+        } else {
+            self.repair = Some(self.next);
+            self.next += 1;
+        }
+        if let Some(rack) = &mut selective.rack {
+            rack.note_probe(self.next.max(self.highest), again);
         }
         self.deadline = self.round_trip.expiry(now);
     }
