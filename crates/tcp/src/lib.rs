@@ -33,5 +33,5 @@ pub use round_trip::{RoundTripEstimator, TimeoutFloor, TimerRules};
 pub use rule::WindowRule;
 pub use rules::AnyRule;
 pub use segment::{Acknowledgement, KeptAcknowledgement, MOST_BLOCKS, SackBlocks, Segment};
-pub use sender::{Counters, Ecn, LossWindow, Sender, SenderOptions, Switches};
+pub use sender::{Counters, Ecn, LossWindow, Sender, SenderOptions, SenderState, Switches};
 pub use window::Window;

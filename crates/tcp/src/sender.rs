@@ -123,6 +123,21 @@ pub struct Counters {
     pub retransmissions: u64,
 }
 
+/// What a sender is about, in the order and with the meanings of Linux (`tcp_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderState {
+    /// Nothing is known to be missing.
+    Open,
+    /// Something has arrived beyond a gap that proves no loss yet.
+    Disorder,
+    /// A mark has reduced the window.
+    Reduced,
+    /// Losses are being repaired.
+    Recovery,
+    /// A timeout is being repaired.
+    Loss,
+}
+
 /// The last thing that reduced the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reduction {
@@ -338,6 +353,53 @@ impl Sender {
         match &self.selective {
             Some(selective) if !self.in_order => selective.board.in_network(outstanding),
             _ => outstanding,
+        }
+    }
+
+    /// Segments sent and not acknowledged, whatever has become of them.
+    #[must_use]
+    pub fn outstanding(&self) -> u32 {
+        self.next - self.unacknowledged
+    }
+
+    /// Segments that have arrived beyond the first one missing, as far as the sender knows.
+    #[must_use]
+    pub fn sacked(&self) -> u32 {
+        match (&self.counted, &self.selective) {
+            (Some(counted), _) => counted.arrived(),
+            (_, Some(selective)) if !self.in_order => selective.board.arrived(),
+            _ => self.duplicates,
+        }
+    }
+
+    /// Segments that are taken for lost and have not arrived since.
+    #[must_use]
+    pub fn lost(&self) -> u32 {
+        match (&self.counted, &self.selective) {
+            (Some(counted), _) => counted.lost(self.unacknowledged),
+            (_, Some(selective)) if !self.in_order => selective.board.lost(),
+            _ => u32::from(self.in_recovery),
+        }
+    }
+
+    /// What the sender is about.
+    #[must_use]
+    pub fn state(&self) -> SenderState {
+        let repairing_timeout = match (&self.counted, &self.selective) {
+            (Some(counted), _) => counted.is_repairing_timeout(),
+            (_, Some(selective)) => selective.is_repairing_timeout(),
+            _ => self.last_reduction == Reduction::Timeout && self.unacknowledged < self.recover,
+        };
+        if self.in_recovery {
+            SenderState::Recovery
+        } else if repairing_timeout {
+            SenderState::Loss
+        } else if self.last_reduction == Reduction::Mark && self.unacknowledged < self.recover {
+            SenderState::Reduced
+        } else if self.sacked() > 0 {
+            SenderState::Disorder
+        } else {
+            SenderState::Open
         }
     }
 

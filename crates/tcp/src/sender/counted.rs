@@ -61,6 +61,20 @@ impl Counted {
         (next - first + again).saturating_sub(self.arrived + lost)
     }
 
+    /// Segments that have arrived beyond the first outstanding one.
+    pub(super) fn arrived(&self) -> u32 {
+        self.arrived
+    }
+
+    /// Lost segments, the first outstanding one being `first`.
+    pub(super) fn lost(&self, first: u32) -> u32 {
+        self.lost_before.saturating_sub(first)
+    }
+
+    pub(super) fn is_repairing_timeout(&self) -> bool {
+        self.after_timeout
+    }
+
     /// One more segment has arrived, unless more would have than can.
     fn count(&mut self, first: u32, next: u32) -> u32 {
         let before = self.arrived;
