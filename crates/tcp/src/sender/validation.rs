@@ -12,12 +12,13 @@
 //!
 //! Departures: CUBIC's time goes on meanwhile, where Linux lets it stand still while nothing is sent.
 
-use super::Sender;
+use super::flight::Flight;
+use crate::Window;
 use crate::rule::WindowRule;
 
 /// What is known of how much of the window was used.
 #[derive(Clone, Debug, Default)]
-pub struct WindowValidation {
+pub(crate) struct WindowValidation {
     /// Whether the window was full at some time since `until` was set.
     full: bool,
     /// The most that was outstanding since then.
@@ -40,25 +41,25 @@ impl WindowValidation {
     pub(super) fn note_sent(&mut self, now: u64) {
         self.last_sent = now;
     }
+
+    #[inline]
+    fn finds_used(&self, window: &Window) -> bool {
+        self.full
+            || window.in_slow_start() && window.congestion < 2.0 * f64::from(self.most_outstanding)
+    }
 }
 
-impl Sender {
-    /// No more may leave at `now`: how much of the window is used?
-    #[inline]
-    pub(super) fn note_use(&mut self, now: u64) {
-        if self.validation.is_some() {
-            self.note_use_of_window(now);
-        }
-    }
-
-    fn note_use_of_window(&mut self, now: u64) {
-        let full = f64::from(self.in_flight()) >= self.window.congestion.floor();
+impl Flight {
+    /// No more may leave at `now` while so many are in the network; `repairing`: losses are being
+    /// repaired.
+    pub(super) fn note_use_of_window(&mut self, now: u64, in_network: u32, repairing: bool) {
+        let outstanding = self.outstanding();
         let Some(validation) = &mut self.validation else { return };
+        let full = f64::from(in_network) >= self.window.congestion.floor();
         let sent = std::mem::replace(&mut validation.seen, self.highest) != self.highest;
         if !sent && !full {
             return;
         }
-        let outstanding = self.next - self.unacknowledged;
         if full
             || self.unacknowledged >= validation.until
             || !validation.full && outstanding > validation.most_outstanding
@@ -67,20 +68,18 @@ impl Sender {
             validation.most_outstanding = outstanding;
             validation.until = self.next;
         }
-        if self.window_is_used() {
-            let Some(validation) = &mut self.validation else { return };
+        if validation.finds_used(&self.window) {
             (validation.used, validation.stamp) = (0, now);
             return;
         }
-        let whole = !self.in_recovery && self.unacknowledged >= self.recover;
-        let timeout = self.round_trip.timeout();
-        let Some(validation) = &mut self.validation else { return };
         validation.used = validation.used.max(outstanding);
+        let waited = now - validation.stamp >= self.timer.estimator.timeout();
         // What the receiver does not allow is no reason: there is more to send.
-        if now - validation.stamp >= timeout && self.next >= self.available {
+        if waited && self.next >= self.available {
             let used = f64::from(std::mem::take(&mut validation.used)).max(self.initial_window);
             validation.stamp = now;
-            if whole && used < self.window.congestion {
+            let open = !repairing && self.unacknowledged >= self.recover;
+            if open && used < self.window.congestion {
                 self.remember_window();
                 self.window.congestion = ((self.window.congestion + used) / 2.0).floor();
             }
@@ -90,10 +89,7 @@ impl Sender {
     /// Whether an acknowledgement may let the window grow.
     #[inline]
     pub(super) fn window_is_used(&self) -> bool {
-        let Some(validation) = &self.validation else { return true };
-        validation.full
-            || self.window.in_slow_start()
-                && self.window.congestion < 2.0 * f64::from(validation.most_outstanding)
+        self.validation.as_ref().is_none_or(|validation| validation.finds_used(&self.window))
     }
 
     /// A rule that answers every mark hears of them although the window may not grow.
@@ -110,8 +106,8 @@ impl Sender {
 
     /// There is something to send again after a pause in which nothing was outstanding.
     pub(super) fn restart_after_idle(&mut self, now: u64) {
+        let timeout = self.timer.estimator.timeout();
         let Some(validation) = &mut self.validation else { return };
-        let timeout = self.round_trip.timeout();
         let mut left = now.saturating_sub(validation.last_sent);
         if left <= timeout || !self.open {
             return;

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 
 use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
+use crate::sender::timer::RetransmissionTimer;
 use crate::sent::SentSegments;
 
 /// Longest delay of an acknowledgement that a probe allows for, in nanoseconds.
@@ -163,28 +164,26 @@ impl Rack {
         self.planned == now && outstanding > 2
     }
 
-    /// Arms the probe, if one is `wanted` and none is in the network, for two of the `smoothed` round
-    /// trips from `now`, but no later than the `retransmission` timer; else disarms it.
+    /// Arms the probe, if one is `wanted` and none is in the network, for two of the smoothed round
+    /// trips from `now`, but no later than the retransmission timer; else disarms it.
     pub(super) fn plan_probe(
         &mut self,
         now: u64,
         wanted: bool,
-        smoothed: Option<u64>,
         outstanding: u32,
-        retransmission: u64,
-        clock: &RoundTripEstimator,
+        timer: &RetransmissionTimer,
     ) {
         self.planned = now;
         self.probe_deadline = u64::MAX;
         if !wanted || !self.probing || self.probe.is_some() {
             return;
         }
-        let wait = match smoothed {
+        let wait = match timer.estimator.smoothed() {
             None => FIRST_WAIT,
             Some(smoothed) if outstanding == 1 => 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY,
             Some(smoothed) => 2 * smoothed + SPARE_TIME,
         };
-        self.probe_deadline = clock.after(now, wait, 0).min(retransmission);
+        self.probe_deadline = timer.estimator.after(now, wait, 0).min(timer.deadline);
     }
 
     /// Whether a probe is due.
