@@ -93,8 +93,9 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         ),
         Parameter::choice("reduction_bound", "rfc9937", &["rfc9937", "ns3"]).described(
             "below the threshold as much is sent as was delivered since the beginning, or by this \
-             acknowledgement; and one more if it makes progress, or covers what was sent again",
-            "RFC 9937; ns-3.37: tcp-prr-recovery.cc",
+             acknowledgement; and one more if it makes progress, or covers what was sent again; with \
+             ns3, acknowledgements of a part also send a lost segment again whatever the window says",
+            "RFC 9937; ns-3.37: tcp-prr-recovery.cc, tcp-socket-base.cc (ProcessAck, DoRetransmit)",
         ),
         Parameter::choice("recovery_dialect", "rfc6675", &["rfc6675", "ns3"]).described(
             "recovery sack: what restarts the timer during recovery, what follows from a repeated \
