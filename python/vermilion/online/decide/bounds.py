@@ -27,6 +27,7 @@ STRETCH_S = 10.0
 _LOOK_S = 2.0
 _LEAST_S = 8.0
 _FORGOTTEN_S = 30.0  # so long a bound has to be kept before it can be broken anew
+_NOT_THIS_LINK = frozenset({"idle", "outage", "elsewhere"})
 _SILENT = (Paused, Blind, HandsOff, Ended)  # nothing is judged in these
 
 
@@ -62,7 +63,7 @@ def look(turn: Turn) -> None:
     """Say which bounds are broken and not said to be so yet."""
     controller = turn.controller
     watch = controller.bounds_watch
-    if isinstance(controller.state, _SILENT):
+    if isinstance(controller.state, _SILENT) or controller.senses.link_state.kind in _NOT_THIS_LINK:
         turn.change(bounds_watch=replace(watch, since_s=turn.now_s))
         return
     if turn.now_s - watch.looked_s < _LOOK_S:

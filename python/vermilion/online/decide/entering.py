@@ -77,8 +77,10 @@ def search_quickly(
     else:
         turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
     turn.change(conditions_since_s=since_s)
+    is_change = turn.controller.modelled is not None
     watch_conditions(turn, picture, traffic)
-    _notice_fluctuation(turn)
+    if is_change:
+        _notice_fluctuation(turn)
     turn.decide(
         DecisionKind.MODEL_BUILT,
         f"{picture.in_words()}{_model_target(turn)} ({why})",

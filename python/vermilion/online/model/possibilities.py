@@ -117,8 +117,8 @@ def by_turns(
 
     Of many, the present ones stand for the middle, and the two that load the queue most and least
     for the rest: the load grows with the flows and falls with the packets in flight. Besides there
-    is a crowd, twice the heaviest load. Where loads come and go too fast for any to be compared with
-    a model, the senders stay a guess, so that the crowd has those of the next likely kind.
+    is a crowd, twice the heaviest load. Where loads come and go too fast for any to be compared
+    with a model, the senders stay a guess, so that the crowd has those of the next likely kind.
 
     Args:
         traffic: as it is now.

@@ -42,8 +42,8 @@ _MOST_EVALUATIONS = 2000
 _SHORTLIST = 5
 # Good from the first few dozen settings on: docs/search-benchmark.md.
 _SEARCH = "recursive-random-search"
-# Of a margin of harm the part that the settings tried may use up. The best of many is the luckiest of
-# them, and the network is rougher than a model in which all flows start together and stay.
+# Of a margin of harm the part that the settings tried may use up. The best of many is the luckiest
+# of them, and the network is rougher than a model in which all flows start together and stay.
 _MARGIN_SEARCHED = 0.6
 # A local search ends at a twentieth of each parameter's range.
 _SETTINGS: Final[Mapping[str, Any]] = {"stop_side": 0.05}
@@ -160,7 +160,9 @@ def best_of(cases: Sequence[Case], looking: Looking) -> Found:
         NotMeasuredError: a model lacks what the goal is about.
         KeyboardInterrupt: at Ctrl-C.
     """
-    return _of_one(cases[0], looking) if len(cases) == 1 else _of_several(cases, looking)
+    first, *others = cases
+    narrower = others or first.aims != first.constraints
+    return _of_several(cases, looking) if narrower else _of_one(first, looking)
 
 
 def _of_one(case: Case, looking: Looking) -> Found:
