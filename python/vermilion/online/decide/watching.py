@@ -33,9 +33,12 @@ def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
     if state.doubt is not None and turn.now_s >= state.doubt.look_s:
         _look_again(turn, state)
         return
-    if _has_calmed(turn, state):
-        return
-    if _check_starvation(turn) or _check_queue(turn, state) or stepping.step_on(turn, state):
+    if (
+        _has_calmed(turn, state)
+        or _check_starvation(turn)
+        or _check_queue(turn, state)
+        or stepping.step_on(turn, state)
+    ):
         return
     state = _learning(turn)
     if state.learned_s != turn.now_s:
