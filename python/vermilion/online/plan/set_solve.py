@@ -25,7 +25,12 @@ from vermilion.online.model.set_network import (
 from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.push_charge import push_charge
+from vermilion.online.plan.push_charge import (
+    PUSHES,
+    estimated_charge,
+    pays_in_the_model,
+    simulated_charge,
+)
 from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
@@ -42,12 +47,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives import Constraint
+    from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.set_network import SetPossibility
+    from vermilion.online.plan.push_charge import PushCharge
     from vermilion.online.plan.task import Finding, Task
     from vermilion.online.set_policy import SetPolicy
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100
@@ -160,14 +168,7 @@ class _Search:
         goal = cases[0].goal
         candidate = replace(found.candidate, setting=setting)
         incumbent = replace(found.incumbent, setting=in_force)
-        charge = push_charge(
-            task.push_price,
-            self._traffic.whole,
-            {},
-            goal,
-            incumbent.value.mean,
-            policy.changes_per_minute,
-        )
+        charge = self._push_charge(cases, found.setting, candidate, incumbent.value.mean)
         answer = Answer(
             kind=task.kind,
             picture=task.picture,
@@ -197,6 +198,22 @@ class _Search:
         )
         # What answers must repeat on depends on nothing of the machine.
         return answer, None if task.evaluations is not None else found.packets_per_s
+
+    def _push_charge(
+        self,
+        cases: Sequence[Case],
+        setting: Setting,
+        candidate: Prediction,
+        in_force: float,
+    ) -> PushCharge:
+        """What it costs to put a joint setting in force."""
+        price, changes = self._task.push_price, self._policy.changes_per_minute
+        queues = self._task.configuration.queues
+        if pays_in_the_model(price, [each.discipline for each in queues]):
+            seeds = self._seeds.comparison[:PUSHES]
+            return simulated_charge(price, cases, setting, candidate, seeds, None, changes)
+        goal, whole = cases[0].goal, self._traffic.whole
+        return estimated_charge(price, whole, {}, goal, candidate, in_force, changes)
 
     def _case(self, possibility: SetPossibility) -> Case:
         """What the network may be, and what is wanted in it."""
