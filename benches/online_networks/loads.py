@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from online_networks.network import at, bulk, network
+from online_networks.network import at, bulk, jump, network
 
 if TYPE_CHECKING:
     from online_networks.network import Network
@@ -46,7 +46,7 @@ def steps() -> list[Network]:
             "load-up",
             "steps",
             "16 flows become 64 at 25 s",
-            {"early": bulk(16), "late": bulk(48, start="25 s .. 26 s")},
+            jump(16, 48),
         ),
         network(
             "load-down",
