@@ -139,7 +139,7 @@ FEW = (
         "linux-red",
         {
             "limit": 8e6, "min_threshold": 5e5, "max_threshold": 2.5e6, "max_probability": 0.02,
-            "weight_log": 10, "mean_packet_size": 1500, "burst": 500,
+            "weight_log": 9, "mean_packet_size": 1500, "burst": 500,
         },
         CUBIC,
         ((8, 0.04),),
