@@ -411,14 +411,16 @@ def _run(
 
     memory = None
     if freedom.atlas is not None:
-        from vermilion.cli.atlas_file import read_atlas
+        from vermilion.cli.atlas_file import read_atlas, read_set_atlas
+        from vermilion.online.set_policy import SetPolicy
 
         wanted = Policy.of_scenario(scenario)
-        if wanted.link not in scenario.links:
-            message = f"--atlas is of one queue; {scenario.origin} tunes {wanted.link} together"
-            raise UserError(message)
-        discipline = scenario.links[wanted.link].queue.algorithm.name
-        memory = read_atlas(freedom.atlas, discipline, wanted.parameters)
+        named = {name: link.queue.algorithm.name for name, link in scenario.links.items()}
+        if isinstance(wanted, SetPolicy):
+            together = {link: named[link] for link in wanted.links}
+            memory = read_set_atlas(freedom.atlas, together, wanted)
+        else:
+            memory = read_atlas(freedom.atlas, named[wanted.link], wanted.parameters)
     try:
         return run_online(
             scenario,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from vermilion.online.record.entries import Decision
     from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile
     from vermilion.online.service import Service
-    from vermilion.routers.base import Observation, OperatedRouter
+    from vermilion.routers.base import LinkConfiguration, Observation, OperatedRouter
 
 _POLICY_MEGABYTES: Final = 1
 _STOPPING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -139,7 +139,7 @@ def _control(
     )
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
     policy = _policy(router, file, freedom, request.paths, deadline_s)
-    memory = _memory(request, router.configuration.discipline, policy)
+    memory = _memory(request, router.configuration, policy)
     _check_privileges(router, policy)
     journal = _default_journal(router) if service.journal is None else Path(service.journal)
     metrics = open_metrics(service, router, policy, watch, opened)
@@ -269,13 +269,19 @@ def _managed_link(router: OperatedRouter, name: str) -> ManagedLink:
     )
 
 
-def _memory(request: RouterRequest, discipline: str, policy: Policy) -> AnswerMemory | None:
+def _memory(
+    request: RouterRequest, configuration: LinkConfiguration, policy: Policy
+) -> AnswerMemory | None:
     """What an atlas knows, where one is given."""
     if request.atlas is None:
         return None
-    from vermilion.cli.atlas_file import read_atlas
+    from vermilion.cli.atlas_file import read_atlas, read_set_atlas
+    from vermilion.online.set_policy import SetPolicy
 
-    return read_atlas(request.atlas, discipline, policy.parameters)
+    if isinstance(policy, SetPolicy):
+        disciplines = {each.link: each.discipline for each in configuration.queues}
+        return read_set_atlas(request.atlas, disciplines, policy)
+    return read_atlas(request.atlas, configuration.discipline, policy.parameters)
 
 
 def _unseen(_: Observation) -> None:

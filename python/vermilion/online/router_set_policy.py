@@ -72,7 +72,9 @@ def policy_for_set(
         )
     given = (freedom or Freedom()).or_else(known.freedom)
     fall_back = _fall_back(links, given.fall_back, known.origin)
-    return with_freedom(policy, given, fall_back).with_paths(paths)
+    free = with_freedom(policy, given, fall_back)
+    free.check_steps(known.origin)
+    return free.with_paths(paths)
 
 
 def scenario_of_routers(links: Sequence[ManagedLink], file: PolicyFile) -> Scenario:
