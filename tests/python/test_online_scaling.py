@@ -96,7 +96,11 @@ def test_the_traffic_keeps_its_mixture_and_its_round_trips():
     [
         (500e6, 1000, "red", 1),  # 42,000 packets a second: simulated whole
         (1e9, 200, "red", 8),
-        (1e9, 30, "red", 1),  # half of them would be too few
+        (1e9, 30, "red", 4),  # half of them would be too few: it is windows that shrink
+        (1e9, 30, "pie", 1),  # of which not all probabilities are known
+        (1e10, 2, "red", 256),
+        (1e10, 16, "red", 64),
+        (1e11, 16, "red", 512),
         (1e9, 200, "codel", 1),  # drops per second, whatever the rate
         (1e10, 1000, "red", 32),
         (1e11, 10000, "red", 512),

@@ -115,19 +115,20 @@ def test_paths_are_of_the_links_under_control():
             policy.with_paths([path])
     with pytest.raises(ScenarioError, match="of several links"):
         run_online(load_scenario("varying-load"), paths=[["bottleneck"]])
-    with pytest.raises(ScenarioError, match="steps without a model are of one queue"):
-        run_online(SHORT, without_model="step")
+    summed = {"tuning": {"parameters": list(SHORT.tuning.parameters)}}  # the knee of every link
+    with pytest.raises(ScenarioError, match="whose parts each state a scale"):
+        run_online(scenario_from_document(SHORT.document | summed), without_model="step")
     with pytest.raises(ScenarioError, match="says nothing of where they go"):
         run_online(SHORT, knowledge="flow count")
 
 
-def test_an_atlas_of_one_queue_is_refused_for_a_set(tmp_path):
+def test_what_is_no_atlas_is_refused_for_a_set_too(tmp_path):
     path = tmp_path / "atlas.json"
     path.write_text("{}")
     told = CliRunner().invoke(
         application(), ["online", "four-red-queues", "--atlas", str(path)], catch_exceptions=True
     )
-    assert "--atlas is of one queue" in str(told.exception)
+    assert "what vermilion atlas --json writes" in str(told.exception)
 
 
 # --- the run -------------------------------------------------------------------------------------

@@ -105,7 +105,8 @@ def run_online(
     links: tuple[str, ...] = (policy.link,)
     senses = None
     if isinstance(policy, SetPolicy):
-        _check_set(scenario, without_model, knowledge)
+        _check_set(scenario, knowledge)
+        policy.check_steps(scenario.origin)
         policy = policy.with_paths(paths)
         links, senses = policy.links, SetSenses.begin(policy.links, policy.paths)
     elif paths:
@@ -164,15 +165,12 @@ def run_online(
     )
 
 
-def _check_set(scenario: Scenario, without_model: WithoutModel, knowledge: Knowledge) -> None:
+def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:
     """Whether several queues can be controlled like this.
 
     Raises:
         ScenarioError: they cannot.
     """
-    if without_model != "stay":
-        accepted = '"stay": steps without a model are of one queue'
-        raise ScenarioError("without_model", without_model, accepted, scenario.origin)
     if knowledge == "flow count":
         accepted = '"full" or "counters": a count of flows says nothing of where they go'
         raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
