@@ -31,7 +31,7 @@ ROOMS_BELOW = {
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
     "agentx": set(),
     "routers": {"agentx", "monitor", "profiles", "simulate", "scenario", "_core"},
-    "kernel_plant": {"routers", "monitor", "simulate", "scenario", "_core"},
+    "kernel_plant": {"agentx", "routers", "monitor", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "status": {"monitor", "online", "routers", "_core"},
     "twin": {"monitor", "report", "simulate", "scenario", "_core"},

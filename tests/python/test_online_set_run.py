@@ -275,3 +275,19 @@ def test_a_controller_of_a_set_begins_as_one_of_a_queue():
     assert controller.original == JOINT_FIRST
     assert len(JOINT_FIRST) == 2 * len(FIRST)
     assert effects
+
+
+def test_a_bound_of_a_link_that_never_queued_stops_no_search():
+    """All flows go through all links, so that nothing waits behind the first: one is modelled."""
+    through_all = {f"flows.only-{link}.path": list(NAMES) for link in NAMES}
+    longer = {f"flows.only-{link}.rtt": "48 ms" for link in NAMES}
+    run = run_online(
+        SHORT.with_values({"duration": "10 s", "tuning.harm": ["none"]} | through_all | longer),
+        clock="fixed",
+        evaluations=8,
+        re_evaluations=1,
+        comparisons=4,
+    )
+    kinds = {each.kind for each in run.decisions}
+    assert "tuned" in kinds
+    assert "search-failed" not in kinds

@@ -240,11 +240,16 @@ class _Search:
         if goal.needs_incumbent:
             delays = needs_flow_delays(goal)
             goal = goal.relative_to(_runs(model, self._seeds.search, flow_delays=delays))
+        stated = policy.constraints
+        if stated is not None:
+            # Of a link that never queued nothing is modelled, and so nothing can be held to.
+            left_out = tuple(f"links.{each}." for each in policy.links if each not in model.links)
+            stated = tuple(each for each in stated if not each.strip().startswith(left_out))
         asked: list[Constraint] = []
         if possibility.share > 0.0:
             asked = [
                 each
-                for each in constraints_of(model, goal, policy.constraints, links=self._links)
+                for each in constraints_of(model, goal, stated, links=self._links)
                 if each.path.room == "flows" or each.path.name in self._links
             ]
         constraints = (*asked, *self._harm_bounds(possibility, model))
