@@ -182,10 +182,11 @@ matter of the queue: with CUBIC over FQ-CoDel, and with Reno in the single queue
 drop alike. A look at one of the kernel's flows, packet by packet, shows what it is. Windows are
 three to five packets, receivers acknowledge every second one, and so the acknowledgement that
 first reports an arrival beyond a loss mostly covers, at last, a packet sent a round trip before.
-RFC 8985 (section 6.2, step 2) and Linux take the round trip of *every* segment that arrives into
-RACK's: the old one's, twice as long, is then in force, the loss has to wait for the reordering
-timer, 10 to 15 ms, and in the meantime two more packets leave. Where only the round trip of the
-newest segment counts, the loss is noticed at once, and such a flow loses less.
+RFC 8985 (section 6.2, step 2) lets every segment that arrives set the round trip of RACK, and
+does not say in which order. Linux looks at the reports first and at what is acknowledged
+cumulatively last: the old one's, twice as long, is then in force, the loss has to wait for the
+reordering timer, 10 to 15 ms, and in the meantime two more packets leave. Where the newest
+segment's round trip counts, as here, the loss is noticed at once, and such a flow loses less.
 """
 CYCLES: Final = """So small a thing moves the drop rate because each flow has a queue of one or two
 packets to itself and goes round in a cycle of a few packets from drop to drop. Such cycles have

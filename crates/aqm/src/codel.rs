@@ -231,7 +231,7 @@ impl Control {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// Decides over the packet whose turn it is; see [`Discipline::on_departure`].
+    /// Decides over the packet whose turn it is; see [`Decide::on_departure`].
     #[inline(always)]
     pub(crate) fn decide(&mut self, fixed: &Configuration, departure: &Departure) -> Verdict {
         let (now, sojourn) = fixed.times(departure);
