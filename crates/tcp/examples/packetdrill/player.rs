@@ -26,6 +26,9 @@ pub enum Verdict {
 
 /// The longest that a packet without a time is waited for, in nanoseconds.
 const LONGEST_WAIT: u64 = 120_000_000_000;
+/// A slow start threshold that no window reaches, in segments, and what the kernel calls it.
+const ENDLESS: f64 = 1e6;
+const INFINITE: i64 = 0x7fff_ffff;
 /// More steps of the sender than that at one moment mean that it does not stop.
 const MOST_STEPS: u32 = 100_000;
 
@@ -113,7 +116,7 @@ impl Player {
         if let Some(widest) = widest {
             fallback("window_cap", Value::Number(widest.clamp(1, 1_000_000) as f64));
             // Whatever the receiver allows, the first slow start has no end.
-            fallback("initial_slow_start_threshold", Value::Number(1e6));
+            fallback("initial_slow_start_threshold", Value::Number(ENDLESS));
         }
         if script.sender.is_none() && !opening.options.iter().any(|option| option == "sackOK") {
             fallback("recovery", Value::Choice("linux-newreno".to_owned()));
@@ -296,7 +299,9 @@ impl Player {
         let sender = &self.sender;
         Ok(match name {
             "tcpi_snd_cwnd" => sender.window().floor() as i64,
+            "tcpi_snd_ssthresh" if sender.threshold() >= ENDLESS => INFINITE,
             "tcpi_snd_ssthresh" => sender.threshold().floor() as i64,
+            "TCP_INFINITE_SSTHRESH" => INFINITE,
             "tcpi_unacked" => sender.outstanding().into(),
             "tcpi_sacked" => sender.sacked().into(),
             "tcpi_lost" => sender.lost().into(),

@@ -223,6 +223,9 @@ fn event_of(number: usize, text: &str) -> Result<Event, Refusal> {
     let call = text.strip_prefix("...").unwrap_or(text).trim_start();
     let call = call.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.').trim_start();
     let name = call.split('(').next().unwrap_or_default().trim();
+    if call.starts_with("close(3)") {
+        return Ok(Event::Call); // the socket that listened, as every script calls it
+    }
     match name {
         "write" | "send" | "sendto" => {
             let bytes = call.split("...,").nth(1).and_then(|it| {
@@ -274,6 +277,9 @@ fn comparisons(number: usize, code: &str) -> Result<Vec<[String; 3]>, Refusal> {
     let mut found = Vec::new();
     let joined = code.replace("\\\n", " ");
     for statement in joined.split(['\n', ';']).map(str::trim).filter(|it| !it.is_empty()) {
+        if statement.starts_with("print") || statement == "TCP_INFINITE_SSTHRESH = 0x7fffffff" {
+            continue;
+        }
         let Some(condition) = statement.strip_prefix("assert") else {
             return Err(refuse(number, statement));
         };
