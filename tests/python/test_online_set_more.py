@@ -136,13 +136,14 @@ def test_where_flows_are_doubted_more_and_fewer_are_modelled():
 # --- steps without a model ------------------------------------------------------------------------
 
 
-def test_a_step_is_of_one_parameter_of_one_queue():
+def test_a_step_is_of_one_queue():
     box = Space.from_scenario(FOUR)
     middle = box.values((0.5,) * len(box))
     in_force = {".".join(path.split(".")[1::2]): value for path, value in middle.items()}
     _, setting = Steps(box).next_setting(in_force)
     moved = {name for name, value in setting.items() if value != pytest.approx(in_force[name])}
-    assert moved == {"first.min_threshold"}
+    assert "first.min_threshold" in moved
+    assert {name.partition(".")[0] for name in moved} == {"first"}
 
 
 def test_steps_are_refused_where_the_network_cannot_tell_whether_they_help():

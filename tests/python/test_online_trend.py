@@ -2,13 +2,19 @@
 
 import math
 import random
+import re
 from dataclasses import replace
 
 import pytest
 
+from online_world import World, controller_of, finding
 from vermilion.online.decide.detection import ConditionWatch
 from vermilion.online.decide.fluctuation import OFTEN, Fluctuation
+from vermilion.online.decide.step import step
 from vermilion.online.decide.trend import Trend, is_trend, trend_of
+from vermilion.online.effects import Record, Search
+from vermilion.online.events import Began, Found
+from vermilion.online.record.entries import Decision
 from vermilion.online.sense.picture import TrafficPicture
 
 PICTURE = TrafficPicture(
@@ -116,3 +122,30 @@ def test_a_rate_and_round_trips_are_foreseen_as_well():
     assert ahead.base_rtts_s[0] == pytest.approx(0.028 * math.exp(0.1))
     assert ahead.flows == PICTURE.flows
     assert Trend(rate_per_s=-0.002).in_words() == "rate -11% a minute"
+
+
+def test_a_controller_follows_growth_and_says_where_it_leads():
+    world, controller, now_s = World(flows=16), controller_of(), 0.0
+    said = []
+    controller, _ = step(controller, Began(world.in_force), now_s)
+    while now_s < 70.0:
+        now_s = round(now_s + 0.1, 1)
+        if now_s > 12.0 and now_s * 10 % 80 == 0:
+            world.flows += world.flows // 3
+        events = [world.observe(now_s)]
+        while events:
+            controller, effects = step(controller, events.pop(0), now_s)
+            for effect in effects:
+                if isinstance(effect, Search):
+                    events.append(Found(effect.number, finding(effect.task), 0.1))
+                elif isinstance(effect, Record) and isinstance(effect.entry, Decision):
+                    said.append(effect.entry)
+    assert not controller.fluctuation.lasts
+    assert "fluctuating" not in {each.kind for each in said}
+    ahead = [
+        each for each in said if each.kind == "model-built" and "modelled as in" in each.reason
+    ]
+    assert ahead
+    words = re.search(r"have become (\d+); flows \+\d+% a minute", ahead[-1].reason)
+    # The sentence and the numbers beside it: the model has more flows than there are.
+    assert int(words[1]) < ahead[-1].details["flows"] <= 1.08 * int(words[1]) + 1

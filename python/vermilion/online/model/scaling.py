@@ -27,7 +27,9 @@ of windows in time one grows by b segments in a round trip instead of one, CUBIC
 (both are growth in segments per time), and what queues drop by chance is dropped b times less often
 in packets, so as often in time: probabilities become p / b. A packet dropped is still one sign of
 congestion, and stands for one packet dropped of the network's. That holds while p / b is small and
-windows have some tens of packets left. What is dropped because there is no room comes in bursts
+windows have some tens of packets left. What chance adds to a queue is a few packets, of the model
+as of the network, so that the model's mean queue, in the network's packets, is longer by a few
+times k: where a queue is to be far shorter than a usual one, that shows. What is dropped because there is no room comes in bursts
 that depend on single packets; the mean queue of drop-tail agrees, its share of packets lost does
 not. It holds for senders that grow by rule (Reno's family and CUBIC, in the form of RFC 9438), not
 for those that count marks (DCTCP) or rates (BBR).
