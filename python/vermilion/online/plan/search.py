@@ -120,6 +120,8 @@ class Looking:
         evaluations: settings to try; ``None`` for as many as the deadline allows.
         deadline_s: wall seconds, where the number of settings is not given.
         workers: simulate; ``None`` for this machine as it is.
+        spares_incumbent: whether the setting in force may go on with what it would do in models
+            that count for nothing: nobody has come yet, and a change costs something too.
         search: which.
         name_of: what the controller calls the parameter with a path.
     """
@@ -133,6 +135,7 @@ class Looking:
     evaluations: int | None
     deadline_s: float
     workers: Runner | None
+    spares_incumbent: bool = False
     search: str = _SEARCH
     name_of: Callable[[str], str] = lambda path: path.rpartition(".")[2]
 
@@ -263,7 +266,9 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
         candidate=_prediction(best.setting, cases, results[0], looking),
         incumbent=_prediction(looking.incumbent, cases, results[1], looking),
         candidate_verdicts=_verdicts(cases, best.pieces, now.pieces),
-        incumbent_verdicts=_verdicts(cases, now.pieces, now.pieces),
+        incumbent_verdicts=_verdicts(
+            cases, now.pieces, now.pieces, believed=looking.spares_incumbent
+        ),
         evaluations=tuning.evaluations,
         packets_per_s=_speed(results[1], tuning.simulations, seconds),
         seconds=seconds,
@@ -271,12 +276,17 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
 
 
 def _verdicts(
-    cases: Sequence[Case], mine: Sequence[Evaluation], reference: Sequence[Evaluation]
+    cases: Sequence[Case],
+    mine: Sequence[Evaluation],
+    reference: Sequence[Evaluation],
+    *,
+    believed: bool = False,
 ) -> tuple[ConstraintVerdict, ...]:
-    """On each constraint in each model."""
+    """On each constraint in each model, or in each that is believed."""
     return tuple(
         verdict
         for case, piece, other in zip(cases, mine, reference, strict=True)
+        if case.share > 0.0 or not believed
         for verdict in judge(case.constraints, piece, other)
     )
 

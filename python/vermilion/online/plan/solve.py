@@ -172,6 +172,7 @@ def _search(
             evaluations=task.evaluations,
             deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
             workers=models.workers,
+            spares_incumbent=not task.met,
         ),
     )
     candidate = replace(found.candidate, setting=models.large(found.setting))
