@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.progress import ProgressBar
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.advise import Present, Question

@@ -12,8 +12,8 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.closed_pipe import finish_anyway
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.online.drive.plant import Plant

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import typer
 
 from vermilion.cli.closed_pipe import finish_anyway
-from vermilion.cli.entry import UserError
 from vermilion.cli.limited_file import read_limited
 from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.real_routers import check_privileges, real_router
+from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import ScenarioError, printable
 
 if TYPE_CHECKING:

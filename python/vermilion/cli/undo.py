@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import output_file
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.online.record.restart import Untouched
