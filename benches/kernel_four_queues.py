@@ -275,8 +275,9 @@ def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
             runs = [row for row in rows if row["way"] == each and row["reading"] == reading]
             if not runs:
                 continue
-            middles = [part["start_s"] + WINDOW_S / 2 for part in runs[0]["stretches"]]
-            lines = [[part["variation"] for part in run["stretches"]] for run in runs]
+            # Without the first stretch, in which most flows have only begun.
+            middles = [part["start_s"] + WINDOW_S / 2 for part in runs[0]["stretches"][1:]]
+            lines = [[part["variation"] for part in run["stretches"][1:]] for run in runs]
             if each == SNMP:
                 for place, line in enumerate(lines):
                     label = "one start" if place == 0 else "_"
