@@ -16,13 +16,12 @@ import os
 import select
 import socket
 import struct
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from vermilion.monitor.packet_filter import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from vermilion.monitor.packet_filter import Instruction
 
@@ -59,7 +58,7 @@ class InterfaceError(Exception):
 
 
 class PacketRing:
-    """An open ring. Use as a context manager, or call :meth:`close`.
+    """An open ring; whoever opens it calls :meth:`close`.
 
     Args:
         interface: its name, like "eth0"; ``None`` for all interfaces there are.
@@ -150,17 +149,6 @@ class PacketRing:
         """Give everything back."""
         self._memory.close()
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _words(interface: str, error: OSError | ValueError | OverflowError) -> str:

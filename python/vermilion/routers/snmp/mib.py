@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.agentx.protocol import ValueType
 from vermilion.routers.base import PushPrice
-from vermilion.routers.linux.pie import BUILT_IN
+from vermilion.routers.linux.pie_family import BUILT_IN
 from vermilion.routers.snmp.scale import (
     COUNT,
     LOG_OF_WEIGHT,
