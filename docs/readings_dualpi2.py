@@ -221,7 +221,7 @@ def draw_windows(found: dict[str, NDArray[np.float64]]) -> None:
             above.plot(seconds, found[name][shown], color=colour, label=name)
             above.axhline(law / found["p"].mean(), color=colour, linestyle="--", linewidth=1.0)
         above.set_ylabel("packets in 80 ms")
-        above.set_ylim(0)
+        above.set_ylim(0, 1.25 * found["prague"].max())  # room for the legend
         above.legend(loc="upper left", ncols=2)
         below.plot(seconds, 100 * p, color=GREY)
         below.set_ylabel("p (%)")

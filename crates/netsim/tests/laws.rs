@@ -30,7 +30,7 @@ fn every_discipline_with_every_sender() {
                     options["max_rate"] = json!(200);
                 }
                 let mut network = scenario(
-                    20.0,
+                    30.0,
                     &[link(
                         "bottleneck",
                         10_000_000,
@@ -41,7 +41,7 @@ fn every_discipline_with_every_sender() {
                 );
                 // The common slow start and what follows from it are left out: some disciplines
                 // take its losses for the load for seconds.
-                network["warm_up_ns"] = json!(10 * SECOND);
+                network["warm_up_ns"] = json!(20 * SECOND);
                 let results = simulate(&network, 1);
                 let whole = &results.links["bottleneck"].ledger;
                 let utilization = results.links["bottleneck"].spans.total.utilization.unwrap();
