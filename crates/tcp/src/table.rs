@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 30;
+pub const COMMON_COUNT: usize = 31;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             "byte counting: all that an acknowledgement covers counts, reported before or not, and what \
              has been counted survives a reduction of the window",
             "ns-3.37: TcpLinuxReno",
+        ),
+        Parameter::number("linear_increase", "packets", Some(1.0), 0.0, 1e3).above_minimum().described(
+            "by how much the window grows in a round trip of congestion avoidance; of CUBIC what Reno \
+             would; rules of other kinds and the dialect linux ignore it",
+            "RFC 5681: 1; AIMD(a, b): Floyd, Handley and Padhye 2000",
         ),
         Parameter::switch("limited_transmit", true)
             .described("the first two duplicate acknowledgements each release a segment", "RFC 3042"),
