@@ -13,6 +13,7 @@ retransmissions beyond the packets that were lost. The table stands in `docs/sen
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario import parse_scenario
@@ -67,7 +68,9 @@ def row(recovery: str, segments: int, round_trip: int, loss: float, transfers: i
     lost = data["links"]["wire"]["total"]["losses"]
     again = group["retransmissions"]
     times = sorted(1e3 * flow["completion_time_s"] for flow in group["each"])
-    assert len(times) == transfers, "the run is too short for some transfer"
+    if len(times) < transfers:
+        message = "the run is too short for some transfer"
+        raise SystemExit(message)
     return [
         recovery, str(segments), f"{round_trip} ms", f"{loss:.0%}",
         f"{sum(times) / transfers:.1f}", f"{times[transfers // 2]:.1f}",
@@ -83,10 +86,10 @@ def main() -> None:
     options = parser.parse_args()
     heads = ["recovery", "segments", "round trip", "loss", "mean ms", "median ms", "95 % ms",
              "99 % ms", "timeouts per 100", "needless"]  # fmt: skip
-    print("| " + " | ".join(heads) + " |")
-    print("|" + " --- |" * len(heads))
+    sys.stdout.write(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}\n")
     for cells in rows(options.transfers):
-        print("| " + " | ".join(cells) + " |", flush=True)
+        sys.stdout.write(f"| {' | '.join(cells)} |\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -322,7 +322,14 @@ impl Sender {
     /// No more may leave at `now`: how much of the window is used?
     #[inline]
     fn note_use(&mut self, now: u64) {
-        if self.flight.validation.is_some() {
+        if self.flight.validation.is_none() {
+            return;
+        }
+        let flight = &self.flight;
+        if flight.has_new_data() && flight.allowance > 0 && self.pacing.release <= now {
+            // It can only be the window that holds what there is.
+            self.flight.note_full_window(now);
+        } else {
             let in_network = self.recovery.in_network(&self.flight);
             self.flight.note_use_of_window(now, in_network, self.recovery.is_repairing());
         }

@@ -50,6 +50,19 @@ impl WindowValidation {
 }
 
 impl Flight {
+    /// No more may leave at `now` because as much is in the network as the window says.
+    #[inline]
+    pub(super) fn note_full_window(&mut self, now: u64) {
+        let (next, highest, outstanding) = (self.next, self.highest, self.outstanding());
+        if let Some(validation) = &mut self.validation {
+            validation.full = true;
+            validation.most_outstanding = outstanding;
+            validation.until = next;
+            validation.seen = highest;
+            (validation.used, validation.stamp) = (0, now);
+        }
+    }
+
     /// No more may leave at `now` while so many are in the network; `repairing`: losses are being
     /// repaired.
     pub(super) fn note_use_of_window(&mut self, now: u64, in_network: u32, repairing: bool) {
