@@ -17,9 +17,9 @@ from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.plan.set_atlas_prior import memory_of_set_atlas
 from vermilion.online.plan.steps import Steps
 from vermilion.online.plan.task import without_answer
-from vermilion.online.policy import Policy
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.set_picture import PathTraffic, set_picture
+from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import ScenarioError, load_scenario, scenario_from_document
 from vermilion.search import Space
 
@@ -70,7 +70,7 @@ def seen(first, second, base_s=0.05):
 
 
 def test_the_nearest_cells_of_all_queues_make_one_joint_start():
-    policy = Policy.of_scenario(FOUR)
+    policy = stated_policy(FOUR)
     disciplines = dict.fromkeys(NAMES, "red")
     memory = memory_of_set_atlas(ATLAS, disciplines, policy, "atlas.json")
     [(apart, nearest), *others] = memory.similar(seen(9, 60), 0.01, 3)
@@ -85,7 +85,7 @@ def test_the_nearest_cells_of_all_queues_make_one_joint_start():
 
 
 def test_queues_of_which_an_atlas_is_not_are_left_out_and_none_is_refused():
-    policy = Policy.of_scenario(FOUR)
+    policy = stated_policy(FOUR)
     mixed = {"first": "red", "second": "pie"}
     memory = memory_of_set_atlas(ATLAS, mixed, policy, "atlas.json")
     [(_, nearest), *_] = memory.similar(seen(9, 60), 0.01, 3)
@@ -102,7 +102,7 @@ def test_of_one_queue_nothing_has_changed():
 
 
 def test_a_setting_may_do_no_harm_to_twice_the_flows_at_any_queue():
-    policy = Policy.of_scenario(FOUR)
+    policy = stated_policy(FOUR)
     shown = seen(4, 16)
     traffic = SetTraffic.of_picture(shown, policy)
     found = set_possibilities(traffic, shown, SenderBelief())
@@ -116,14 +116,14 @@ def test_a_setting_may_do_no_harm_to_twice_the_flows_at_any_queue():
 
 
 def test_where_windows_are_large_at_every_queue_nobody_is_locked_out():
-    policy = Policy.of_scenario(FOUR)
+    policy = stated_policy(FOUR)
     shown = seen(2, 2, base_s=0.2)
     traffic = SetTraffic.of_picture(shown, policy)
     assert [each.share for each in set_possibilities(traffic, shown, SenderBelief())] == [1.0]
 
 
 def test_where_flows_are_doubted_more_and_fewer_are_modelled():
-    policy = Policy.of_scenario(FOUR)
+    policy = stated_policy(FOUR)
     shown = replace(seen(8, 16), flows_doubt=0.5)
     traffic = SetTraffic.of_picture(shown, policy)
     found = set_possibilities(traffic, shown, SenderBelief())
@@ -147,9 +147,9 @@ def test_a_step_is_of_one_queue():
 
 
 def test_steps_are_refused_where_the_network_cannot_tell_whether_they_help():
-    replace(Policy.of_scenario(FOUR), without_model="step").check_steps("x")
+    replace(stated_policy(FOUR), without_model="step").check_steps("x")
     knees = {"tuning": {"parameters": list(FOUR.tuning.parameters)}}
-    policy = Policy.of_scenario(scenario_from_document(FOUR.document | knees))
+    policy = stated_policy(scenario_from_document(FOUR.document | knees))
     policy.check_steps("x")  # none are wanted
     with pytest.raises(ScenarioError, match="a weighted-sum whose parts each state a scale"):
         replace(policy, without_model="step").check_steps("x")
@@ -158,7 +158,7 @@ def test_steps_are_refused_where_the_network_cannot_tell_whether_they_help():
 def test_where_nothing_explains_the_queues_a_search_brings_their_box(monkeypatch):
     refuted = Explanation("none", explained=False, figures=(), predicted_mean=0.0, noise=1.0)
     monkeypatch.setattr(set_solve, "examine_set", lambda task, *_: (refuted, task.belief))
-    policy = replace(Policy.of_scenario(FOUR), without_model="step")
+    policy = replace(stated_policy(FOUR), without_model="step")
     controller = controller_of()
     task = _task(controller)
     links = tuple(

@@ -255,7 +255,8 @@ def online(
     if not scenarios:
         message = "SCENARIO is missing; expected a scenario, or --router; see vermilion online -h"
         raise UserError(message)
-    from vermilion.online.policy import CHANGES_PER_MINUTE, Policy
+    from vermilion.online.policy import CHANGES_PER_MINUTE
+    from vermilion.online.stated_policy import stated_policy
     from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
 
@@ -263,7 +264,7 @@ def online(
     options.load_plugins(plugins)
     loaded = [load_scenario(name, overrides or ()) for name in scenarios]
     for scenario in loaded:
-        Policy.of_scenario(scenario)
+        stated_policy(scenario)
     freedom = _Freedom(
         mode or "control",
         CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
@@ -401,8 +402,9 @@ def _run(
 ) -> "OnlineRun":
     from vermilion.kernel_plant.errors import KernelPlantError
     from vermilion.online.drive.run import run_online
-    from vermilion.online.policy import DEADLINE_S, Policy
+    from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
+    from vermilion.online.stated_policy import stated_policy
 
     def show(decision: "Decision") -> None:
         if decision.kind == "start":
@@ -414,7 +416,7 @@ def _run(
         from vermilion.cli.atlas_file import read_atlas, read_set_atlas
         from vermilion.online.set_policy import SetPolicy
 
-        wanted = Policy.of_scenario(scenario)
+        wanted = stated_policy(scenario)
         named = {name: link.queue.algorithm.name for name, link in scenario.links.items()}
         if isinstance(wanted, SetPolicy):
             together = {link: named[link] for link in wanted.links}

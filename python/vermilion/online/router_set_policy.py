@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vermilion.online.policy import DEADLINE_S, Policy
+from vermilion.online.policy import DEADLINE_S
 from vermilion.online.router_policy import (
     NOMINAL_PACKET,
     NOMINAL_RATE,
@@ -26,6 +26,7 @@ from vermilion.online.router_policy import (
     with_freedom,
 )
 from vermilion.online.set_policy import SetPolicy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.queue_set import BETWEEN, joint_name
 from vermilion.scenario import ScenarioError, scenario_from_document
 from vermilion.scenario.errors import FieldError, did_you_mean, one_of
@@ -33,6 +34,7 @@ from vermilion.scenario.errors import FieldError, did_you_mean, one_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from vermilion.online.policy import Policy
     from vermilion.online.router_policy import ManagedLink
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
@@ -63,7 +65,7 @@ def policy_for_set(
         if value is not None:
             accepted = f"no {key} where several queues are set together: it is of one link"
             raise ScenarioError(key, value, accepted, known.origin)
-    policy = Policy.of_scenario(scenario_of_routers(links, known), deadline_s)
+    policy = stated_policy(scenario_of_routers(links, known), deadline_s)
     if not isinstance(policy, SetPolicy) or len(policy.links) < len(links):
         missing = [each.name for each in links if each.name not in _links_of(policy)]
         accepted = f"parameters of every queue given; none is of {', '.join(missing)}"

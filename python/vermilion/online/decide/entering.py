@@ -25,7 +25,7 @@ from vermilion.online.decide.states import (
 from vermilion.online.model.calibration import FEWEST_SAMPLES
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
-from vermilion.online.sense.sampler import mean_and_seconds
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,8 +78,10 @@ def search_quickly(
     else:
         turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
     turn.change(conditions_since_s=since_s)
+    is_change = turn.controller.modelled is not None
     watch_conditions(turn, picture, traffic)
-    _notice_fluctuation(turn)
+    if is_change:
+        _notice_fluctuation(turn)
     picture, traffic, ahead = _ahead(turn, picture, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
@@ -270,6 +272,13 @@ def observe(
     turn.become(Observing(schedule, unverified))
 
 
+def explain(turn: Turn, since_s: float) -> None:
+    """Find out what explains what is seen since then, as soon as enough was seen."""
+    turn.change(promise=None)
+    enough_s = since_s + FEWEST_SAMPLES * SAMPLE_INTERVAL_S + EPSILON_S
+    turn.become(Observing(Schedule(turn.now_s, since_s, enough_s, enough_s, enough_s), None))
+
+
 def count_starved(turn: Turn, expected: Expectation) -> None:
     """From now on the starved flows are counted, where a model has said how many may starve."""
     if expected.most_starved is None or turn.controller.starvation is not None:
@@ -345,6 +354,16 @@ def is_drift(turn: Turn, now: TrafficPicture, then: TrafficPicture | None) -> bo
 def grown_s(turn: Turn, traffic: Traffic) -> float:
     """When the youngest flows will have found their windows."""
     return turn.controller.flows_changed_s + _GROWING_ROUND_TRIPS * traffic.longest_round_trip_s
+
+
+def settled_s(turn: Turn, traffic: Traffic) -> float:
+    """Since when the network does what the setting in force makes of grown flows."""
+    controller = turn.controller
+    since_s = max(controller.conditions_since_s, grown_s(turn, traffic))
+    changes_s = controller.budget.changes_s
+    if changes_s:
+        since_s = max(since_s, Schedule.after(changes_s[-1], traffic).half_settled_s)
+    return since_s
 
 
 def learn_from_promise(turn: Turn) -> None:

@@ -10,12 +10,13 @@ from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
-from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, Policy
+from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S
 from vermilion.online.record.entries import OnlineRun
 from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def run_online(
     from vermilion import _core
 
     policy = replace(
-        Policy.of_scenario(scenario, deadline_s),
+        stated_policy(scenario, deadline_s),
         mode=mode,
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,

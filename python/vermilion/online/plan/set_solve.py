@@ -25,9 +25,14 @@ from vermilion.online.model.set_network import (
 from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.push_charge import push_charge
+from vermilion.online.plan.push_charge import (
+    PUSHES,
+    estimated_charge,
+    pays_in_the_model,
+    simulated_charge,
+)
 from vermilion.online.plan.search import Case, Looking, best_of
-from vermilion.online.plan.solve import most_starved
+from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
@@ -42,12 +47,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives import Constraint
+    from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.set_network import SetPossibility
+    from vermilion.online.plan.push_charge import PushCharge
     from vermilion.online.plan.task import Finding, Task
     from vermilion.online.set_policy import SetPolicy
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100
@@ -177,14 +185,7 @@ class _Search:
         candidate = replace(found.candidate, setting=setting)
         incumbent = replace(found.incumbent, setting=in_force)
         believed = sum(case.share > 0.0 for case in cases)
-        charge = push_charge(
-            task.push_price,
-            self._traffic.whole,
-            {},
-            goal,
-            incumbent.value.mean,
-            policy.changes_per_minute,
-        )
+        charge = self._push_charge(cases, found.setting, candidate, incumbent.value.mean)
         answer = Answer(
             kind=task.kind,
             picture=task.picture,
@@ -215,6 +216,22 @@ class _Search:
         # What answers must repeat on depends on nothing of the machine.
         return answer, None if task.evaluations is not None else found.packets_per_s
 
+    def _push_charge(
+        self,
+        cases: Sequence[Case],
+        setting: Setting,
+        candidate: Prediction,
+        in_force: float,
+    ) -> PushCharge:
+        """What it costs to put a joint setting in force."""
+        price, changes = self._task.push_price, self._policy.changes_per_minute
+        queues = self._task.configuration.queues
+        if pays_in_the_model(price, [each.discipline for each in queues]):
+            seeds = self._seeds.comparison[:PUSHES]
+            return simulated_charge(price, cases, setting, candidate, seeds, None, changes)
+        goal, whole = cases[0].goal, self._traffic.whole
+        return estimated_charge(price, whole, {}, goal, candidate, in_force, changes)
+
     def _case(self, possibility: SetPossibility) -> Case:
         """What the network may be, and what is wanted in it."""
         policy = self._policy
@@ -223,11 +240,16 @@ class _Search:
         if goal.needs_incumbent:
             delays = needs_flow_delays(goal)
             goal = goal.relative_to(_runs(model, self._seeds.search, flow_delays=delays))
+        stated = policy.constraints
+        if stated is not None:
+            # Of a link that never queued nothing is modelled, and so nothing can be held to.
+            left_out = tuple(f"links.{each}." for each in policy.links if each not in model.links)
+            stated = tuple(each for each in stated if not each.strip().startswith(left_out))
         asked: list[Constraint] = []
         if possibility.share > 0.0:
             asked = [
                 each
-                for each in constraints_of(model, goal, policy.constraints, links=self._links)
+                for each in constraints_of(model, goal, stated, links=self._links)
                 if each.path.room == "flows" or each.path.name in self._links
             ]
         constraints = (*asked, *self._harm_bounds(possibility, model))

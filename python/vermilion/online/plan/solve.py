@@ -22,8 +22,14 @@ from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.first_guesses import first_guesses
 from vermilion.online.plan.goal import goal_of
 from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.push_charge import push_charge
+from vermilion.online.plan.push_charge import (
+    PUSHES,
+    estimated_charge,
+    pays_in_the_model,
+    simulated_charge,
+)
 from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds
 from vermilion.online.set_policy import SetPolicy
@@ -40,10 +46,12 @@ if TYPE_CHECKING:
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.scaling import Scaling
+    from vermilion.online.plan.push_charge import PushCharge
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100
@@ -147,7 +155,8 @@ def _search(
     internal = None if policy.target_packets is None else task.correction.internal_target
     target = wanted if internal is None else internal
     cases = [models.case(possibility, target) for possibility in models.possible]
-    starts = (*task.starts, *first_guesses(policy.parameters, traffic, target))
+    discipline = task.configuration.discipline
+    guesses = first_guesses(discipline, policy.parameters, traffic, target)
     found = best_of(
         cases,
         Looking(
@@ -157,12 +166,13 @@ def _search(
                 policy.path(name): cases[0].model.get(policy.path(name))
                 for name in policy.parameters
             },
-            starts=[models.small(start) for start in starts],
+            starts=[models.small(start) for start in (*task.starts, *guesses)],
             seeds=models.seeds,
             search_seed=first_seed,
             evaluations=task.evaluations,
             deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
             workers=models.workers,
+            spares_incumbent=not task.met,
         ),
     )
     candidate = replace(found.candidate, setting=models.large(found.setting))
@@ -185,14 +195,7 @@ def _search(
             goal,
             found.candidate_verdicts,
             found.incumbent_verdicts,
-            push_charge(
-                task.push_price,
-                traffic,
-                {**task.in_force, **candidate.setting},
-                goal,
-                incumbent.value.mean,
-                policy.changes_per_minute,
-            ),
+            models.push_charge(cases, found.setting, candidate, incumbent.value.mean, traffic),
             believed,
         ),
         candidate_noise=models.noise(cases, found.setting),
@@ -206,19 +209,6 @@ def _search(
     )
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
-
-
-def most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
-    """How many flows the bound of harm lets starve, in the likely model that starves most."""
-    limits: list[float] = []
-    for case in cases:
-        for bound in case.constraints:
-            if case.share == 0.0 or not bound.of_harm or bound.path.metric != "starved":
-                continue
-            stood = incumbent.metric(str(bound.path))
-            reference = [None if stood is None else stood.mean]
-            limits.extend(each for each in bound.bounds([None], reference) if each is not None)
-    return max(limits, default=None)
 
 
 def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
@@ -322,6 +312,30 @@ class _Models:
                 large = max(large, box.lower)
             found[name] = large
         return found
+
+    def push_charge(
+        self,
+        cases: Sequence[Case],
+        setting: Setting,
+        candidate: Prediction,
+        in_force: float,
+        traffic: Traffic,
+    ) -> PushCharge:
+        """What it costs to put a setting in force that was found in the smaller model."""
+        task = self._task
+        price, changes = task.push_price, task.policy.changes_per_minute
+        if pays_in_the_model(price, [task.configuration.discipline]):
+            seeds = self.seeds.comparison[:PUSHES]
+            return simulated_charge(price, cases, setting, candidate, seeds, self.workers, changes)
+        return estimated_charge(
+            price,
+            traffic,
+            {**task.in_force, **candidate.setting},
+            cases[0].goal,
+            candidate,
+            in_force,
+            changes,
+        )
 
     def noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
