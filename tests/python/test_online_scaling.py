@@ -98,6 +98,7 @@ def test_the_traffic_keeps_its_mixture_and_its_round_trips():
         (1e9, 200, "red", 8),
         (1e9, 30, "red", 4),  # half of them would be too few: it is windows that shrink
         (1e9, 30, "pie", 1),  # of which not all probabilities are known
+        (1e9, 30, "pi", 1),  # of which they are not small
         (1e10, 2, "red", 256),
         (1e10, 16, "red", 64),
         (1e11, 16, "red", 512),

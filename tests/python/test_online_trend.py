@@ -121,7 +121,7 @@ def test_a_rate_and_round_trips_are_foreseen_as_well():
     assert ahead.rate_bit_per_s == pytest.approx(10e6 * math.exp(-0.02))
     assert ahead.base_rtts_s[0] == pytest.approx(0.028 * math.exp(0.1))
     assert ahead.flows == PICTURE.flows
-    assert Trend(rate_per_s=-0.002).in_words() == "rate -11% a minute"
+    assert Trend(rate_per_s=-0.002).in_words() == "rate -0.2% a second"
 
 
 def test_a_controller_follows_growth_and_says_where_it_leads():
@@ -146,6 +146,6 @@ def test_a_controller_follows_growth_and_says_where_it_leads():
         each for each in said if each.kind == "model-built" and "modelled as in" in each.reason
     ]
     assert ahead
-    words = re.search(r"have become (\d+); flows \+\d+% a minute", ahead[-1].reason)
+    words = re.search(r"have become (\d+); flows \+[\d.]+% a second", ahead[-1].reason)
     # The sentence and the numbers beside it: the model has more flows than there are.
     assert int(words[1]) < ahead[-1].details["flows"] <= 1.08 * int(words[1]) + 1

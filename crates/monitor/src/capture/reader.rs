@@ -217,7 +217,8 @@ impl Plain {
                     return Ok(Step::Skip(0));
                 }
                 if !is_pcap(first) {
-                    let found = format!("a file that begins with the bytes {}", in_hexadecimal(&first));
+                    let found =
+                        format!("a file that begins with the bytes {}", in_hexadecimal(&first));
                     return Err(CaptureError::new(0, found, KINDS));
                 }
                 Ok(match Pcap::open(bytes)? {

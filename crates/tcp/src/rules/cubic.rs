@@ -271,8 +271,7 @@ mod tests {
             let options = CubicOptions { scaling: 0.1, increase: 0.25, ..RFC };
             let mut small = Cubic::new(options, None);
             let mut smaller = Window { congestion: plateau / 4.0, ..window };
-            smaller.congestion =
-                small.reduced(0, Congestion::Loss, smaller.congestion, &smaller);
+            smaller.congestion = small.reduced(0, Congestion::Loss, smaller.congestion, &smaller);
             run(&mut rule, &mut window, 4.0);
             run(&mut small, &mut smaller, 4.0);
             let ratio = window.congestion / smaller.congestion;

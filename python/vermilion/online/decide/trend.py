@@ -53,14 +53,14 @@ class Trend:
     round_trip_per_s: float = 0.0
 
     def in_words(self) -> str:
-        """Like "flows +40 % a minute"."""
+        """Like "flows +1.2% a second"."""
         named = (
             ("flows", self.flows_per_s),
             ("rate", self.rate_per_s),
             ("round trips", self.round_trip_per_s),
         )
         return ", ".join(
-            f"{name} {math.expm1(60.0 * slope):+.0%} a minute" for name, slope in named if slope
+            f"{name} {math.expm1(slope):+.1%} a second" for name, slope in named if slope
         )
 
     def ahead(self, picture: TrafficPicture, seconds: float) -> TrafficPicture:

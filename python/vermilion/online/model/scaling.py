@@ -29,10 +29,10 @@ in packets, so as often in time: probabilities become p / b. A packet dropped is
 congestion, and stands for one packet dropped of the network's. That holds while p / b is small and
 windows have some tens of packets left. What chance adds to a queue is a few packets, of the model
 as of the network, so that the model's mean queue, in the network's packets, is longer by a few
-times k: where a queue is to be far shorter than a usual one, that shows. What is dropped because there is no room comes in bursts
-that depend on single packets; the mean queue of drop-tail agrees, its share of packets lost does
-not. It holds for senders that grow by rule (Reno's family and CUBIC, in the form of RFC 9438), not
-for those that count marks (DCTCP) or rates (BBR).
+times k: where a queue is to be far shorter than a usual one, that shows. What is dropped because
+there is no room comes in bursts that depend on single packets: a drop-tail queue of the model is an
+eighth longer, and loses a quarter less. The law is of senders that grow by rule (Reno's family and
+CUBIC, in the form of RFC 9438), not of those that count marks (DCTCP) or rates (BBR).
 """
 
 from __future__ import annotations
@@ -134,8 +134,9 @@ _LAWS: Final[Mapping[str, _Law]] = {
 }
 """The disciplines that shrink, and what of each is neither a length nor stays as it is."""
 
-_WINDOWS_TOO: Final = {"red", "ns2-red", "linux-red", "drop-tail", "pi"}
-"""Those of which every probability is known, so that windows may shrink."""
+_WINDOWS_TOO: Final = {"red", "ns2-red", "linux-red", "drop-tail"}
+"""Those under which windows may shrink. A PI controller's probability swings so far that p / b is
+not small: its small models are not like the whole one, as the figures show."""
 
 
 @dataclass(frozen=True, slots=True)
