@@ -28,7 +28,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 
-.PHONY: help demo build test test-rust test-python test-kernel kernel lint lint-rust lint-python docs examples bench lock clean
+.PHONY: help demo build test test-rust test-python test-kernel test-browser kernel lint lint-rust lint-python docs examples bench lock clean
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -48,7 +48,7 @@ test-rust: $(RUNTIME)
 	cargo test --locked --workspace
 
 test-python: $(CORE) $(DEVELOPMENT)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 # The first that there is of: what the environment names, what `make kernel` has built, and one that a
 # folder beside this one has built for several checkouts.
@@ -64,6 +64,13 @@ test-kernel: $(CORE) $(DEVELOPMENT) ## run the tests on a real Linux kernel, whe
 	else \
 		echo "The kernel is $(KERNEL)"; \
 		VERMILION_KERNEL="$(abspath $(KERNEL))" $(BIN)/python -m pytest tests/kernel; \
+	fi
+
+test-browser: $(CORE) $(DEVELOPMENT) ## run the tests of the live page in Chromium, where there is one
+	@if ! command -v chromium chromium-browser >/dev/null || ! command -v chromedriver >/dev/null; then \
+		echo "no browser to test in, so the live page was not looked at: on Debian, apt-get install chromium-driver"; \
+	else \
+		$(BIN)/python -m pytest tests/browser; \
 	fi
 
 kernel: ## build the Linux kernel that scenarios run on, unless there is one

@@ -114,13 +114,27 @@ def test_the_operators_own_box_comes_first():
 
 
 def test_first_guesses_keep_the_order_of_the_thresholds():
-    for guess in first_guesses(POLICY.parameters, traffic(), 30.0):
+    for guess in first_guesses("red", POLICY.parameters, traffic(), 30.0):
         assert 0 < guess["min_threshold"] < guess["max_threshold"]
         assert 0 < guess["weight"] <= 0.1
 
 
+def test_linux_gets_the_same_guesses_in_its_own_words():
+    """Thresholds in bytes, of packets of 1000 bytes, and the weight as the n of 2^-n."""
+    known = first_guesses("red", POLICY.parameters, traffic(), 30.0)
+    names = ("min_threshold", "max_threshold", "max_probability", "weight_log")
+    linux = first_guesses("linux-red", names, traffic(), 30.0)
+    assert len(linux) == len(known)
+    for mine, other in zip(linux, known, strict=True):
+        assert mine["min_threshold"] == pytest.approx(1000.0 * other["min_threshold"])
+        assert mine["max_threshold"] == pytest.approx(1000.0 * other["max_threshold"])
+        assert mine["max_probability"] == other["max_probability"]
+        assert mine["weight_log"].is_integer()
+        assert 0.7 < 2.0 ** -mine["weight_log"] / other["weight"] < 1.42
+
+
 def test_a_discipline_with_other_knobs_gets_no_guesses():
-    assert first_guesses(("alpha", "beta"), traffic(), 30.0) == []
+    assert first_guesses("pi", ("a", "b"), traffic(), 30.0) == []
 
 
 def test_the_answer_for_the_most_similar_conditions_comes_first():

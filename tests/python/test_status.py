@@ -28,14 +28,9 @@ from vermilion.routers.base import Observation, Reading, RttSamples
 from vermilion.scenario import ScenarioError
 from vermilion.status import log_line, read_status
 from vermilion.status.doing import DOING
+from vermilion.status.listener import Listener, ListenerError, listener_of, read_token
 from vermilion.status.metrics import ControllerMetrics
-from vermilion.status.metrics_server import (
-    Listener,
-    MetricsError,
-    MetricsServer,
-    listener_of,
-    read_token,
-)
+from vermilion.status.metrics_server import MetricsServer
 
 __all__ = ["kernel", "vermilion"]
 
@@ -273,7 +268,7 @@ def test_nonsense_and_silence_on_the_socket_hurt_nobody(served):
     ],
 )
 def test_nothing_listens_beyond_the_loopback_unless_told_twice(text, outside, token, words):
-    with pytest.raises(MetricsError, match=re.escape(words)):
+    with pytest.raises(ListenerError, match=re.escape(words)):
         listener_of(text, from_outside=outside, token=token)
 
 
@@ -289,11 +284,11 @@ def test_a_token_is_its_owners_alone(tmp_path):
     path.chmod(0o600)
     assert read_token(path) == "sixteen characters"
     path.chmod(0o644)
-    with pytest.raises(MetricsError, match="can be read by others"):
+    with pytest.raises(ListenerError, match="can be read by others"):
         read_token(path)
     path.chmod(0o600)
     path.write_text("short", encoding="ascii")
-    with pytest.raises(MetricsError, match="too short") as refusal:
+    with pytest.raises(ListenerError, match="too short") as refusal:
         read_token(path)
     assert "short\n" not in str(refusal.value)
 

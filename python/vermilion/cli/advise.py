@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.progress import ProgressBar
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.advise import Present, Question
@@ -205,7 +205,7 @@ def _complete(given: dict[str, str | None]) -> dict[str, str]:
     Raises:
         UserError: nobody is.
     """
-    from vermilion.advise.question import check_option
+    from vermilion.advise.options import check_option
     from vermilion.scenario import ScenarioError
 
     missing = [option for option, value in given.items() if value is None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import console, output_file
+from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import did_you_mean
 
 if TYPE_CHECKING:

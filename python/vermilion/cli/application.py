@@ -9,6 +9,7 @@ from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
 from vermilion.cli.monitor import monitor
+from vermilion.cli.new import new
 from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
 from vermilion.cli.papers import papers
@@ -23,6 +24,7 @@ from vermilion.cli.studies import studies
 from vermilion.cli.tune import tune
 from vermilion.cli.twin import twin
 from vermilion.cli.undo import undo
+from vermilion.cli.watch import watch
 
 
 def application() -> typer.Typer:
@@ -38,6 +40,7 @@ def application() -> typer.Typer:
     app.callback()(_vermilion)
     for command in (
         advise,
+        new,
         run,
         compare,
         tune,
@@ -49,6 +52,7 @@ def application() -> typer.Typer:
         monitor,
         twin,
         status,
+        watch,
         snmp_agent,
         undo,
         papers,

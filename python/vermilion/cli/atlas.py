@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
     binary_output_file,
@@ -15,6 +14,7 @@ from vermilion.cli.output import (
     note,
     output_file,
 )
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

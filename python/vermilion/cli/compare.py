@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
+from vermilion.cli.figure import figure_format
 from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
 from vermilion.cli.progress import ProgressBar
+from vermilion.cli.user_error import UserError
 
 
 def compare(
@@ -82,7 +83,7 @@ def compare(
     if figure is None and (link is not None or phase is not None):
         message = "--link and --phase choose what --figure FILE draws"
         raise UserError(message)
-    kind = "" if figure is None else _format_of(figure)
+    kind = "" if figure is None else figure_format(figure)
     chosen = range(first_seed, first_seed + seeds)
     options.load_plugins(plugins)
     variants, notes = make_variants(scenario, disciplines or (), overrides or ())
@@ -113,13 +114,3 @@ def compare(
         from vermilion.cli.compare_tables import print_comparison
 
         print_comparison(outcome)
-
-
-def _format_of(figure: str) -> str:
-    from vermilion.report.comparison import figure_format
-
-    try:
-        return figure_format(figure)
-    except ValueError as error:
-        message = f"--figure: {error}"
-        raise UserError(message) from None

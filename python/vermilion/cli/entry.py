@@ -7,22 +7,15 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from vermilion.cli.closed_pipe import forget_output, output_that_may_close
+from vermilion.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_MISTAKE
+from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import DisciplineError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-EXIT_MISTAKE: Final = 2
-EXIT_INTERRUPTED: Final = 130
-EXIT_BROKEN_PIPE: Final = 141
-"""128 + SIGPIPE: what a shell reports of a program whose reader has gone."""
-
-
-class UserError(Exception):
-    """A mistake of the user that is not in a scenario; ``str()`` is the line to show."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

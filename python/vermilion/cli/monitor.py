@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import output_file
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

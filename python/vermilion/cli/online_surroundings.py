@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from vermilion.cli.entry import UserError
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -72,13 +72,9 @@ def open_metrics(
         return None
     from vermilion import _core
     from vermilion.monitor.privileges import CAP_NET_BIND_SERVICE, give_up
+    from vermilion.status.listener import ListenerError, listener_of, read_token
     from vermilion.status.metrics import ControllerMetrics
-    from vermilion.status.metrics_server import (
-        MetricsError,
-        MetricsServer,
-        listener_of,
-        read_token,
-    )
+    from vermilion.status.metrics_server import MetricsServer
 
     metrics = ControllerMetrics(
         str(router.address),
@@ -97,7 +93,7 @@ def open_metrics(
         opened.callback(server.close)
         with contextlib.suppress(OSError):
             give_up([CAP_NET_BIND_SERVICE])
-    except MetricsError as error:
+    except ListenerError as error:
         raise UserError(str(error)) from None
     server.start()
     return metrics

@@ -117,7 +117,7 @@ def dask(address: str | None) -> Iterator[BatchRunner | None]:
     Raises:
         UserError: they cannot be used.
     """
-    from vermilion.cli.entry import UserError
+    from vermilion.cli.user_error import UserError
     from vermilion.simulate.batches import ClusterError
     from vermilion.simulate.dask_cluster import dask_workers
 
@@ -140,7 +140,7 @@ def seconds(option: str, text: str) -> float:
     Raises:
         UserError: it is not a time.
     """
-    from vermilion.cli.entry import UserError
+    from vermilion.cli.user_error import UserError
     from vermilion.scenario import TIME, QuantityError
     from vermilion.scenario.quantities import Quantity
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 from vermilion.cli.closed_pipe import finish_anyway
-from vermilion.cli.entry import UserError
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vermilion.cli.entry import UserError
+from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, output_file
+from vermilion.cli.user_error import UserError
 
 
 def report(

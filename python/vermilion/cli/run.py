@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
+from vermilion.cli.figure import figure_format
+from vermilion.cli.output import (
+    STANDARD_OUTPUT,
+    binary_output_file,
+    check_outputs,
+    note,
+    output_file,
+)
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.series import series_output
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
@@ -53,6 +60,24 @@ def run(
             show_default=False,
         ),
     ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw waiting times, the goodput of each group, and drops and marks over time: "
+            ".svg, .png, or a page with the tables, .html.",
+            show_default=False,
+        ),
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The link whose queue is drawn. Default: that of the scenario's objective, or "
+            "the one at which packets wait longest.",
+            show_default=False,
+        ),
+    ] = None,
     probe: Annotated[
         str | None,
         typer.Option(
@@ -70,26 +95,17 @@ def run(
     between the moments at which flows start or stop or something changes.
     """
     from vermilion import simulate
-    from vermilion.scenario import load_scenario
-    from vermilion.scenario.carry_over import with_discipline
 
-    check_outputs(json=target, series=series)
+    check_outputs(json=target, series=series, figure=figure)
+    kind = "" if figure is None else figure_format(figure)
     options.load_plugins(plugins)
-    loaded = load_scenario(scenario, overrides or ())
-    if discipline is not None:
-        loaded, reports = with_discipline(loaded, discipline)
-        for report in reports:
-            note(str(report))
-    interval = None
-    if series is not None:
-        interval = DEFAULT_PROBE_S if probe is None else options.seconds("--probe", probe)
-    if probe is not None and series is None:
-        message = "--probe needs --series FILE, which is where its time series go"
-        raise UserError(message)
+    loaded = _loaded(scenario, overrides or (), discipline)
+    interval = _interval(loaded, series, probe, figure, link)
     for remark in loaded.notes:
         note(remark)
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
+        drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
         write_series = series and outputs.enter_context(series_output("--series", series))
         with ProgressBar("simulating" if plant == "simulator" else "running", 1.0) as bar:
             if plant == "kernel":
@@ -102,10 +118,59 @@ def run(
             json_file.write(f"{result.to_json()}\n")
         if write_series:
             write_series(result)
-    if STANDARD_OUTPUT not in {target, series}:
+        if drawing:
+            from vermilion.report.run_figure import run_figure
+
+            drawing.write(run_figure(loaded, result, link).rendered(kind))
+    if STANDARD_OUTPUT not in {target, series, figure}:
         from vermilion.cli.run_tables import print_result
 
         print_result(loaded, result)
+
+
+def _interval(
+    scenario: "Scenario",
+    series: str | None,
+    probe: str | None,
+    figure: str | None,
+    link: str | None,
+) -> float | None:
+    """Seconds between the points of the time series that are asked for; ``None`` for none.
+
+    Raises:
+        UserError: an option is about something that is not asked for.
+        ScenarioError: there is no such link.
+    """
+    if probe is not None and series is None:
+        message = "--probe needs --series FILE, which is where its time series go"
+        raise UserError(message)
+    if link is not None and figure is None:
+        message = "--link is about a figure; expected --figure FILE beside it"
+        raise UserError(message)
+    if link is not None:
+        from vermilion.report.comparison import check_link
+
+        check_link(scenario, link)
+    if series is not None:
+        return DEFAULT_PROBE_S if probe is None else options.seconds("--probe", probe)
+    if figure is not None:
+        from vermilion.report.run_figure import probe_interval_s
+
+        return probe_interval_s(scenario)
+    return None
+
+
+def _loaded(scenario: str, overrides: "Sequence[str]", discipline: str | None) -> "Scenario":
+    """The scenario that is meant, with remarks on what was carried over."""
+    from vermilion.scenario import load_scenario
+    from vermilion.scenario.carry_over import with_discipline
+
+    loaded = load_scenario(scenario, overrides)
+    if discipline is not None:
+        loaded, reports = with_discipline(loaded, discipline)
+        for report in reports:
+            note(str(report))
+    return loaded
 
 
 def _run_on_kernel(

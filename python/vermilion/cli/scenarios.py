@@ -1,15 +1,35 @@
 """``vermilion scenarios``: the scenarios that come with the package."""
 
 import json
+from typing import Annotated
+
+import typer
 
 from vermilion.cli import options
 from vermilion.cli.output import console, output_file
+from vermilion.cli.user_error import UserError
 
 
-def scenarios(target: options.Json = None) -> None:
-    """List the shipped scenarios."""
+def scenarios(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Print this one, as TOML with its comments, instead of the list.",
+            show_default=False,
+        ),
+    ] = None,
+    target: options.Json = None,
+) -> None:
+    """List the shipped scenarios, or print one."""
     from vermilion.scenario.library import scenario_summaries
 
+    if name is not None:
+        if target is not None:
+            message = "--json is about the list; expected it without NAME"
+            raise UserError(message)
+        typer.echo(shipped_text("NAME", name), nl=False)
+        return
     summaries = scenario_summaries()
     if target is not None:
         rows = [
@@ -21,6 +41,23 @@ def scenarios(target: options.Json = None) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
-    for name, _, text in summaries:
-        table.add_row(name, text)
+    for each, _, text in summaries:
+        table.add_row(each, text)
     console().print(table)
+
+
+def shipped_text(option: str, name: str) -> str:
+    """The TOML of a shipped scenario.
+
+    Raises:
+        UserError: there is none of this name.
+    """
+    from vermilion.scenario.errors import did_you_mean, value_text
+    from vermilion.scenario.library import scenario_names, scenario_text
+
+    text = scenario_text(name)
+    if text is None:
+        accepted = did_you_mean(name, scenario_names())
+        message = f"{option}: {value_text(name)} is not accepted; expected {accepted}"
+        raise UserError(message)
+    return text

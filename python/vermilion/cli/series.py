@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, output_file
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,5 @@
 """``vermilion status``: what the on-line controller does now, from its journal."""
 
-import os
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
+from vermilion.cli.journals import journals
 from vermilion.cli.output import output_file
+from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def status(
         raise UserError(message)
     now = datetime.now(UTC)
     queues: list[tuple[Path, QueueStatus]] = []
-    for path in _journals(journal, state_dir):
+    for path in journals(journal, state_dir):
         queues += [(path, each) for each in _read(path, now)]
     if target is not None:
         import json
@@ -60,26 +60,6 @@ def status(
         typer.echo("No controller has run yet.")
     for path, each in queues:
         _show(path, each, now)
-
-
-def _journals(journal: Path | None, state_dir: Path | None) -> list[Path]:
-    if journal is not None:
-        return [journal]
-    given = state_dir is not None
-    folder = _usual_folder() if state_dir is None else state_dir
-    if not folder.is_dir():
-        name = "--state-dir" if given else "JOURNAL"
-        message = f'{name}: "{folder}" is not there; expected the journal of vermilion online'
-        raise UserError(message)
-    return sorted(folder.glob("*.sqlite"))
-
-
-def _usual_folder() -> Path:
-    service = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
-    if service:
-        return Path(service)
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "vermilion"
 
 
 def _read(path: Path, now: datetime) -> "list[QueueStatus]":

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, note
 from vermilion.cli.tune_command import command_to_see
 from vermilion.cli.tune_front import tune_front
@@ -22,6 +21,7 @@ from vermilion.cli.tune_plan import (
 )
 from vermilion.cli.tune_session import Session, exit_code
 from vermilion.cli.tune_study import check_exit_code, check_study_options, go_on, is_said
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vermilion.cli.entry import UserError
+from vermilion.cli.figure import figure_format
 from vermilion.cli.output import binary_output_file
 from vermilion.cli.tune_session import exit_code
 
@@ -29,7 +29,7 @@ def tune_front(plan: TuningPlan, session: Session, figure: str | None) -> int:
     """
     from vermilion.tuning.execution import execute_front
 
-    kind = "" if figure is None else _format_of(figure)
+    kind = "" if figure is None else figure_format(figure)
     with ExitStack() as outputs:
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
         front = session.perform(partial(execute_front, plan))
@@ -38,13 +38,3 @@ def tune_front(plan: TuningPlan, session: Session, figure: str | None) -> int:
 
             drawing.write(rendered(front, kind))
     return exit_code(front)
-
-
-def _format_of(figure: str) -> str:
-    from vermilion.report.comparison import figure_format
-
-    try:
-        return figure_format(figure)
-    except ValueError as error:
-        message = f"--figure: {error}"
-        raise UserError(message) from None

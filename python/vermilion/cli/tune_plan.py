@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.cli.entry import UserError
+from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import describe
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import EXIT_INTERRUPTED, UserError
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.output import STANDARD_OUTPUT, output_file
 from vermilion.cli.progress import ProgressBar
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vermilion.cli.entry import UserError
 from vermilion.cli.tune_session import exit_code
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.entry import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.twin import Comparison, Twin

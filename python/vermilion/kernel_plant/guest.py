@@ -23,6 +23,7 @@ from vermilion.kernel_plant.calendar import Calendar
 from vermilion.kernel_plant.errors import GuestError
 from vermilion.kernel_plant.find_kernel import SYSTEM_PATH, find_kernel
 from vermilion.kernel_plant.no_random_numbers import refuse_random_numbers
+from vermilion.kernel_plant.wide_registers import prepare_registers
 from vermilion.routers.base import RouterError
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Guest:
         self._stepped = stepped
         where = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
         self.job = Path(tempfile.mkdtemp(prefix="vermilion-guest-", dir=where))
+        self._library: str | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._calendar: Calendar | None = None
         try:
@@ -190,14 +192,16 @@ class Guest:
         start.write_text(f"#!{Path(sys.executable).resolve()} -B\n{text}", encoding="utf-8")
         start.chmod(0o755)
         (self.job / "uml").mkdir()
+        self._library = prepare_registers(self.job)
 
     def _command(self, kernel: Path, *, stepped: bool) -> list[str]:
         at = guest_start.JOB
         clock = f"time-travel=ext:{at}/clock" if stepped else "time-travel=inf-cpu"
         as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
+        library = [] if self._library is None else ["env", f"LD_PRELOAD={at}/{self._library}"]
         return [
             *["unshare", *as_root, "--mount", "sh", "-c", _BIND, str(self.job)],
-            *["setarch", "--addr-no-randomize", str(kernel)],
+            *["setarch", "--addr-no-randomize", *library, str(kernel)],
             *[f"mem={_MEMORY}", "rootfstype=hostfs", "ro", "quiet", "con=null", "con0=null,fd:1"],
             *[f"uml_dir={at}/uml", "umid=guest", clock, "time-travel-start=1000000000000000000"],
             *[f"init={at}/start", "PYTHONHASHSEED=0"],

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from vermilion.report import drawing
@@ -17,6 +16,7 @@ from vermilion.report.comparison_figure import (
     comparison_caption,
     comparison_figure,
 )
+from vermilion.report.figure_file import figure_format, picture
 from vermilion.report.many_variants_figure import (
     FEWEST,
     many_variants_caption,
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from vermilion.objectives import LinkObjective
     from vermilion.scenario import Scenario
     from vermilion.simulate.result_data import LinkMetrics
-
-FORMATS: Final = ("html", "svg", "png")
-"""What a figure can be saved as, by the end of its name."""
-
-_DOTS_PER_INCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +86,13 @@ class ComparisonReport(Comparison):
             file.write(content)
 
     def rendered(self, kind: str, link: str | None = None, phase: int | None = None) -> bytes:
-        """What :meth:`save_figure` writes; ``kind`` is one of :data:`FORMATS`.
+        """What :meth:`save_figure` writes; ``kind`` is a format of a figure's file.
 
         The same comparison gives the same bytes.
         """
         if kind == "html":
             return self.page(link, phase).encode()
-        figure = self.figure(link, phase)
-        target = io.BytesIO()
-        with drawing.style():
-            if kind == "svg":
-                figure.savefig(target, format="svg", metadata={"Date": None})
-            else:
-                figure.savefig(target, format="png", dpi=_DOTS_PER_INCH)
-        return target.getvalue()
+        return picture(self.figure(link, phase), kind)
 
     def page(self, link: str | None = None, phase: int | None = None) -> str:
         """One self-contained HTML page: the figure and all tables."""
@@ -181,21 +169,6 @@ class ComparisonReport(Comparison):
             accepted = f"0 for the whole run{' or ' if listed else ''}{listed}"
             raise ScenarioError("phase", phase, accepted, self.scenarios[0].origin)
         return [phase - 1 if phase else whole]
-
-
-def figure_format(path: str | os.PathLike[str]) -> str:
-    """The format that a file's name asks for: one of :data:`FORMATS`.
-
-    Raises:
-        ValueError: another ending.
-    """
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in FORMATS:
-        message = (
-            f'"{Path(path).name}" is not accepted; expected a name ending in .html, .svg or .png'
-        )
-        raise ValueError(message)
-    return suffix
 
 
 def check_link(scenario: Scenario, link: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Drift
 from vermilion.online.decide.detection import QueueWatch
+from vermilion.online.decide.fluctuation import WITHIN_S
 from vermilion.online.decide.set_detection import watch_of
 from vermilion.online.decide.starvation import StarvationWatch
 from vermilion.online.decide.states import (
@@ -81,9 +82,10 @@ def search_quickly(
     watch_conditions(turn, picture, traffic)
     if is_change:
         _notice_fluctuation(turn)
+    picture, traffic, ahead = _ahead(turn, picture, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
-        f"{picture.in_words()}{_model_target(turn)} ({why})",
+        f"{picture.in_words()}{_model_target(turn)} ({why}{ahead})",
         flows=picture.flows,
         round_trip_classes=[list(each) for each in traffic.classes],
         rate_bit_per_s=traffic.rate_bit_per_s,
@@ -106,6 +108,29 @@ def _notice_fluctuation(turn: Turn) -> None:
             f"conditions have changed {len(after.changes_s)} times within a minute: one setting is "
             f"sought for all {len(after.met)} that were met",
         )
+
+
+def _ahead(
+    turn: Turn, picture: TrafficPicture, traffic: Traffic
+) -> tuple[TrafficPicture, Traffic, str]:
+    """What to search for: the conditions of now, or where they lead; and why, in words.
+
+    A setting stays until the next change, so it is sought for the middle of that time: as long as
+    the budget wants between two changes, or as conditions have taken lately.
+    """
+    controller = turn.controller
+    trend, changes = controller.fluctuation.trend, controller.fluctuation.changes_s
+    if trend is None:
+        return picture, traffic, ""
+    usual_s = (changes[-1] - changes[0]) / max(1, len(changes) - 1)
+    allowed_s = WITHIN_S / max(1, controller.policy.changes_per_minute)
+    lead_s = turn.deadline_s("quick") + 0.5 * max(usual_s, allowed_s)
+    expected = trend.ahead(picture, lead_s)
+    modelled = turn.traffic(expected)
+    if modelled is None or expected == picture:
+        return picture, traffic, ""
+    turn.change(modelled=expected, conditions=watch_of(expected, modelled.queueing_s))
+    return expected, modelled, f"; {trend.in_words()}, modelled as in {lead_s:.0f} s"
 
 
 def refine(

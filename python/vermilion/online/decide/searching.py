@@ -146,14 +146,18 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
 
 def _without_a_model(turn: Turn, state: Searching) -> Change | None:
     """The way back from a setting for which nothing speaks but a model that is now refuted."""
-    proven = turn.controller.proven or turn.controller.original
-    if state.unverified is None or state.stale or dict(proven) == dict(turn.controller.in_force):
+    controller = turn.controller
+    # What did no harm in other conditions may do much in these: then nothing speaks but for what
+    # the operator had.
+    regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
+    harmless = controller.original if regime is None else {**controller.in_force, **regime.setting}
+    if state.unverified is None or state.stale or dict(harmless) == dict(controller.in_force):
         return None
     return Change(
         "roll back",
-        proven,
+        harmless,
         "only a model spoke for the setting, and that does not explain this network; the last one "
-        "that did no harm is put back",
+        "that did no harm in these conditions is put back",
         ask_again_s=turn.now_s + _ASK_AGAIN_S,
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.bounds import STRETCH_S
+from vermilion.online.decide.fluctuation import CALM_S
 from vermilion.online.decide.verification import broken_bound
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.record.kinds import DecisionKind
@@ -32,7 +33,12 @@ def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
     if state.doubt is not None and turn.now_s >= state.doubt.look_s:
         _look_again(turn, state)
         return
-    if _check_starvation(turn) or _check_queue(turn, state) or stepping.step_on(turn, state):
+    if (
+        _has_calmed(turn, state)
+        or _check_starvation(turn)
+        or _check_queue(turn, state)
+        or stepping.step_on(turn, state)
+    ):
         return
     state = _learning(turn)
     if state.learned_s != turn.now_s:
@@ -51,6 +57,21 @@ def _look_again(turn: Turn, state: Watching) -> None:
     turn.become(replace(state, doubt=None))
     if after is not None:
         judge(turn, doubt.verifying, after, looks=doubt.looks + 1)
+
+
+def _has_calmed(turn: Turn, state: Watching) -> bool:
+    """Whether conditions no longer fluctuate; then the present ones get a setting of their own.
+
+    While they did, nothing could be compared with a model, and what is in force is for all of them.
+    """
+    before = turn.controller.fluctuation
+    if not before.lasts or before.calmed(turn.now_s).lasts:
+        return False
+    turn.change(fluctuation=before.calmed(turn.now_s))
+    why = f"conditions have not changed for {CALM_S:.0f} s"
+    turn.decide(DecisionKind.FLUCTUATING, f"{why}: a setting is sought for the present ones alone")
+    _refine(turn, state, why, _LATELY_S[1])
+    return True
 
 
 def _check_starvation(turn: Turn) -> bool:

@@ -11,12 +11,16 @@ with RED's four knobs the shape of good settings is known; exhaustive searches o
   small maximum probability, so that few packets are dropped at a time. Best for few flows
   with long round trips, where a single loss costs a large window.
 
-The guesses are only tried first, in the model, like any other candidate.
+The guesses are only tried first, in the model, like any other candidate. They are said in the words
+of the discipline: Linux counts bytes, and knows the weights 2^-n alone.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+from vermilion.scenario import disciplines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,25 +41,34 @@ _LARGEST_WEIGHT = 0.1  # a quicker average is the queue itself
 
 
 def first_guesses(
-    parameters: Sequence[str], traffic: Traffic, target: float
+    discipline: str, parameters: Sequence[str], traffic: Traffic, target: float
 ) -> list[dict[str, float]]:
     """Settings to try first; none for a discipline whose knobs are not RED's.
 
     Args:
+        discipline: its name.
         parameters: the names of the parameters that may be changed.
         traffic: what is to be controlled.
         target: where the queue should stand, packets.
     """
     in_flight = traffic.packets_per_s * traffic.longest_round_trip_s
-    guesses = [
-        {
+    guesses = []
+    for low, high, probability, memories in _SHAPES:
+        weight = min(memories / in_flight, _LARGEST_WEIGHT)
+        guess = {
             "min_threshold": low * target,
             "max_threshold": high * target,
             "max_probability": probability,
-            "weight": min(memories / in_flight, _LARGEST_WEIGHT),
+            "weight": weight,
+            "weight_log": float(round(-math.log2(weight))),
         }
-        for low, high, probability, memories in _SHAPES
-    ]
-    if not set(parameters) <= set(guesses[0]):
-        return []
-    return [{name: guess[name] for name in parameters} for guess in guesses]
+        if not set(parameters) <= set(guess):
+            return []
+        table = disciplines()[discipline].parameters
+        guesses.append(
+            {
+                name: guess[name] * (traffic.packet_bytes if table[name].unit == "bytes" else 1.0)
+                for name in parameters
+            }
+        )
+    return guesses

@@ -22,8 +22,14 @@ from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.first_guesses import first_guesses
 from vermilion.online.plan.goal import goal_of
 from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.push_charge import push_charge
+from vermilion.online.plan.push_charge import (
+    PUSHES,
+    estimated_charge,
+    pays_in_the_model,
+    simulated_charge,
+)
 from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds
 from vermilion.online.set_policy import SetPolicy
@@ -40,10 +46,12 @@ if TYPE_CHECKING:
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.scaling import Scaling
+    from vermilion.online.plan.push_charge import PushCharge
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100
@@ -55,6 +63,7 @@ _SEARCH_SEEDS = {"quick": 1, "refined": 2}  # runs per setting; more are slower 
 _MARGIN_SEARCHED = 0.6
 _NOISE_RUNS = 3
 _HARM_RUNS = 6
+_ONE_END = 0.5  # of a box of which the model cannot tell the two ends apart
 _TIME_FOR_THE_SEARCH = 0.85  # of the deadline; the rest is for building models and noise
 
 
@@ -132,22 +141,27 @@ def _search(
     """
     policy = task.policy
     wanted = policy.scale_packets(traffic.packets_per_s)
+    possible = _possible(task, traffic)
     models = _Models(
         task,
-        scaling_for(traffic, task.configuration.discipline, wanted),
+        traffic,
+        scaling_for(
+            traffic, task.configuration.discipline, wanted, [each.kind for each in possible]
+        ),
         Seeds.counted(
             first_seed,
             search=_SEARCH_SEEDS[task.kind],
             re_evaluation=task.re_evaluations,
             comparison=task.comparisons,
         ),
-        _possible(task, traffic),
+        possible,
         deadline_s,
     )
     internal = None if policy.target_packets is None else task.correction.internal_target
     target = wanted if internal is None else internal
     cases = [models.case(possibility, target) for possibility in models.possible]
-    starts = (*task.starts, *first_guesses(policy.parameters, traffic, target))
+    discipline = task.configuration.discipline
+    guesses = first_guesses(discipline, policy.parameters, traffic, target)
     found = best_of(
         cases,
         Looking(
@@ -157,7 +171,7 @@ def _search(
                 policy.path(name): cases[0].model.get(policy.path(name))
                 for name in policy.parameters
             },
-            starts=[models.small(start) for start in starts],
+            starts=[models.small(start) for start in (*task.starts, *guesses)],
             seeds=models.seeds,
             search_seed=first_seed,
             evaluations=task.evaluations,
@@ -186,14 +200,7 @@ def _search(
             goal,
             found.candidate_verdicts,
             found.incumbent_verdicts,
-            push_charge(
-                task.push_price,
-                traffic,
-                {**task.in_force, **candidate.setting},
-                goal,
-                incumbent.value.mean,
-                policy.changes_per_minute,
-            ),
+            models.push_charge(cases, found.setting, candidate, incumbent.value.mean, traffic),
             believed,
         ),
         candidate_noise=models.noise(cases, found.setting),
@@ -207,19 +214,6 @@ def _search(
     )
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
-
-
-def most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
-    """How many flows the bound of harm lets starve, in the likely model that starves most."""
-    limits: list[float] = []
-    for case in cases:
-        for bound in case.constraints:
-            if case.share == 0.0 or not bound.of_harm or bound.path.metric != "starved":
-                continue
-            stood = incumbent.metric(str(bound.path))
-            reference = [None if stood is None else stood.mean]
-            limits.extend(each for each in bound.bounds([None], reference) if each is not None)
-    return max(limits, default=None)
 
 
 def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
@@ -241,6 +235,7 @@ class _Models:
     def __init__(
         self,
         task: Task,
+        traffic: Traffic,
         scaling: Scaling,
         seeds: Seeds,
         possible: Sequence[Possibility],
@@ -250,13 +245,16 @@ class _Models:
         self.scaling = scaling
         self.seeds = seeds
         self.possible = possible
-        self.workers = SmallRuns(scaling) if scaling.halvings else None
+        self._box: Space | None = None  # in the network's numbers
+        self.workers = SmallRuns(scaling) if scaling.is_smaller else None
         # The slowest flows of any decide, so that all are simulated for as long.
         slowest = max(
             (scaling.traffic(each.traffic) for each in possible),
             key=lambda traffic: traffic.longest_round_trip_s,
         )
-        self._horizon = horizon_for(slowest, deadline_s / len(possible), task.packets_per_s)
+        self._horizon = horizon_for(
+            slowest, deadline_s / len(possible), task.packets_per_s, scaling.epoch_s(traffic)
+        )
 
     @property
     def measured_s(self) -> float:
@@ -291,16 +289,15 @@ class _Models:
             task.policy,
             self._horizon,
         )
-        space = Space.from_scenario(whole)
-        if not self.scaling.halvings:
-            return space
-        ends = {
-            each.name: (
-                self._small_path(each.name, each.lower),
-                self._small_path(each.name, each.upper),
-            )
-            for each in space.dimensions
-        }
+        self._box = Space.from_scenario(whole)
+        if not self.scaling.is_smaller:
+            return self._box
+        ends: dict[str, tuple[float, float]] = {}
+        for each in self._box.dimensions:
+            lower = self._small_path(each.name, each.lower)
+            upper = self._small_path(each.name, each.upper)
+            # Probabilities that all mean "every packet" are one in the model.
+            ends[each.name] = (min(lower, _ONE_END * upper), upper)
         return Space.from_scenario(model, boxes=ends)
 
     def small(self, setting: Mapping[str, float]) -> dict[str, float]:
@@ -310,11 +307,42 @@ class _Models:
 
     def large(self, setting: Mapping[str, float | None]) -> dict[str, float]:
         """A setting found in the smaller model for the network, by name."""
-        return {
-            name: self.scaling.out_of(name, value)
-            for path, value in setting.items()
-            if value is not None and (name := path.rpartition(".")[2])
-        }
+        ends = {} if self._box is None else {each.name: each for each in self._box.dimensions}
+        found: dict[str, float] = {}
+        for path, value in setting.items():
+            if value is None:
+                continue
+            name = path.rpartition(".")[2]
+            large, box = self.scaling.out_of(name, value), ends.get(path)
+            # The model's box reaches further down where it cannot tell the network's ends apart.
+            if self.scaling.windows and box is not None:
+                large = max(large, box.lower)
+            found[name] = large
+        return found
+
+    def push_charge(
+        self,
+        cases: Sequence[Case],
+        setting: Setting,
+        candidate: Prediction,
+        in_force: float,
+        traffic: Traffic,
+    ) -> PushCharge:
+        """What it costs to put a setting in force that was found in the smaller model."""
+        task = self._task
+        price, changes = task.push_price, task.policy.changes_per_minute
+        if pays_in_the_model(price, [task.configuration.discipline]):
+            seeds = self.seeds.comparison[:PUSHES]
+            return simulated_charge(price, cases, setting, candidate, seeds, self.workers, changes)
+        return estimated_charge(
+            price,
+            traffic,
+            {**task.in_force, **candidate.setting},
+            cases[0].goal,
+            candidate,
+            in_force,
+            changes,
+        )
 
     def noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
@@ -356,7 +384,7 @@ class _Models:
             task.configuration,
             {name: scaling.into(name, value) for name, value in parameters.items()},
             scaling.traffic(possibility.traffic),
-            possibility.kind,
+            scaling.senders(possibility.kind),
             task.policy,
             self._horizon,
         )

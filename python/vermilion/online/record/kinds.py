@@ -15,7 +15,8 @@ class DecisionKind(StrEnum):
     CHANGE_DETECTED = "change-detected"
     """The network is no longer what the model in use was made for."""
     FLUCTUATING = "fluctuating"
-    """Conditions change faster than they can be answered: one setting is sought for all of them."""
+    """Conditions change faster than they can be answered: one setting is sought for all of them; or
+    they no longer do."""
     QUIET = "quiet"
     """Too little is known to tune anything."""
     MODEL_BUILT = "model-built"

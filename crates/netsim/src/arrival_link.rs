@@ -1,0 +1,337 @@
+//! A link whose queue discipline decides when a packet arrives, and the queue in front of it.
+//!
+//! It serves first in, first out. The instant at
+//! which an accepted packet's transmission begins and ends is therefore known when it arrives, and
+//! no event is needed for either: departures are accounted for when somebody next looks
+//! ([`ArrivalLink::catch_up`]). Only a change of rate moves instants already given; it re-times the
+//! packets that are waiting.
+
+use std::collections::VecDeque;
+
+use vermilion_aqm::{AnyDiscipline, Arrival, Colour, Decide, Discipline, Ecn, LinkFacts, Verdict};
+use vermilion_parameters::{ParameterError, Values};
+
+use crate::calendar::NEVER;
+use crate::delay_line::DelayLine;
+use crate::flow_traffic::{FlowTraffic, Sent};
+use crate::link_books::{Ledger, LinkBooks};
+use crate::link_window::LinkWindow;
+use crate::loss::{LossModel, LossyWire};
+use crate::packet::Packet;
+use crate::random::Stream;
+use crate::scenario;
+use crate::transmitter::Transmitter;
+
+/// A packet that waits for its transmission to begin.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: u64,
+    arrival: u64,
+    size: u32,
+    line: u32,
+}
+
+/// The packet in transmission, or the last one.
+#[derive(Clone, Copy, Debug, Default)]
+struct InService {
+    end: u64,
+    line: u32,
+}
+
+/// In place of the line of a packet that the wire will lose.
+pub const LOST: u32 = u32::MAX;
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct ArrivalLink {
+    delay: u64,
+    transmitter: Transmitter,
+    discipline: AnyDiscipline,
+    values: Values,
+    coin: Stream,
+    wire: LossyWire,
+    waiting: VecDeque<Waiting>,
+    in_service: InService,
+    queue_packets: u32,
+    queue_bytes: u64,
+    empty_since: u64,
+    books: LinkBooks,
+    /// Only where somebody asks for it.
+    traffic: Option<Box<FlowTraffic>>,
+}
+
+impl ArrivalLink {
+    /// An idle link at time 0 with `discipline`, which has been built from `values`, all of its
+    /// parameters.
+    pub fn new(
+        link: &scenario::Link,
+        discipline: AnyDiscipline,
+        values: Values,
+        coin: Stream,
+        wire: Stream,
+    ) -> Self {
+        Self {
+            delay: link.delay_ns,
+            transmitter: Transmitter::of(link),
+            books: LinkBooks::new(discipline.average_queue()),
+            discipline,
+            values,
+            coin,
+            wire: LossyWire::new(link.loss, wire),
+            waiting: VecDeque::new(),
+            in_service: InService::default(),
+            queue_packets: 0,
+            queue_bytes: 0,
+            empty_since: 0,
+            traffic: None,
+        }
+    }
+
+    /// Offers a packet of `size` bytes at `now`, to leave on delay line `line`: when its transmission
+    /// ends, [`NEVER`] if it is dropped or will be lost on the wire, and whether it is marked.
+    ///
+    /// The packet itself is not needed here; handing it over would force it into memory, from
+    /// where reading it back at once is slow.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        now: u64,
+        size: u32,
+        flow: u32,
+        (ecn, colour): (Ecn, Colour),
+        line: u32,
+    ) -> (u64, bool) {
+        self.catch_up(now);
+        let free_at = self.transmitter.free_at();
+        let arrival = Arrival {
+            now,
+            size,
+            flow,
+            ecn,
+            colour,
+            queue_packets: self.queue_packets,
+            queue_bytes: self.queue_bytes,
+            empty_since: self.empty_since,
+            idle_since: (free_at <= now).then_some(free_at),
+        };
+        let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
+        self.books.hold_average(now, || self.discipline.average_queue());
+        self.books.window.count(verdict);
+        if let Verdict::Drop(_) = verdict {
+            return (NEVER, false);
+        }
+        if let Some(traffic) = &mut self.traffic {
+            traffic.accept(flow, size, self.queue_packets);
+        }
+        let lost = self.wire.loses();
+        let line = if lost { LOST } else { line };
+        let start = self.transmitter.begin(now);
+        let end = self.transmitter.transmit(start, size);
+        if start <= now {
+            self.begin_transmission(now, size, 0, InService { end, line });
+        } else {
+            self.waiting.push_back(Waiting { start, arrival: now, size, line });
+            self.queue_packets += 1;
+            self.queue_bytes += u64::from(size);
+        }
+        (if line == LOST { NEVER } else { end }, verdict == Verdict::Mark)
+    }
+
+    /// Propagation delay in nanoseconds.
+    #[inline]
+    pub fn delay(&self) -> u64 {
+        self.delay
+    }
+
+    /// Accounts for every departure up to and including `now`.
+    #[inline(always)] // for every packet: the call was 2 % of a run
+    pub fn catch_up(&mut self, now: u64) {
+        while let Some(first) = self.waiting.front().copied() {
+            if first.start > now {
+                break;
+            }
+            self.hold_queue(first.start);
+            self.waiting.pop_front();
+            self.queue_packets -= 1;
+            self.queue_bytes -= u64::from(first.size);
+            let end = self.waiting.front().map_or(self.transmitter.free_at(), |next| next.start);
+            let in_service = InService { end, line: first.line };
+            self.begin_transmission(
+                first.start,
+                first.size,
+                first.start - first.arrival,
+                in_service,
+            );
+        }
+        self.hold_queue(now);
+    }
+
+    /// The queue has been as it is until `now`.
+    #[inline]
+    fn hold_queue(&mut self, now: u64) {
+        self.books.hold_queue(now, self.queue_packets, self.queue_bytes);
+    }
+
+    #[inline]
+    fn begin_transmission(&mut self, start: u64, size: u32, waited: u64, in_service: InService) {
+        self.books.count_forwarded(size, waited);
+        if in_service.line == LOST {
+            self.books.window.losses += 1;
+        }
+        self.in_service = in_service;
+        if self.queue_packets == 0 {
+            self.empty_since = start;
+        }
+    }
+
+    /// Ends the window at `now`, adds it to each of `into`, and begins the next.
+    pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
+        self.catch_up(now);
+        let in_service = (self.in_service.end, self.queue_bytes);
+        self.books.close_window(now, &self.transmitter, in_service, into);
+    }
+
+    /// Totals since time 0, up to `now`.
+    pub fn ledger(&mut self, now: u64) -> Ledger {
+        self.catch_up(now);
+        self.books.ledger()
+    }
+
+    /// What each flow has sent since the last call; the first call begins to watch.
+    pub fn take_traffic(&mut self, now: u64) -> Vec<Sent> {
+        self.catch_up(now);
+        let waiting = self.queue_packets;
+        let traffic = self.traffic.get_or_insert_with(|| Box::new(FlowTraffic::behind(waiting)));
+        traffic.count_all_but(waiting);
+        traffic.take()
+    }
+
+    /// Waiting so far of the packets still in the queue, in nanoseconds.
+    pub fn waiting_so_far(&self, now: u64) -> u128 {
+        self.waiting.iter().map(|packet| u128::from(now - packet.arrival)).sum()
+    }
+
+    /// Packets and bytes waiting, as of the last [`ArrivalLink::catch_up`].
+    pub fn queue(&self) -> (u32, u64) {
+        (self.queue_packets, self.queue_bytes)
+    }
+
+    /// See [`Discipline::average_queue`].
+    pub fn average_queue(&self) -> Option<f64> {
+        self.discipline.average_queue()
+    }
+
+    /// See [`Discipline::drop_probability`].
+    pub fn drop_probability(&self) -> Option<f64> {
+        self.discipline.drop_probability()
+    }
+
+    /// Every parameter in force.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Replaces some parameters of the discipline; on error nothing changes. Whether what waits has
+    /// to be dropped ([`ArrivalLink::flush`]).
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
+        self.catch_up(now);
+        let mut values = self.values.clone();
+        values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let link = facts(self.transmitter.rate(), self.delay);
+        let settings = self.discipline.set_values(&values, link)?;
+        let values = settings.to_values();
+        let changed = values != self.values;
+        self.values = values;
+        self.books.hold_average(now, || self.discipline.average_queue());
+        Ok(changed && self.discipline.is_flushed_by_change())
+    }
+
+    /// Drops all packets that wait at `now` and gives them back; the one in transmission is sent. Delay
+    /// lines have to be re-entered in the calendar.
+    pub fn flush(&mut self, now: u64, lines: &mut [DelayLine]) -> Vec<Packet> {
+        self.catch_up(now);
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        if let Some(traffic) = &mut self.traffic {
+            traffic.flush(self.queue_packets);
+        }
+        let mut dropped = Vec::with_capacity(self.waiting.len());
+        // They stand at the end of their lines, in this order.
+        while let Some(Waiting { arrival, line, .. }) = self.waiting.pop_back() {
+            self.books.count_flushed(now - arrival);
+            // What the wire would have lost is on no line and has been forgotten.
+            if let Some(line) = lines.get_mut(line as usize) {
+                dropped.extend(line.pop_last());
+            }
+        }
+        self.transmitter.take_back(self.in_service.end, self.queue_bytes);
+        self.queue_packets = 0;
+        self.queue_bytes = 0;
+        self.empty_since = now;
+        dropped
+    }
+
+    /// Changes the propagation delay for packets accepted from now on.
+    pub fn set_delay(&mut self, now: u64, delay: u64) {
+        self.catch_up(now);
+        self.delay = delay;
+        self.tell_discipline();
+    }
+
+    /// Changes how the wire loses packets accepted from now on.
+    pub fn set_loss(&mut self, model: LossModel) {
+        self.wire.set_model(model);
+    }
+
+    /// Changes the rate at `now` and re-times what is in transmission and what waits. The caller
+    /// must have closed the window. Delay lines whose packets moved have to be re-entered in the
+    /// calendar.
+    pub fn set_rate(&mut self, now: u64, rate: u64, lines: &mut [DelayLine]) {
+        self.catch_up(now);
+        let (old_rate, old_free_at) = (self.transmitter.rate(), self.transmitter.free_at());
+        let mut moved: Vec<(u32, u64, u64)> = Vec::with_capacity(self.waiting.len() + 1);
+        let old_end = self.in_service.end;
+        if old_end > now {
+            let left = u128::from(old_end - now) * u128::from(old_rate);
+            self.in_service.end = now + left.div_ceil(u128::from(rate)) as u64;
+            moved.push((self.in_service.line, old_end, self.in_service.end));
+        }
+        self.transmitter.replace(rate, self.in_service.end);
+        let mut start = self.in_service.end;
+        for index in 0..self.waiting.len() {
+            let old_end = self.waiting.get(index + 1).map_or(old_free_at, |next| next.start);
+            let packet = &mut self.waiting[index];
+            packet.start = start;
+            start = self.transmitter.transmit(start, packet.size);
+            moved.push((packet.line, old_end, start));
+        }
+        // The packets of one line stand in it in this order, at its end.
+        let mut seen = vec![0; lines.len()];
+        for (line, old_end, new_end) in moved.into_iter().rev() {
+            if line == LOST {
+                continue;
+            }
+            let line = line as usize;
+            if let Some(packet) = lines[line].nth_from_end(seen[line]) {
+                packet.time = packet.time - old_end + new_end;
+            }
+            seen[line] += 1;
+        }
+        for (line, count) in lines.iter_mut().zip(seen) {
+            if count > 0 {
+                line.restore_order();
+            }
+        }
+        self.tell_discipline();
+    }
+
+    fn tell_discipline(&mut self) {
+        self.discipline.link_changed(facts(self.transmitter.rate(), self.delay));
+    }
+}
+
+/// What a discipline may know of a link of `rate` bits per second and `delay` nanoseconds.
+pub fn facts(rate: u64, delay: u64) -> LinkFacts {
+    LinkFacts { rate: rate as f64, delay: delay as f64 / 1e9 }
+}

@@ -1,0 +1,222 @@
+//! RACK-TLP: losses noticed by time, and the end of a flight probed.
+//!
+//! Source: RFC 8985. A segment is lost if one sent after it has arrived and the reordering window
+//! has passed; the same holds for retransmissions, so that a lost one is noticed without waiting for
+//! the timer. The reordering window is zero while losses are being repaired or three segments
+//! have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
+//! (section 6.2, step 4): no path of this simulator reorders, so it never has to widen.
+//!
+//! The tail loss probe goes after two smoothed round trips (section 7.2; one second before any is known),
+//! and later by the longest delay of an acknowledgement, 200 ms, if only one segment is outstanding; but
+//! never after the retransmission timer, in whose place it then goes. It is planned anew whenever new data is
+//! sent or acknowledged while nothing is missing. Only one is in the network at a time. A segment that
+//! was sent again as a probe has been lost if something beyond what was outstanding then is
+//! acknowledged before its duplicate is noticed (section 7.4.2).
+
+use std::collections::VecDeque;
+
+use crate::RoundTripEstimator;
+use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
+use crate::sender::timer::RetransmissionTimer;
+use crate::sent::SentSegments;
+
+/// Longest delay of an acknowledgement that a probe allows for, in nanoseconds.
+const LONGEST_ACKNOWLEDGEMENT_DELAY: u64 = 200_000_000;
+
+/// How long a probe waits before any round trip is known, in nanoseconds.
+const FIRST_WAIT: u64 = 1_000_000_000;
+
+/// What is added to both waits, in nanoseconds (Linux since 6.7: TCP_TIMEOUT_MIN_US).
+const SPARE_TIME: u64 = 2_000_000;
+
+/// A probe in the network.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// First segment not sent when it was.
+    end: u32,
+    /// Whether it was a segment sent again.
+    again: bool,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    probing: bool,
+    /// Sendings in their order, with those that no longer matter among them.
+    sendings: VecDeque<(u64, u32)>,
+    /// When the most recently sent of the segments that have arrived was sent, and which it is.
+    newest: (u64, u32),
+    /// Its round trip.
+    round_trip: u64,
+    shortest_round_trip: u64,
+    /// When waiting segments are taken for lost.
+    reordering_deadline: u64,
+    probe_deadline: u64,
+    /// When that was last looked at.
+    planned: u64,
+    probe: Option<Probe>,
+}
+
+impl Rack {
+    pub(super) fn new(probing: bool) -> Self {
+        Self {
+            probing,
+            sendings: VecDeque::new(),
+            newest: (0, 0),
+            round_trip: 0,
+            shortest_round_trip: u64::MAX,
+            reordering_deadline: u64::MAX,
+            probe_deadline: u64::MAX,
+            planned: u64::MAX,
+            probe: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn deadline(&self) -> u64 {
+        self.reordering_deadline.min(self.probe_deadline)
+    }
+
+    pub(super) fn disarm(&mut self) {
+        self.reordering_deadline = u64::MAX;
+        self.forget_probe();
+    }
+
+    /// The window is being reduced anyway: what becomes of the probe says nothing more.
+    pub(super) fn forget_probe(&mut self) {
+        self.probe_deadline = u64::MAX;
+        self.probe = None;
+    }
+
+    #[inline]
+    pub(super) fn note_sent(&mut self, now: u64, sequence: u32) {
+        self.sendings.push_back((now, sequence));
+    }
+
+    /// Segment `sequence`, last sent at `sent`, has arrived; `again`: it had been sent again.
+    #[inline]
+    pub(super) fn note_delivered(&mut self, now: u64, sequence: u32, sent: u64, again: bool) {
+        let round_trip = now - sent;
+        // An answer faster than any round trip was to the first sending, not to the second.
+        if again && round_trip < self.shortest_round_trip {
+            return;
+        }
+        self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
+        if (sent, sequence) > self.newest {
+            self.newest = (sent, sequence);
+            self.round_trip = round_trip;
+        }
+    }
+
+    /// Marks what was sent before the newest arrival, and has waited, as lost, and calls `newly` for
+    /// each. How many.
+    pub(super) fn find_losses(
+        &mut self,
+        now: u64,
+        board: &mut Scoreboard,
+        sent: &SentSegments,
+        clock: &RoundTripEstimator,
+        repairing: bool,
+        mut newly: impl FnMut(u32),
+    ) -> u32 {
+        let window = if repairing || board.arrived() >= DUPLICATES_FOR_LOSS {
+            0
+        } else {
+            self.shortest_round_trip / 4
+        };
+        self.reordering_deadline = u64::MAX;
+        let mut lost = 0;
+        while let Some(&(time, sequence)) = self.sendings.front() {
+            let stale = sent.get(sequence).is_none_or(|last| last.time != time)
+                || board.has_arrived(sequence)
+                || (board.is_lost(sequence) && !board.is_sent_again(sequence));
+            if !stale {
+                if (time, sequence) >= self.newest {
+                    break;
+                }
+                let due = time + self.round_trip + window;
+                if due > now {
+                    self.reordering_deadline = clock.after(now, due - now + SPARE_TIME, 0);
+                    break;
+                }
+                board.mark_lost(sequence);
+                newly(sequence);
+                lost += 1;
+            }
+            self.sendings.pop_front();
+        }
+        lost
+    }
+
+    /// Whether the reordering timer was due.
+    pub(super) fn take_reordering_timer(&mut self, now: u64) -> bool {
+        let due = self.reordering_deadline <= now;
+        if due {
+            self.reordering_deadline = u64::MAX;
+        }
+        due
+    }
+
+    /// Whether the probe need not be planned again because a segment leaves at `now` while so many are
+    /// outstanding: that has been done, and only from one to two does it matter how many there are.
+    #[inline]
+    pub(super) fn has_planned(&self, now: u64, outstanding: u32) -> bool {
+        self.planned == now && outstanding > 2
+    }
+
+    /// Arms the probe, if one is `wanted` and none is in the network, for two of the smoothed round
+    /// trips from `now`, but no later than the retransmission timer; else disarms it.
+    pub(super) fn plan_probe(
+        &mut self,
+        now: u64,
+        wanted: bool,
+        outstanding: u32,
+        timer: &RetransmissionTimer,
+    ) {
+        self.planned = now;
+        self.probe_deadline = u64::MAX;
+        if !wanted || !self.probing || self.probe.is_some() {
+            return;
+        }
+        let wait = match timer.estimator.smoothed() {
+            None => FIRST_WAIT,
+            Some(smoothed) if outstanding == 1 => 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY,
+            Some(smoothed) => 2 * smoothed + SPARE_TIME,
+        };
+        self.probe_deadline = timer.estimator.after(now, wait, 0).min(timer.deadline);
+    }
+
+    /// Whether a probe is due.
+    #[inline]
+    pub(super) fn probe_is_due(&self, now: u64) -> bool {
+        self.probe_deadline <= now
+    }
+
+    /// A probe goes; `end`: the first segment not sent then; `again`: it has been sent before.
+    pub(super) fn note_probe(&mut self, end: u32, again: bool) {
+        self.probe_deadline = u64::MAX;
+        self.probe = Some(Probe { end, again });
+    }
+
+    /// All before `acknowledged` has arrived, or had: `duplicate`, and nothing is reported missing. Whether
+    /// this tells that the probe has repaired a loss.
+    #[inline]
+    pub(super) fn judge_probe(&mut self, acknowledged: u32, duplicate: bool) -> bool {
+        let Some(probe) = self.probe.filter(|probe| acknowledged >= probe.end) else {
+            return false;
+        };
+        let repaired = probe.again && acknowledged > probe.end;
+        if !probe.again || repaired || duplicate {
+            self.probe = None;
+        }
+        repaired
+    }
+
+    /// Forgets sendings that have been acknowledged, while nothing is missing.
+    #[inline]
+    pub(super) fn forget_before(&mut self, acknowledged: u32) {
+        while self.sendings.front().is_some_and(|&(_, sequence)| sequence < acknowledged) {
+            self.sendings.pop_front();
+        }
+    }
+}

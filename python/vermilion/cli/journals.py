@@ -1,0 +1,35 @@
+"""Where journals of the on-line controller lie, for the commands that read them."""
+
+import os
+from pathlib import Path
+
+from vermilion.cli.user_error import UserError
+
+
+def journals(journal: Path | None, state_dir: Path | None) -> list[Path]:
+    """The journal that is meant, or all of a folder.
+
+    Args:
+        journal: one file.
+        state_dir: a folder; by default that of the service, or the user's.
+
+    Raises:
+        UserError: the folder is not there.
+    """
+    if journal is not None:
+        return [journal]
+    given = state_dir is not None
+    folder = _usual_folder() if state_dir is None else state_dir
+    if not folder.is_dir():
+        name = "--state-dir" if given else "JOURNAL"
+        message = f'{name}: "{folder}" is not there; expected the journal of vermilion online'
+        raise UserError(message)
+    return sorted(folder.glob("*.sqlite"))
+
+
+def _usual_folder() -> Path:
+    service = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
+    if service:
+        return Path(service)
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "vermilion"

@@ -1,0 +1,50 @@
+"""``vermilion new``: a scenario to begin with, in a file of one's own."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vermilion.cli.output import output_file
+from vermilion.cli.scenarios import shipped_text
+from vermilion.cli.user_error import UserError
+
+
+def new(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Of the file; .toml is added where it is missing.",
+            show_default=False,
+        ),
+    ],
+    *,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCENARIO",
+            help="Begin with a shipped scenario (see: vermilion scenarios). Default: one link with "
+            "a few uploads and a call, every line explained.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write a commented scenario to begin with.
+
+    Nothing that is there is overwritten.
+    """
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    text = _starter() if like is None else shipped_text("--like", like)
+    if path.exists():
+        message = f'NAME: "{path}" is there already; expected a new name'
+        raise UserError(message)
+    with output_file("NAME", str(path)) as file:
+        file.write(text)
+    typer.echo(f"{path} is written. Next:\n  vermilion run {path}\n  vermilion tune {path}")
+
+
+def _starter() -> str:
+    from importlib import resources
+
+    return (resources.files("vermilion.scenario") / "starter.toml").read_text(encoding="utf-8")

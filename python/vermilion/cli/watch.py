@@ -1,0 +1,101 @@
+"""``vermilion watch``: a page that shows what the on-line controller does while it does it."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vermilion.cli.journals import journals
+from vermilion.cli.user_error import UserError
+
+
+def watch(
+    journal: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="JOURNAL",
+            help="Of vermilion online. Default: the newest in --state-dir.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where journals lie. Default: $STATE_DIRECTORY, or ~/.local/state/vermilion.",
+            show_default=False,
+        ),
+    ] = None,
+    listen: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS:PORT",
+            help="Serve the page there; port 0 takes any that is free.",
+        ),
+    ] = "127.0.0.1:0",
+    listen_from_outside: Annotated[
+        bool,
+        typer.Option(
+            "--listen-from-outside",
+            help="Allow an address that others than this machine can reach. What is sent is not "
+            "encrypted: put a proxy with TLS before it.",
+        ),
+    ] = False,
+    listen_token: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What a reader has to know: 16 characters or more in a file of mode 0600. "
+            "Default: made up anew, and printed with the address.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve a page that shows a controller at work: queue, drops, settings and every decision.
+
+    Everything is read from the journal, while the controller writes it or afterwards; the
+    controller is not asked, and nothing can be changed from the page. It runs until Ctrl-C.
+    """
+    from vermilion.status.listener import ListenerError, listener_of, read_token
+    from vermilion.status.live_page.journal_reader import JournalReader
+    from vermilion.status.live_page.server import PageServer
+
+    path = _journal(journal, state_dir)
+    try:
+        JournalReader(path).runs()
+    except (sqlite3.Error, IndexError) as error:
+        message = (
+            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
+        )
+        raise UserError(message) from None
+    try:
+        token = None if listen_token is None else read_token(listen_token, "--listen")
+        # The page never does without a token; from outside it has to be one that was chosen.
+        listener = listener_of(
+            listen, option="--listen", from_outside=listen_from_outside, token=token
+        )
+        server = PageServer(path, listener)
+    except ListenerError as error:
+        raise UserError(str(error)) from None
+    with closing(server):
+        typer.echo(f"The page is {server.address}\nIt shows {path}. Ctrl-C ends it.")
+        server.run()
+
+
+def _journal(journal: Path | None, state_dir: Path | None) -> Path:
+    """The one that is named, or the one of a folder that was written to last."""
+    if journal is not None and state_dir is not None:
+        message = "JOURNAL, --state-dir: both are given; expected one of them"
+        raise UserError(message)
+    found = journals(journal, state_dir)
+    if not found:
+        message = "JOURNAL: no controller has kept one yet; expected the file of online --journal"
+        raise UserError(message)
+    newest = max(found, key=lambda path: path.stat().st_mtime if path.is_file() else 0.0)
+    if not newest.is_file():
+        message = f'JOURNAL: "{newest}" is not there; expected the file of online --journal'
+        raise UserError(message)
+    return newest

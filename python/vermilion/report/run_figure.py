@@ -1,0 +1,276 @@
+"""The figure of one run: how long packets wait, who gets how much, and what is dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.report import drawing
+from vermilion.report.comparison import check_link
+from vermilion.report.figure_file import picture
+from vermilion.scenario.wire import nominal_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from vermilion.scenario import Scenario
+    from vermilion.simulate import Result
+
+    Values = NDArray[np.float64]
+
+_WIDTH_IN: Final = 9.6
+_HEIGHT_IN: Final = 7.2
+_POINTS: Final = 1000
+_BINS: Final = 160
+"""Shares of packets need some packets to be shares of."""
+
+_COLOURS: Final = (
+    drawing.BLUE,
+    drawing.ORANGE,
+    drawing.GREEN,
+    drawing.VERMILION,
+    drawing.GREY,
+    drawing.SKY_BLUE,
+)
+_CARRIED: Final = "#DCE3EA"
+_LINES: Final = ("-", (0, (6, 2)), (0, (2, 2)))
+_MOST_GROUPS: Final = 12
+"""More lines in one panel cannot be told apart: the others are added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigure:
+    """What there is to be drawn of a run.
+
+    Attributes:
+        scenario: what was run.
+        result: with time series.
+        link: whose queue is drawn.
+    """
+
+    scenario: Scenario
+    result: Result
+    link: str
+
+    def figure(self) -> Figure:
+        """Three panels over the same time: waiting, goodput of each group, drops and marks."""
+        from matplotlib.figure import Figure
+
+        with drawing.style():
+            figure = Figure(figsize=(_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+            waiting, goodput, lost = figure.subplots(
+                3, 1, sharex=True, gridspec_kw={"height_ratios": (1.3, 1.0, 0.8)}
+            )
+            figure.suptitle(
+                self.scenario.title or self.scenario.origin, x=0.01, ha="left", weight="bold"
+            )
+            self._draw_waiting(waiting)
+            self._draw_goodput(goodput)
+            self._draw_losses(lost)
+            for axes in (waiting, goodput, lost):
+                self._shade_phases(axes)
+                axes.set_ylim(bottom=0)
+                axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            self._number_phases(waiting)
+            lost.set_xlim(0, self.scenario.duration)
+            lost.set_xlabel("time (s)")
+            _settle(figure)
+        return figure
+
+    def rendered(self, kind: str) -> bytes:
+        """The figure as "svg" or "png", or with the tables as a page, "html"."""
+        return self.page().encode() if kind == "html" else picture(self.figure(), kind)
+
+    def page(self) -> str:
+        """One self-contained HTML page: the figure and the tables."""
+        from vermilion.report.templates_of import templates_of
+
+        title = self.scenario.title or self.scenario.origin
+        template = templates_of("vermilion.report").get_template("run.html.j2")
+        return template.render(
+            title=title,
+            description=self.scenario.description,
+            figure=drawing.svg(self.figure(), name="run", description=self._words()),
+            caption=self._words(),
+            tables=self.result._repr_html_(),
+            seed=self.result.seed,
+            version=str(self.result.data["version"]),
+        )
+
+    def _words(self) -> str:
+        """What the figure shows."""
+        return (
+            f"Link {self.link}: above, what waits in its queue; in the middle, the goodput of each "
+            "group of flows over each phase, and what the link carries; below, the share of "
+            "packets that was dropped or marked. Shaded: what is measured of each phase."
+        )
+
+    def _draw_waiting(self, axes: Axes) -> None:
+        import numpy as np
+
+        series = self.result.series(self.link)
+        time = series["time_s"]
+        discipline = self.scenario.links[self.link].queue.discipline
+        axes.set_title(f"Queue of {self.link} ({discipline})")
+        rate = self._rate()
+        if rate is None:
+            axes.set_ylabel("packets that wait")
+            axes.plot(*drawing.thinned(time, series["queue_packets"]), color=drawing.BLUE, lw=1.0)
+            axes.lines[-1].set_label("queue")
+            average = series["average_queue_packets"]
+            if not np.all(np.isnan(average)):
+                axes.plot(*drawing.thinned(time, average), color=drawing.ORANGE, lw=1.6)
+                axes.lines[-1].set_label("its average, as\nthe discipline has it")
+            return
+        axes.set_ylabel("waiting (ms)")
+        waiting = 8e3 * series["queue_bytes"] / rate
+        axes.plot(*drawing.thinned(time, waiting), color=drawing.BLUE, lw=1.0, label="waiting")
+        mean = self.result.link(self.link).total.get("sojourn_ms")
+        if mean is not None:
+            axes.axhline(mean["p95"], color=drawing.INK, lw=1.2, ls=(0, (5, 3)), zorder=3)
+            axes.lines[-1].set_label(f"95 % of packets\nwait less: {mean['p95']:.3g} ms")
+
+    def _draw_goodput(self, axes: Axes) -> None:
+        import numpy as np
+
+        series = self.result.series(self.link)
+        edges, carried = _binned(series["time_s"], series["throughput_bit_per_s"], np.nanmean)
+        axes.stairs(carried / 1e6, edges, color=_CARRIED, fill=True, label="the link carries")
+        axes.set_title("Goodput of each group")
+        axes.set_ylabel("Mbit/s")
+        lines: dict[str, tuple[list[float], list[float]]] = {}
+        for number, group in enumerate(self.result.groups):
+            name = group if number < _MOST_GROUPS - 1 else "all others"
+            for window in self.result.flows(group).phases:
+                goodput = window.get("goodput_bit_per_s")
+                if goodput is None:
+                    continue
+                times, values = lines.setdefault(name, ([], []))
+                times += [window["start_s"], window["end_s"], np.nan]
+                values += [goodput["total"] / 1e6, goodput["total"] / 1e6, np.nan]
+        for number, (name, (times, values)) in enumerate(lines.items()):
+            axes.plot(
+                times,
+                values,
+                color=_COLOURS[number % len(_COLOURS)],
+                linestyle=_LINES[
+                    number % len(_LINES)
+                ],  # so that equal lines do not hide each other
+                lw=2.0,
+                solid_capstyle="butt",
+                label=name,
+            )
+
+    def _draw_losses(self, axes: Axes) -> None:
+        import numpy as np
+
+        series = self.result.series(self.link)
+        edges, arrivals = _binned(series["time_s"], series["arrivals"], np.nansum)
+        axes.set_title("Dropped and marked")
+        axes.set_ylabel("% of packets")
+        for name, colour, line in (("drops", drawing.VERMILION, "-"), ("marks", drawing.BLUE, ":")):
+            _, count = _binned(series["time_s"], series[name], np.nansum)
+            if name == "marks" and not np.any(count):
+                continue
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = np.where(arrivals > 0, 100.0 * count / arrivals, np.nan)
+            words = {"drops": "dropped", "marks": "marked"}[name]
+            axes.stairs(share, edges, color=colour, linestyle=line, lw=1.4, baseline=None)
+            axes.patches[-1].set_label(words)
+
+    def _phases(self) -> Sequence[tuple[float, float]]:
+        phases = self.result.link(self.link).phases
+        return [(window["start_s"], window["end_s"]) for window in phases]
+
+    def _shade_phases(self, axes: Axes) -> None:
+        for start, end in self._phases():
+            axes.axvspan(start, end, color="#F7F8FA", linewidth=0, zorder=0)
+        for start, _ in self._phases()[1:]:
+            axes.axvline(start, color=drawing.GREY, lw=0.6, zorder=0)
+
+    def _number_phases(self, axes: Axes) -> None:
+        phases = self._phases()
+        if len(phases) < 2:  # noqa: PLR2004 - the whole run needs no number
+            return
+        for number, (start, end) in enumerate(phases, start=1):
+            axes.annotate(
+                f"phase {number}" if len(phases) <= _MOST_GROUPS else str(number),
+                xy=((start + end) / 2, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, -4),
+                textcoords="offset points",
+                ha="center",
+                va="top",
+                fontsize=9.5,
+            )
+
+    def _rate(self) -> float | None:
+        """The link's rate; ``None`` where it varies, so that no length is a time."""
+        link = self.scenario.links[self.link]
+        varies = link.rate_schedule is not None or link.trace is not None
+        changed = any(
+            change.link == self.link and change.rate is not None for change in self.scenario.changes
+        )
+        if varies or changed:
+            return None
+        rate = nominal_rate(self.scenario, self.link)
+        return rate if rate > 0.0 else None
+
+
+def run_figure(scenario: Scenario, result: Result, link: str | None = None) -> RunFigure:
+    """The figure of a run that has time series.
+
+    Args:
+        scenario: what was run.
+        result: with time series, at :func:`probe_interval_s` for instance.
+        link: whose queue is drawn; by default the one that the scenario's objective is of, or the
+            one at which packets wait longest.
+
+    Raises:
+        ScenarioError: there is no such link.
+    """
+    if link is None:
+        tuning = scenario.tuning
+        link = None if tuning is None else tuning.objective.link
+    else:
+        check_link(scenario, link)
+    if link is None:
+        link = max(
+            result.links,
+            key=lambda name: result.link(name).total.get("sojourn_ms", {}).get("mean", 0.0),
+        )
+    return RunFigure(scenario, result, link)
+
+
+def probe_interval_s(scenario: Scenario) -> float:
+    """Seconds between the points of time series that are as fine as a figure can show."""
+    return float(f"{scenario.duration / _POINTS:.1g}")
+
+
+def _settle(figure: Figure) -> None:
+    """Keeps the layout that was found, rounded.
+
+    The solver's last digits change from one time to the next, and with them names in an SVG.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(each, 4) for each in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
+
+
+def _binned(
+    time: Values, values: Values, of: Callable[[Values], np.floating[Any]]
+) -> tuple[Values, Values]:
+    """What came in each of some equal stretches of time; their edges, and one value each."""
+    import numpy as np
+
+    bins = min(_BINS, max(1, len(time) - 1))
+    edges = np.linspace(time[0], time[-1], bins + 1)
+    places = np.clip(np.searchsorted(edges, time, side="left") - 1, 0, bins - 1)
+    return edges, np.array([of(values[places == number]) for number in range(bins)])

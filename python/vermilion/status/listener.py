@@ -1,0 +1,101 @@
+"""Where a controller may be looked at from: this machine alone, unless told otherwise."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MOST_TOKEN: Final = 4096
+_LEAST_TOKEN: Final = 16
+_PORTS: Final = 65_536
+ACCEPTED: Final = 'an address and a port, like "127.0.0.1:9464" or "[::1]:9464"'
+
+
+class ListenerError(Exception):
+    """Nothing can be served like this; ``str()`` is one line with the option to be changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where something is served.
+
+    Attributes:
+        address: the IP address.
+        port: the TCP port; 0 for any that is free.
+        token: what a reader has to know; ``None`` for nothing.
+    """
+
+    address: str
+    port: int
+    token: str | None = None
+
+
+def listener_of(
+    text: str, *, option: str = "--metrics", from_outside: bool, token: str | None
+) -> Listener:
+    """Reads where to serve.
+
+    Args:
+        text: an address and a port.
+        option: of the command line, that messages name; those beside it begin with the same.
+        from_outside: whether others than this machine may be served.
+        token: what a reader has to know.
+
+    Raises:
+        ListenerError: it cannot be served there, or not like this.
+    """
+    host, colon, port = text.rpartition(":")
+    try:
+        address = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
+        number = int(port) if port.isascii() and port.isdigit() else -1
+    except ValueError:
+        colon = ""
+        number = -1
+    if not colon or not 0 <= number < _PORTS:
+        message = f"{option}: {text!r} is not accepted; expected {ACCEPTED}"
+        raise ListenerError(message)
+    if not address.is_loopback and not from_outside:
+        message = (
+            f"{option}: {text!r} can be reached from outside of this machine; expected a loopback "
+            f"address, or {option}-from-outside beside it"
+        )
+        raise ListenerError(message)
+    if not address.is_loopback and token is None:
+        message = (
+            f"{option}: {text!r} can be reached from outside of this machine; expected "
+            f"{option}-token with a file that holds what a reader has to know"
+        )
+        raise ListenerError(message)
+    return Listener(str(address), number, token)
+
+
+def read_token(path: Path, option: str = "--metrics") -> str:
+    """What a reader has to know: the first line of a file that only its owner can read.
+
+    Args:
+        path: the file.
+        option: as in :func:`listener_of`.
+
+    Raises:
+        ListenerError: it cannot be read, others can read it, or it is too short.
+    """
+    accepted = f"a file with {_LEAST_TOKEN} characters or more that only its owner can read"
+    try:
+        with path.open("rb") as file:
+            others = path.stat().st_mode & 0o077
+            text = file.read(_MOST_TOKEN).decode("ascii").split("\n", 1)[0].strip()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not ASCII"
+        message = f'{option}-token: "{path}" cannot be read ({reason}); expected {accepted}'
+        raise ListenerError(message) from None
+    if others:
+        message = f'{option}-token: "{path}" can be read by others; expected {accepted}'
+        raise ListenerError(message)
+    if len(text) < _LEAST_TOKEN:
+        message = f'{option}-token: what "{path}" holds is too short; expected {accepted}'
+        raise ListenerError(message)
+    return text

@@ -1,0 +1,212 @@
+"""One reader of the journal for all who watch a run, however many they are.
+
+While anybody watches a run, its journal is read twice a second, once for all of them. Whoever takes
+the news more slowly than they come is let go, and is told what was missed on coming back: memory
+is bounded, and nobody waits for anybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sqlite3
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from vermilion.status.live_page.journal_reader import Cursor, JournalReader
+
+NEWS_EVERY_S: Final = 0.5
+"""How often the journal is read."""
+
+PING_EVERY_S: Final = 15.0
+"""How often a watcher is told at least something, so that both ends notice a broken line."""
+
+MOST_WAITING: Final = 60
+"""News that wait for one watcher, half a minute's; one who falls further behind is let go."""
+
+MOST_WATCHERS: Final = 500
+"""At the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a watcher is sent.
+
+    Attributes:
+        event: ``snapshot``, ``news`` or ``trouble``; "" for a sign of life.
+        data: JSON; "" for a sign of life.
+        cursor: what to say when coming back; "" for a sign of life.
+    """
+
+    event: str = ""
+    data: str = ""
+    cursor: str = ""
+
+    def text(self) -> str:
+        """As server-sent events are written."""
+        if not self.event:
+            return ": still here\n\n"
+        return f"id: {self.cursor}\nevent: {self.event}\ndata: {self.data}\n\n"
+
+
+PING: Final = Message()
+
+
+@dataclass(eq=False, slots=True)
+class _Watcher:
+    news: asyncio.Queue[Message | None]
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run that somebody watches: how far everybody has been told, and who they are."""
+
+    cursor: Cursor
+    watchers: set[_Watcher] = field(default_factory=set)
+    reading: asyncio.Task[None] | None = None
+
+
+class TooManyWatchersError(Exception):
+    """There are as many as are allowed."""
+
+
+class Broadcast:
+    """Tells everybody who watches what comes into a journal.
+
+    Args:
+        reader: of the journal.
+    """
+
+    def __init__(self, reader: JournalReader) -> None:
+        self._reader = reader
+        self._runs: dict[int, _Run] = {}
+        self._closed = False
+
+    @property
+    def watchers(self) -> int:
+        """How many there are."""
+        return sum(len(run.watchers) for run in self._runs.values())
+
+    async def watch(self, run: int, since: Cursor | None) -> AsyncIterator[Message]:
+        """What a watcher is told: where it stands, then whatever comes.
+
+        Args:
+            run: the run's number.
+            since: how far this watcher has been told already; ``None`` for one who is new.
+
+        Yields:
+            A snapshot first, or, to one who has been here lately, what was missed; then news.
+
+        Raises:
+            KeyError: there is no such run.
+            TooManyWatchersError: there are as many as are allowed.
+            sqlite3.Error: the journal cannot be read.
+        """
+        if self.watchers >= MOST_WATCHERS:
+            raise TooManyWatchersError
+        watcher = _Watcher(asyncio.Queue(MOST_WAITING))
+        first = await self._join(run, since, watcher)
+        try:
+            yield first
+            while not self._closed:
+                try:
+                    async with asyncio.timeout(PING_EVERY_S):
+                        message = await watcher.news.get()
+                except TimeoutError:
+                    message = PING
+                if message is None:
+                    return
+                yield message
+        finally:
+            self._leave(run, watcher)
+
+    async def _join(self, run: int, since: Cursor | None, watcher: _Watcher) -> Message:
+        """Counts somebody in, and says what this watcher has to be told first."""
+        cursor, first = await asyncio.to_thread(self._first, run, since)
+        there = self._runs.get(run)
+        if there is None:
+            there = self._runs[run] = _Run(cursor)
+        elif there.cursor.text() != cursor.text():
+            # Between the two readings something came in. A page may be told a thing twice, and
+            # skips it; it must not be left out.
+            there.cursor = min(there.cursor, cursor, key=_order)
+        there.watchers.add(watcher)
+        if there.reading is None:
+            there.reading = asyncio.create_task(self._read(run, there))
+        return first
+
+    def _first(self, run: int, since: Cursor | None) -> tuple[Cursor, Message]:
+        """What was missed, or everything where that is too long ago, of another file, or new."""
+        if since is not None:
+            with contextlib.suppress(KeyError):
+                cursor, news = self._reader.news(run, since)
+                return cursor, _message("news", news, cursor)
+        cursor, snapshot = self._reader.snapshot(run)
+        return cursor, _message("snapshot", snapshot, cursor)
+
+    def _leave(self, run: int, watcher: _Watcher) -> None:
+        there = self._runs.get(run)
+        if there is None:
+            return
+        there.watchers.discard(watcher)
+        if not there.watchers:
+            if there.reading is not None:
+                there.reading.cancel()
+            del self._runs[run]
+
+    async def _read(self, number: int, run: _Run) -> None:
+        """Reads the journal again and again while anybody watches."""
+        troubled = ""
+        while True:
+            await asyncio.sleep(NEWS_EVERY_S)
+            try:
+                cursor, news = await asyncio.to_thread(self._reader.news, number, run.cursor)
+            except KeyError:  # the file was replaced, or slept for longer than a page shows
+                self._let_go(run)
+                continue
+            except sqlite3.Error as error:
+                if str(error) != troubled:
+                    troubled = str(error)
+                    self._tell(run, _message("trouble", {"reason": troubled}, run.cursor))
+                continue
+            troubled = ""
+            run.cursor = cursor
+            if news:
+                self._tell(run, _message("news", news, cursor))
+
+    def _tell(self, run: _Run, message: Message) -> None:
+        for watcher in list(run.watchers):
+            if watcher.news.full():
+                run.watchers.discard(watcher)
+                _end(watcher)
+            else:
+                watcher.news.put_nowait(message)
+
+    def _let_go(self, run: _Run) -> None:
+        for watcher in run.watchers:
+            _end(watcher)
+
+    def close(self) -> None:
+        """Ends every stream, so that a server can stop at once."""
+        self._closed = True
+        for run in self._runs.values():
+            self._let_go(run)
+
+
+def _end(watcher: _Watcher) -> None:
+    """Whatever still waits is forgotten: it is told again to one who comes back."""
+    while not watcher.news.empty():
+        watcher.news.get_nowait()
+    watcher.news.put_nowait(None)
+
+
+def _order(cursor: Cursor) -> tuple[float, int, int, bool]:
+    return cursor.time_s, cursor.decision, cursor.setting, cursor.ended
+
+
+def _message(event: str, data: dict[str, Any], cursor: Cursor) -> Message:
+    return Message(event, json.dumps(data, separators=(",", ":")), cursor.text())

@@ -1,0 +1,327 @@
+"""What a page shows of a journal: runs, series of bounded length, decisions and settings.
+
+The journal is opened for reading only, anew for each question, so that a page can be open while a
+controller writes, and no question holds the file longer than it takes to answer.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from vermilion.status.live_page.band import bands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LIVE_BUCKET_S: Final = 0.5
+"""The time between two points of what is drawn live."""
+
+LIVE_WINDOW_S: Final = 600.0
+"""What is drawn live: the last ten minutes."""
+
+MOST_POINTS: Final = 1200
+"""Points in a series, however long the time is that it covers."""
+
+MOST_DECISIONS: Final = 200
+"""Decisions in an answer: the latest of the time it covers."""
+
+_MOST_RUNS: Final = 2**63 - 1
+
+SERIES: Final = (
+    "time_s",
+    "queue_packets",
+    "queue_most_packets",
+    "waiting_ms",
+    "throughput_mbit_per_s",
+    "drops_percent",
+    "marks_percent",
+    "flows",
+    "round_trip_ms",
+)
+"""What is drawn, as parallel arrays; a value that nobody measured is ``None``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a watcher has been told: the last bucket's end, decision, setting, and the end."""
+
+    time_s: float = 0.0
+    decision: int = 0
+    setting: int = 0
+    ended: bool = False
+
+    def text(self) -> str:
+        """For a browser, which says it again when it comes back."""
+        return f"{self.time_s!r}:{self.decision}:{self.setting}:{self.ended:d}"
+
+    @classmethod
+    def of(cls, text: str) -> Cursor:
+        """The inverse of :meth:`text`.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        time_s, decision, setting, ended = text.split(":")
+        found = cls(float(time_s), int(decision), int(setting), ended == "1")
+        if not 0.0 <= found.time_s < float("inf"):
+            message = "no time"
+            raise ValueError(message)
+        return found
+
+
+class JournalReader:
+    """A journal, read again and again.
+
+    Every method raises ``sqlite3.Error`` where the file is no journal or cannot be read.
+
+    Args:
+        path: the journal.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._name = f"file:{quote(str(path.absolute()))}?mode=ro"
+
+    def runs(self) -> list[dict[str, Any]]:
+        """All runs, the latest first."""
+        with closing(self._open()) as database:
+            return [_run(row) for row in database.execute("SELECT * FROM run ORDER BY id DESC")]
+
+    def snapshot(self, run: int) -> tuple[Cursor, dict[str, Any]]:
+        """The last minutes of a run, and from where to go on.
+
+        Raises:
+            KeyError: there is no such run.
+        """
+        with closing(self._open()) as database:
+            about = _about(database, run)
+            end_s = _last_bucket(database, run, ended=about["ended"])
+            start_s = max(0.0, end_s - LIVE_WINDOW_S)
+            found = _stretch(database, run, start_s, end_s, LIVE_BUCKET_S)
+            cursor = Cursor(
+                end_s,
+                _last_id(database, "decision", run),
+                _last_id(database, "setting", run),
+                about["ended"],
+            )
+            return cursor, {"run": about, "window_s": LIVE_WINDOW_S, **found}
+
+    def news(self, run: int, cursor: Cursor) -> tuple[Cursor, dict[str, Any]]:
+        """What is in the journal since a cursor; the same cursor and ``{}`` where nothing is.
+
+        Raises:
+            KeyError: there is no such run, or the cursor lies further back than a page shows.
+        """
+        with closing(self._open()) as database:
+            about = _about(database, run)
+            end_s = _last_bucket(database, run, ended=about["ended"])
+            if end_s - cursor.time_s > LIVE_WINDOW_S:
+                raise KeyError(run)
+            news: dict[str, Any] = {}
+            if end_s > cursor.time_s:
+                news["series"] = _series(database, run, cursor.time_s, end_s, LIVE_BUCKET_S)
+            decisions = _decisions(database, run, after=cursor.decision)
+            settings = _settings(database, run, after=cursor.setting)
+            if decisions:
+                news["decisions"] = decisions
+                # A band ends where a later decision takes its setting away.
+                news["bands"] = _bands(database, run, max(0.0, end_s - LIVE_WINDOW_S), end_s)
+            if settings:
+                news["settings"] = settings
+            if about["ended"] and not cursor.ended:
+                news["ended"] = True
+            there = Cursor(
+                max(end_s, cursor.time_s),
+                decisions[-1]["id"] if decisions else cursor.decision,
+                settings[-1]["id"] if settings else cursor.setting,
+                about["ended"],
+            )
+            return there, news
+
+    def history(self, run: int, start_s: float, end_s: float) -> dict[str, Any]:
+        """Any stretch of a run, in at most :data:`MOST_POINTS` points.
+
+        Raises:
+            KeyError: there is no such run.
+        """
+        with closing(self._open()) as database:
+            _about(database, run)
+            bucket_s = max(LIVE_BUCKET_S, (end_s - start_s) / MOST_POINTS)
+            return _stretch(database, run, start_s, end_s, bucket_s)
+
+    def _open(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self._name, uri=True, timeout=2.0)
+        database.row_factory = sqlite3.Row
+        return database
+
+
+def _run(row: sqlite3.Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "title": row["title"],
+        "router": row["router"],
+        "link": row["link"],
+        "discipline": row["discipline"],
+        "begun_utc": row["begun_utc"],
+        "version": row["version"],
+        "target_packets": row["target_packets"] or None,
+        # The clock of a simulated network has nothing to do with that on the wall.
+        "simulated": row["network"] is not None,
+        "ended": bool(row["ended"]),
+    }
+
+
+def _about(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+    row = None
+    if run <= _MOST_RUNS:
+        row = database.execute("SELECT * FROM run WHERE id = ?", (run,)).fetchone()
+    if row is None:
+        raise KeyError(run)
+    about = _run(row)
+    (about["looks"], about["last_s"]) = database.execute(
+        "SELECT count(*), max(time_s) FROM sample WHERE run = ?", (run,)
+    ).fetchone()
+    return about
+
+
+def _last_bucket(database: sqlite3.Connection, run: int, *, ended: bool) -> float:
+    """The end of the last bucket that is full; of a run that has ended, of the last at all."""
+    (last_s,) = database.execute("SELECT max(time_s) FROM sample WHERE run = ?", (run,)).fetchone()
+    if last_s is None:
+        return 0.0
+    whole = int(last_s / LIVE_BUCKET_S + 1e-6)
+    if ended and whole * LIVE_BUCKET_S < last_s - 1e-6:
+        whole += 1
+    return whole * LIVE_BUCKET_S
+
+
+def _last_id(database: sqlite3.Connection, table: str, run: int) -> int:
+    statement = {
+        "decision": "SELECT max(id) FROM decision WHERE run = ?",
+        "setting": "SELECT max(id) FROM setting WHERE run = ?",
+    }[table]
+    (found,) = database.execute(statement, (run,)).fetchone()
+    return int(found or 0)
+
+
+def _stretch(
+    database: sqlite3.Connection, run: int, start_s: float, end_s: float, bucket_s: float
+) -> dict[str, Any]:
+    """Everything about a stretch of time, with the setting that stood at its beginning."""
+    before = database.execute(
+        "SELECT max(id) FROM setting WHERE run = ? AND time_s <= ?", (run, start_s)
+    ).fetchone()[0]
+    return {
+        "start_s": start_s,
+        "end_s": end_s,
+        "bucket_s": bucket_s,
+        "series": _series(database, run, start_s, end_s, bucket_s),
+        "decisions": _decisions(database, run, start_s=start_s, end_s=end_s),
+        "settings": _settings(database, run, after=(before or 1) - 1, end_s=end_s),
+        "bands": _bands(database, run, start_s, end_s),
+    }
+
+
+def _series(
+    database: sqlite3.Connection, run: int, start_s: float, end_s: float, bucket_s: float
+) -> dict[str, list[float | None]]:
+    """A point for each bucket in which the queue was looked at, by its end.
+
+    How long packets wait is the mean of what waits over the rate at which it leaves (Little's
+    law), so it is not known where nothing leaves.
+    """
+    rows = database.execute(
+        # A sample's time is its interval's end, so that one at a bucket's end belongs to it.
+        "SELECT CAST((time_s - ?1 - 1e-6) / ?2 AS INTEGER) AS bucket, sum(interval_s) AS seconds,"
+        " avg(backlog_packets) AS queue, max(backlog_packets) AS most,"
+        " avg(backlog_bytes) AS waiting, sum(bytes) AS bytes, sum(packets) AS packets,"
+        " sum(drops) AS drops, sum(marks) AS marks,"
+        " avg(nullif(active_flows, -1)) AS flows,"
+        " sum(mean_rtt_s * rtt_samples) AS round_trips,"
+        " sum(CASE WHEN mean_rtt_s IS NULL THEN 0 ELSE rtt_samples END) AS rtt_samples"
+        " FROM sample WHERE run = ?3 AND time_s > ?1 + 1e-6 AND time_s <= ?4 + 1e-6"
+        " GROUP BY bucket ORDER BY bucket",
+        (start_s, bucket_s, run, end_s),
+    )
+    series: dict[str, list[float | None]] = {name: [] for name in SERIES}
+    for point in _points(rows, start_s, bucket_s):
+        for name, value in zip(SERIES, point, strict=True):
+            series[name].append(None if value is None else float(f"{value:.6g}"))
+    return series
+
+
+def _points(
+    rows: sqlite3.Cursor, start_s: float, bucket_s: float
+) -> Iterator[tuple[float | None, ...]]:
+    for row in rows:
+        seconds, leaving = row["seconds"] or 0.0, row["bytes"]
+        offered = row["packets"] + row["drops"]
+        yield (
+            start_s + (row["bucket"] + 1) * bucket_s,
+            row["queue"],
+            row["most"],
+            1e3 * row["waiting"] * seconds / leaving if leaving and seconds else None,
+            8e-6 * leaving / seconds if seconds else None,
+            100.0 * row["drops"] / offered if offered else None,
+            100.0 * row["marks"] / row["packets"] if row["packets"] else None,
+            row["flows"],
+            1e3 * row["round_trips"] / row["rtt_samples"] if row["rtt_samples"] else None,
+        )
+
+
+def _decisions(
+    database: sqlite3.Connection,
+    run: int,
+    *,
+    after: int = 0,
+    start_s: float = 0.0,
+    end_s: float = float("inf"),
+) -> list[dict[str, Any]]:
+    """The latest of a stretch of time, in the order in which they were made."""
+    rows = database.execute(
+        "SELECT id, time_s, kind, reason FROM decision WHERE run = ? AND id > ? AND time_s >= ?"
+        " AND time_s <= ? ORDER BY id DESC LIMIT ?",
+        (run, after, start_s, end_s, MOST_DECISIONS),
+    ).fetchall()
+    return [dict(row) for row in reversed(rows)]
+
+
+def _settings(
+    database: sqlite3.Connection, run: int, *, after: int, end_s: float = float("inf")
+) -> list[dict[str, Any]]:
+    rows = database.execute(
+        "SELECT id, time_s, parameters FROM setting WHERE run = ? AND id > ? AND time_s <= ?"
+        " ORDER BY id DESC LIMIT ?",
+        (run, after, end_s, MOST_DECISIONS),
+    ).fetchall()
+    return [
+        {"id": row["id"], "time_s": row["time_s"], "parameters": json.loads(row["parameters"])}
+        for row in reversed(rows)
+    ]
+
+
+def _bands(
+    database: sqlite3.Connection, run: int, start_s: float, end_s: float
+) -> list[dict[str, float]]:
+    """What models promised of the queue, while the settings were in force that they promised it of.
+
+    The decisions of up to one window before the beginning are looked at, where the first band may
+    have begun.
+    """
+    rows = database.execute(
+        "SELECT time_s, kind, details FROM decision WHERE run = ? AND time_s >= ? AND time_s <= ?"
+        " AND kind IN ('tuned', 'applied', 'recalled', 'rolled-back', 'fell-back', 'restored',"
+        " 'change-detected', 'hands-off', 'end') ORDER BY id",
+        (run, start_s - LIVE_WINDOW_S, end_s),
+    )
+    told = ((row["time_s"], row["kind"], json.loads(row["details"])) for row in rows)
+    return [
+        {**band, "start_s": max(band["start_s"], start_s)}
+        for band in bands(told, end_s)
+        if band["end_s"] > start_s
+    ]

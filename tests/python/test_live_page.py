@@ -1,0 +1,472 @@
+"""The live page's room: what it reads, who is told, who may look, and how it ends."""
+
+import asyncio
+import http.client
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from test_cli import refused, vermilion
+from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.record.journal import Journal
+from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.sampler import Sample
+from vermilion.status.listener import Listener
+from vermilion.status.live_page import broadcast as broadcast_module
+from vermilion.status.live_page.application import _KINDS
+from vermilion.status.live_page.band import bands
+from vermilion.status.live_page.broadcast import Broadcast
+from vermilion.status.live_page.journal_reader import (
+    LIVE_WINDOW_S,
+    MOST_POINTS,
+    SERIES,
+    Cursor,
+    JournalReader,
+)
+from vermilion.status.live_page.server import PageServer
+
+__all__ = ["vermilion"]
+
+
+def book(path, network=None):
+    return Journal(
+        path,
+        version="1.2.3",
+        title="linux:eth0",
+        router="linux",
+        link="linux:eth0",
+        discipline="red",
+        target_packets=30.0,
+        network=network,
+    )
+
+
+def look(time_s, **changed):
+    """A look at a queue of 10 packets, 15,000 bytes, that forwards 1.2 Mbit/s."""
+    values = {
+        "time_s": time_s,
+        "interval_s": 0.1,
+        "backlog_before_packets": 10,
+        "backlog_packets": 10,
+        "backlog_bytes": 15_000,
+        "packets": 10,
+        "bytes": 15_000,
+        "drops": 0,
+        "marks": 0,
+        "active_flows": 4,
+        "heard_flows": 4,
+        "rtt_samples": 2,
+        "mean_rtt_s": 0.05,
+    }
+    return Sample(**{**values, **changed})
+
+
+def looks(journal, first, last, **changed):
+    """Looks a tenth of a second apart, from the first to the last tenth."""
+    for tenth in range(first, last + 1):
+        journal.keep(look(tenth / 10, **changed))
+
+
+class TestReader:
+    def test_what_is_drawn_is_what_the_samples_say(self, tmp_path):
+        path = tmp_path / "j.sqlite"
+        with book(path) as journal:
+            looks(journal, 1, 5, drops=1)
+            looks(journal, 6, 10, backlog_packets=20, backlog_bytes=30_000, marks=2)
+        _, told = JournalReader(path).snapshot(1)
+        series = told["series"]
+        assert tuple(series) == SERIES
+        assert series["time_s"] == [0.5, 1.0]
+        assert series["queue_packets"] == [10, 20]
+        # Little: 15,000 bytes wait and 150,000 leave in a second, so each waits 100 ms.
+        assert series["waiting_ms"] == [100, 200]
+        assert series["throughput_mbit_per_s"] == [1.2, 1.2]
+        assert series["drops_percent"] == [pytest.approx(100 / 11, rel=1e-5), 0]
+        assert series["marks_percent"] == [0, 20]
+        assert (series["flows"], series["round_trip_ms"]) == ([4, 4], [50, 50])
+
+    def test_what_nobody_measures_is_nothing_and_not_zero(self, tmp_path):
+        path = tmp_path / "j.sqlite"
+        with book(path) as journal:
+            silent = {"active_flows": None, "rtt_samples": None, "mean_rtt_s": None}
+            looks(journal, 1, 5, packets=0, bytes=0, **silent)
+        series = JournalReader(path).snapshot(1)[1]["series"]
+        for name in ("waiting_ms", "drops_percent", "marks_percent", "flows", "round_trip_ms"):
+            assert series[name] == [None]
+        assert series["throughput_mbit_per_s"] == [0]
+
+    def test_a_bucket_is_told_when_it_is_full_and_once(self, tmp_path):
+        path = tmp_path / "j.sqlite"
+        reader = JournalReader(path)
+        with book(path) as journal:
+            looks(journal, 1, 7)
+            cursor, told = reader.snapshot(1)
+            assert told["series"]["time_s"] == [0.5]
+            assert reader.news(1, cursor) == (cursor, {})
+            looks(journal, 8, 12)
+            cursor, news = reader.news(1, cursor)
+            assert news["series"]["time_s"] == [1.0]
+            journal.keep(Decision(1.2, DecisionKind.KEPT, "why", {}))
+            journal.keep(SettingInForce(1.2, {"limit": 7}))
+            cursor, news = reader.news(1, cursor)
+            assert [each["reason"] for each in news["decisions"]] == ["why"]
+            assert [each["parameters"] for each in news["settings"]] == [{"limit": 7}]
+        cursor, news = reader.news(1, cursor)
+        assert news["ended"] is True
+        assert news["series"]["time_s"] == [1.5]  # of what was left, when no more can come
+        assert reader.news(1, cursor) == (cursor, {})
+
+    def test_a_long_run_is_bounded(self, tmp_path):
+        path = tmp_path / "j.sqlite"
+        with book(path) as journal:
+            journal._database.execute("BEGIN")
+            looks(journal, 1, 40_000)
+            journal._database.execute("COMMIT")
+        reader = JournalReader(path)
+        _, told = reader.snapshot(1)
+        assert told["start_s"] == 4000.0 - LIVE_WINDOW_S
+        assert len(told["series"]["time_s"]) == LIVE_WINDOW_S / 0.5
+        whole = reader.history(1, 0.0, 4000.0)
+        assert len(whole["series"]["time_s"]) == MOST_POINTS
+        assert whole["series"]["time_s"][-1] == 4000.0
+        with pytest.raises(KeyError):
+            reader.news(1, Cursor(10.0))
+
+    def test_a_cursor_is_read_back_or_refused(self):
+        cursor = Cursor(1.5, 3, 4, ended=True)
+        assert Cursor.of(cursor.text()) == cursor
+        for nonsense in ("", "1:2", "a:1:2:0", "nan:1:2:0", "inf:1:1:0", "-1:1:1:0"):
+            with pytest.raises(ValueError, match=r"."):
+                Cursor.of(nonsense)
+
+
+def test_a_promise_holds_until_the_setting_or_the_conditions_change():
+    told = [
+        (1.0, "tuned", {"predicted_mean": 30.0, "predicted_sd": 2.0}),
+        (1.0, "applied", {}),
+        (5.0, "kept", {}),
+        (9.0, "change-detected", {}),
+        (10.0, "tuned", {"predicted_mean": 20.0, "predicted_sd": 1.0}),
+        (10.0, "kept", {}),
+        (11.0, "tuned", {"predicted_mean": None}),
+        (11.0, "applied", {}),
+        (12.0, "tuned", {"predicted_mean": 40, "predicted_sd": 4}),
+        (12.0, "applied", {}),
+    ]
+    assert bands(told, 20.0) == [
+        {"start_s": 1.0, "end_s": 9.0, "mean_packets": 30.0, "sd_packets": 2.0},
+        {"start_s": 12.0, "end_s": 20.0, "mean_packets": 40.0, "sd_packets": 4.0},
+    ]
+
+
+class TestBroadcast:
+    def test_whoever_comes_late_or_back_gets_everything_once(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(broadcast_module, "NEWS_EVERY_S", 0.01)
+        path = tmp_path / "j.sqlite"
+
+        async def play(journal):
+            caster = Broadcast(JournalReader(path))
+            early = caster.watch(1, None)
+            first = await anext(early)
+            assert first.event == "snapshot"
+            looks(journal, 6, 10)
+            second = await anext(early)
+            assert json.loads(second.data)["series"]["time_s"] == [1.0]
+            late = caster.watch(1, Cursor.of(first.cursor))
+            missed = await anext(late)
+            assert (missed.event, json.loads(missed.data)) == ("news", json.loads(second.data))
+            assert caster.watchers == 2
+            looks(journal, 11, 15)
+            assert [(await anext(each)).data for each in (early, late)] == [
+                (await anext(caster.watch(1, Cursor.of(second.cursor)))).data
+            ] * 2
+            await early.aclose()
+            await late.aclose()
+
+        with book(path) as journal:
+            looks(journal, 1, 5)
+            asyncio.run(play(journal))
+
+    def test_one_who_does_not_read_is_let_go_and_holds_nobody_up(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(broadcast_module, "NEWS_EVERY_S", 0.001)
+        monkeypatch.setattr(broadcast_module, "MOST_WAITING", 2)
+        path = tmp_path / "j.sqlite"
+
+        async def play(journal):
+            caster = Broadcast(JournalReader(path))
+            slow, quick = caster.watch(1, None), caster.watch(1, None)
+            await anext(slow)
+            await anext(quick)
+            for half in range(1, 8):
+                looks(journal, 5 * half + 1, 5 * half + 5)
+                news = json.loads((await anext(quick)).data)
+                assert news["series"]["time_s"] == [0.5 * (half + 1)]
+            assert [message async for message in slow] == []
+            assert caster.watchers == 1
+            await quick.aclose()
+            assert caster.watchers == 0
+
+        with book(path) as journal:
+            looks(journal, 1, 5)
+            asyncio.run(play(journal))
+
+    def test_a_journal_that_cannot_be_read_for_a_while_is_said_once(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(broadcast_module, "NEWS_EVERY_S", 0.001)
+        path = tmp_path / "j.sqlite"
+        reader = JournalReader(path)
+        calls = iter([sqlite3.OperationalError("disk I/O error")] * 3)
+        really = reader.news
+
+        def news(run, cursor):
+            trouble = next(calls, None)
+            if trouble is not None:
+                raise trouble
+            return really(run, cursor)
+
+        monkeypatch.setattr(reader, "news", news)
+
+        async def play(journal):
+            watcher = Broadcast(reader).watch(1, None)
+            await anext(watcher)
+            looks(journal, 6, 10)
+            assert [(await anext(watcher)).event for _ in range(2)] == ["trouble", "news"]
+            await watcher.aclose()
+
+        with book(path) as journal:
+            looks(journal, 1, 5)
+            asyncio.run(play(journal))
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A page of a running controller, in a process of its own; its port, its token, the journal."""
+    path = tmp_path / "j.sqlite"
+    journal = book(path)
+    looks(journal, 1, 5)
+    journal.keep(Decision(0.5, DecisionKind.START, "<b>not markup</b>", {}))
+    process, port, token = serve(path)
+    try:
+        yield process, port, token, journal
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        journal.close()
+
+
+def serve(path, port=0, token_file=None):
+    command = [sys.executable, "-m", "vermilion", "watch", str(path), f"--listen=127.0.0.1:{port}"]
+    command += [] if token_file is None else [f"--listen-token={token_file}"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline()
+    found = re.search(r"127\.0\.0\.1:(\d+)/\?token=(\S+)$", line.strip())
+    assert found, line
+    return process, int(found[1]), found[2]
+
+
+def ask(port, path, *, method="GET", token=None, **headers):
+    """The status, the headers and the text of an answer."""
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
+
+
+class Stream:
+    """Server-sent events, one after the other."""
+
+    def __init__(self, port, token, run=1, **headers):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.connection.request(
+            "GET", f"/api/runs/{run}/news", headers={"Authorization": f"Bearer {token}", **headers}
+        )
+        self.answer = self.connection.getresponse()
+
+    def __next__(self):
+        fields = {}
+        while line := self.answer.readline().decode().rstrip("\n"):
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        return fields
+
+    def close(self):
+        self.connection.close()
+
+
+class TestServer:
+    def test_the_page_fetches_nothing_from_elsewhere_and_says_so(self, served):
+        _, port, token, _ = served
+        status, headers, page = ask(port, "/", token=token)
+        assert status == 200
+        assert not re.findall(r"(?:https?:)?//[a-z]", page)
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        used = set(re.findall(r"/static/([^\"]+)", page))
+        assert used <= set(_KINDS)
+        for name in _KINDS:
+            status, headers, _ = ask(port, f"/static/{name}", token=token)
+            assert (status, headers["x-content-type-options"]) == (200, "nosniff")
+
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [
+            ("/static/../../status/doing.py", 404),
+            ("/static/%2e%2e%2fapplication.py", 404),
+            ("/api/runs/2/news", 404),
+            ("/api/runs/99999999999999999999/news", 404),
+            ("/api/runs/1/history?from=1", 400),
+            ("/api/runs/1/history?from=nan&to=inf", 400),
+            ("/api/runs/1/history?from=2&to=1", 400),
+            ("/api/runs/2/history?from=0&to=1", 404),
+            ("/nothing", 404),
+        ],
+    )
+    def test_nonsense_gets_an_answer(self, served, path, status):
+        _, port, token, _ = served
+        assert ask(port, path, token=token)[0] == status
+
+    def test_nobody_looks_without_the_token(self, served):
+        _, port, token, _ = served
+        for path in ("/", "/api/runs", "/api/runs/1/news", "/static/live.js"):
+            assert ask(port, path)[0] == 401
+            assert ask(port, path, token=f"{token}x")[0] == 401
+        assert ask(port, "/api/runs", token=token, Host="evil.example")[0] == 421
+        assert ask(port, "/api/runs", token=token, method="POST")[0] == 405
+        assert ask(port, "/?token=wrong")[0] == 401
+
+    def test_a_browser_keeps_the_token_in_a_cookie_and_not_in_the_address(self, served):
+        _, port, token, _ = served
+        status, headers, _ = ask(port, f"/?token={token}")
+        cookie = headers["set-cookie"]
+        assert (status, headers["location"]) == (303, "/")
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert ask(port, "/api/runs", Cookie=cookie.partition(";")[0])[0] == 200
+
+    def test_news_come_within_a_second_and_a_broken_line_loses_nothing(self, served):
+        _, port, token, journal = served
+        stream = Stream(port, token)
+        first = next(stream)
+        assert first["event"] == "snapshot"
+        assert json.loads(first["data"])["decisions"][0]["reason"] == "<b>not markup</b>"
+        looks(journal, 6, 10)
+        news = next(stream)
+        assert json.loads(news["data"])["series"]["time_s"] == [1.0]
+        stream.close()
+        looks(journal, 11, 15)
+        journal.keep(Decision(1.5, DecisionKind.KEPT, "meanwhile", {}))
+        again = Stream(port, token, Last_Event_ID=news["id"])
+        missed = next(again)
+        assert missed["event"] == "news"
+        told = json.loads(missed["data"])
+        assert told["series"]["time_s"] == [1.5]
+        assert [each["reason"] for each in told["decisions"]] == ["meanwhile"]
+        again.close()
+
+    def test_it_ends_at_once_although_pages_are_open(self, served):
+        process, port, token, _ = served
+        streams = [Stream(port, token) for _ in range(3)]
+        for stream in streams:
+            next(stream)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+        assert process.returncode in {130, -signal.SIGINT}
+        # Well within the time that a supervisor would wait before it kills.
+        assert time.monotonic() - begun < 10
+        for stream in streams:
+            stream.close()
+
+    def test_many_look_at_once_and_the_journal_is_read_once_for_all(self, served):
+        process, port, token, journal = served
+        streams = [Stream(port, token) for _ in range(200)]
+        for stream in streams:
+            next(stream)
+        looks(journal, 6, 10)
+        texts = {next(stream)["data"] for stream in streams}
+        assert len(texts) == 1
+        # The journal is open only while it is read.
+        files = list(Path(f"/proc/{process.pid}/fd").iterdir())
+        assert len(files) < 200 + 30
+        for stream in streams:
+            stream.close()
+
+    def test_one_who_stops_reading_stops_nobody(self, served):
+        _, port, token, journal = served
+        stalled = Stream(port, token)  # never read again
+        stream = Stream(port, token)
+        next(stream)
+        for half in range(1, 5):
+            looks(journal, 5 * half + 1, 5 * half + 5)
+            assert "series" in json.loads(next(stream)["data"])
+        stalled.close()
+        stream.close()
+
+
+def test_a_taken_address_is_one_line(tmp_path, vermilion):
+    path = tmp_path / "j.sqlite"
+    book(path).close()
+    server = PageServer(path, Listener("127.0.0.1", 0))
+    words = refused(vermilion("watch", path, f"--listen=127.0.0.1:{server.listener.port}"))
+    assert "cannot be listened on" in words
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["nowhere.sqlite"], '"nowhere.sqlite" is not there'),
+        (["--state-dir=/nowhere"], "--state-dir"),
+        (["README.md"], "expected the file of online --journal"),
+        (["{journal}", "--listen=0.0.0.0:80"], "--listen-from-outside beside it"),
+        (["{journal}", "--listen=0.0.0.0:80", "--listen-from-outside"], "--listen-token with a"),
+        (["{journal}", "--listen=here"], "expected an address and a port"),
+        (["{journal}", "--listen-token=/nowhere"], "--listen-token"),
+    ],
+)
+def test_a_mistake_is_one_line(vermilion, tmp_path, options, words):
+    path = tmp_path / "j.sqlite"
+    book(path).close()
+    assert words in refused(vermilion("watch", *(each.format(journal=path) for each in options)))
+
+
+def test_the_newest_journal_of_a_folder_is_shown(tmp_path, vermilion, monkeypatch):
+    shown = []
+    monkeypatch.setattr(PageServer, "run", lambda server: shown.append(server._path))
+    for number, name in enumerate(("old", "new")):
+        path = tmp_path / f"{name}.sqlite"
+        book(path).close()
+        os.utime(path, (number, number))
+    code, out, _ = vermilion("watch", f"--state-dir={tmp_path}")
+    assert (code, shown) == (0, [tmp_path / "new.sqlite"])
+    assert "/?token=" in out
+
+
+def test_a_reader_waits_for_no_writer(tmp_path):
+    path = tmp_path / "j.sqlite"
+    with book(path) as journal:
+        looks(journal, 1, 5)
+        journal._database.execute("BEGIN IMMEDIATE")
+        journal.keep(look(0.6))
+        found = []
+        reading = threading.Thread(target=lambda: found.append(JournalReader(path).snapshot(1)))
+        reading.start()
+        reading.join(timeout=20)
+        assert found
+        assert found[0][1]["series"]["time_s"] == [0.5]
+        journal._database.execute("COMMIT")
