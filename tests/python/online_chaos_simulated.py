@@ -22,7 +22,7 @@ from online_chaos import (
 )
 from online_world import LINK, TARGET, TICK_S
 from vermilion.online.plan.solve import solve
-from vermilion.online.policy import Policy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import (
     FlowTraffic,
     LinkConfiguration,
@@ -197,7 +197,7 @@ class SimulatedChaosRun(ChaosRun):
         alone: the same of the network without a controller.
     """
 
-    base_policy = Policy.of_scenario(load_scenario("varying-load"))
+    base_policy = stated_policy(load_scenario("varying-load"))
     configuration = LinkConfiguration(LINK, "red", 0.010)
     fall_back: ClassVar = {"max_threshold": 50.0}
     evaluations = EVALUATIONS

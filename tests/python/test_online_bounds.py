@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from online_world import TICK_S, World, controller_of
 from vermilion.objectives import Constraint
-from vermilion.online.decide.bounds import BoundsWatch
+from vermilion.online.decide.bounds_watch import BoundsWatch
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Record
 from vermilion.online.events import Began

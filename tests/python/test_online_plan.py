@@ -15,7 +15,7 @@ from vermilion.online.plan.goal import HeldQueue
 from vermilion.online.plan.search import Case
 from vermilion.online.plan.solve import solve
 from vermilion.online.plan.task import FIRST_MODEL_SEED, Task
-from vermilion.online.policy import Policy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import load_scenario
 
 NEAR = (0.028,) * 16
@@ -56,7 +56,7 @@ def travelled(value):
 
 def aiming_at(objective):
     """The policy of a scenario whose objective is this."""
-    return Policy.of_scenario(load_scenario("varying-load", [f"tuning.objective={objective}"]))
+    return stated_policy(load_scenario("varying-load", [f"tuning.objective={objective}"]))
 
 
 def settled(kind, seconds=4.0, seed=3):

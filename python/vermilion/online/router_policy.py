@@ -31,6 +31,7 @@ from vermilion.online.policy import (
     WithoutModel,
 )
 from vermilion.online.service import SERVICE_KEYS, Service, read_service
+from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import (
     RATE,
     TIME,
@@ -208,7 +209,7 @@ def policy_for(
         ScenarioError: it cannot be pursued on this queue.
     """
     known = PolicyFile() if file is None else file
-    policy = Policy.of_scenario(scenario_of_router(link, known), deadline_s)
+    policy = stated_policy(scenario_of_router(link, known), deadline_s)
     given = (freedom or Freedom()).or_else(known.freedom)
     return with_freedom(policy, given, _fall_back(link, given.fall_back, known.origin))
 

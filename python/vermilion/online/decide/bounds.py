@@ -7,7 +7,7 @@ lie there too: over a longer time it would be broken, and nobody can tell yet th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
@@ -15,8 +15,6 @@ from vermilion.online.decide.verification import limit_of
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from vermilion.objectives import Constraint
     from vermilion.online.decide.turn import Turn
     from vermilion.online.sense.stretch import Stretch
@@ -29,34 +27,6 @@ _LEAST_S = 8.0
 _FORGOTTEN_S = 30.0  # so long a bound has to be kept before it can be broken anew
 _NOT_THIS_LINK = frozenset({"idle", "outage", "elsewhere"})
 _SILENT = (Paused, Blind, HandsOff, Ended)  # nothing is judged in these
-
-
-@dataclass(frozen=True, slots=True)
-class BoundsWatch:
-    """Which bounds are said to be broken; a value.
-
-    Attributes:
-        since_s: from when on measurements count.
-        looked_s: when the bounds were last looked at.
-        said: the text of each bound said to be broken, and when it last was.
-    """
-
-    since_s: float = 0.0
-    looked_s: float = 0.0
-    said: tuple[tuple[str, float], ...] = ()
-
-    def knows(self, bound: str) -> bool:
-        """Whether a bound is said to be broken."""
-        return any(text == bound for text, _ in self.said)
-
-    def with_broken(self, bounds: Iterable[str], now_s: float) -> BoundsWatch:
-        """With these said to be broken now."""
-        broken = dict.fromkeys(bounds, now_s)
-        return replace(self, said=tuple({**dict(self.said), **broken}.items()))
-
-    def without_old(self, time_s: float) -> BoundsWatch:
-        """Without what has been kept since then."""
-        return replace(self, said=tuple(each for each in self.said if each[1] >= time_s))
 
 
 def look(turn: Turn) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.bounds import BoundsWatch
+from vermilion.online.decide.bounds_watch import BoundsWatch
 from vermilion.online.decide.budget import ChangeBudget
 from vermilion.online.decide.fluctuation import Fluctuation
 from vermilion.online.decide.regimes import Regimes
