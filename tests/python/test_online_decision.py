@@ -122,3 +122,13 @@ def test_more_goodput_is_better_and_said_in_megabits(sign, judged):
     assert verdict.judgement == judged
     assert verdict.advantage.mean == sign * 5e5
     assert f"instead of 9.000 Mbit/s ({judged} by 0.500 +- 0.000 on 4" in verdict.reason
+
+
+@pytest.mark.parametrize(("half_width", "applied"), [(0.01, True), (0.05, False)])
+def test_harm_of_the_setting_in_force_that_may_be_chance_is_no_reason_for_a_worse_one(
+    half_width, applied
+):
+    value = Interval(0.87, half_width, 12)
+    harm = ConstraintVerdict("jain_index", "broken", value, 0.9, 0, 0.03, 0.09, of_harm=True)
+    verdict = judge(prediction([40.0] * 4), prediction([30.0] * 4), GOAL, (), [harm])
+    assert verdict.apply == applied

@@ -66,7 +66,8 @@ def judge(
         incumbent: the setting in force.
         goal: what is minimised or maximised.
         candidate_verdicts: whether the candidate keeps the constraints and does no harm.
-        incumbent_verdicts: the same of the setting in force.
+        incumbent_verdicts: the same of the setting in force; harm that may be chance is no reason
+            to change it for a setting that is worse.
         charge: what it costs to put the candidate in force.
         models: of how many models the predictions are the mean.
     """
@@ -82,7 +83,7 @@ def judge(
     decision = decide(
         mean_interval(differences),
         candidate_verdicts,
-        incumbent_verdicts,
+        [each for each in incumbent_verdicts if not _may_be_chance(each)],
         least_gain=goal.least_gain(abs(old_value)),
         unit=goal.unit,
     )
@@ -94,6 +95,13 @@ def judge(
         advantage,
         decision.judgement,
     )
+
+
+def _may_be_chance(verdict: ConstraintVerdict) -> bool:
+    """Whether a setting does harm in the mean of a few seeds only."""
+    if not verdict.of_harm or verdict.value is None or verdict.bound is None:
+        return False
+    return not verdict.value.excludes(verdict.bound)
 
 
 def _in_words(

@@ -42,9 +42,6 @@ _MOST_EVALUATIONS = 2000
 _SHORTLIST = 5
 # Good from the first few dozen settings on: docs/search-benchmark.md.
 _SEARCH = "recursive-random-search"
-# Of a margin of harm the part that the settings tried may use up. The best of many is the luckiest
-# of them, and the network is rougher than a model in which all flows start together and stay.
-_MARGIN_SEARCHED = 0.6
 # A local search ends at a twentieth of each parameter's range.
 _SETTINGS: Final[Mapping[str, Any]] = {"stop_side": 0.05}
 
@@ -59,23 +56,26 @@ class Case:
         constraints: what has to hold, bounds of harm among them.
         share: how much the model counts; those of all add up to 1. Of one that counts for nothing
             only the constraints matter.
+        margin: the part of each margin of harm that the settings tried may use up; what is found
+            may use up all of it.
     """
 
     model: Scenario
     goal: Objective
     constraints: tuple[Constraint, ...]
     share: float
+    margin: float = 1.0
 
     @property
     def aims(self) -> tuple[Constraint, ...]:
-        """What the settings tried have to keep: of the margins of harm only a part."""
+        """What the settings tried have to keep."""
         return tuple(
             replace(
                 each,
-                bound=1.0 + _MARGIN_SEARCHED * (each.bound - 1.0),
-                offset=_MARGIN_SEARCHED * each.offset,
+                bound=1.0 + self.margin * (each.bound - 1.0),
+                offset=self.margin * each.offset,
             )
-            if each.of_harm and each.of_reference
+            if self.margin < 1.0 and each.of_harm and each.of_reference
             else each
             for each in self.constraints
         )
