@@ -172,7 +172,7 @@ def build(rate: float, queue: int, *, direct: bool) -> None:
             run("ip", "-n", where, "link", "set", device, "up")
         run("ip", "-n", near, "route", "add", "default", "via", f"10.8.{net}.2")
     for where, device in () if direct else (("ta", "a0"), ("tr", "r0")):
-        offload = (sys.executable, sys.argv[0], "--part", f"offload:{device}")
+        offload = (sys.executable, __file__, "--part", f"offload:{device}")
         run("ip", "netns", "exec", where, *offload)
     forward = "echo 1 > /proc/sys/net/ipv4/ip_forward"
     run("ip", "netns", "exec", "tr", "sh", "-c", forward)
@@ -185,7 +185,7 @@ def start(
 ) -> subprocess.Popen[str]:
     """A part of this program in a namespace."""
     duration = given.seconds if seconds is None else seconds
-    command = ["ip", "netns", "exec", namespace, sys.executable, sys.argv[0], "--part", part]
+    command = ["ip", "netns", "exec", namespace, sys.executable, __file__, "--part", part]
     command += ["--flows", str(given.flows), "--seconds", str(duration)]
     command += ["--one-in", str(given.one_in), "--round-trips", given.round_trips]
     command += ["--congestion", given.congestion]

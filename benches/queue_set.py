@@ -41,10 +41,10 @@ from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace
-from vermilion.online.policy import Policy
 from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
 from vermilion.online.set_policy import tuned_links
+from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.simulated_network import SimulatedNetwork
 from vermilion.search import Space
 from vermilion.simulate.result import result_of
@@ -174,7 +174,7 @@ def one_by_one(scenario: Scenario, seed: int) -> tuple[Result, int]:
     drivers: list[tuple[Stepped, Log]] = []
     for link, queue in network.queues.items():
         mine = [path for path in scenario.tuning.parameters if f".{link}." in path]
-        policy = Policy.of_scenario(
+        policy = stated_policy(
             scenario.with_values(
                 {
                     "tuning.parameters": mine,

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from vermilion.simulate import mean_interval, run_many
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 from vermilion.simulate.variants import make_variants
 
 if TYPE_CHECKING:

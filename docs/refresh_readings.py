@@ -1,7 +1,7 @@
-"""Measures what the readings of two half-published disciplines do, for the tables on their page.
+"""Measures what disciplines do whose sources leave a question, for the tables on their page.
 
-    .venv/bin/python docs/refresh_readings.py            # both, some minutes
-    .venv/bin/python docs/refresh_readings.py vred       # or red-light
+    .venv/bin/python docs/refresh_readings.py            # all, some minutes
+    .venv/bin/python docs/refresh_readings.py vred       # or red-light, dualpi2
 
 The page is docs/disciplines-readings.md; each table stands between two comments that name it.
 """
@@ -12,11 +12,12 @@ import re
 import sys
 from pathlib import Path
 
+from readings_dualpi2 import dualpi2_tables
 from readings_red_light import red_light_tables
 from readings_vred import vred_tables
 
 PAGE = Path(__file__).parent / "disciplines-readings.md"
-TABLES = {"vred": vred_tables, "red-light": red_light_tables}
+TABLES = {"vred": vred_tables, "red-light": red_light_tables, "dualpi2": dualpi2_tables}
 
 
 def put(page: str, name: str, table: str) -> str:

@@ -214,8 +214,6 @@ def _outcome(rows: Sequence[Mapping[str, Any]]) -> str:
     ratios = [row["tuned"] / row["alone"] for row in ran]
     quiet = sorted({reason for row in ran for reason in row["quiet"]})
     said = f", “{quiet[0]}”" if quiet else ""
-    if not any(row.get("hidden_asked") for row in ran):
-        said += ", NOTHING WAS HIDDEN"
     return (
         f"{statistics.fmean(row['pushes'] for row in ran):.1f} pushes, deviation "
         f"{statistics.fmean(ratios):.2f} of alone{said}"

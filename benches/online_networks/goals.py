@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from online_networks.network import LINK, QUEUE, bulk, network, red
+from online_networks.network import LINK, QUEUE, bulk, jump, network, red
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def disciplines() -> list[Network]:
                 f"{name}-load-up",
                 "disciplines",
                 f"{name}: 16 flows become 48 at 25 s",
-                {"early": bulk(16), "late": bulk(32, start="25 s .. 26 s")},
+                jump(16, 32),
                 queue=queue,
                 parameters=parameters,
             )
@@ -104,7 +104,7 @@ def constraints() -> list[Network]:
             "drops-at-most-10",
             "constraints",
             "16 flows become 48 at 25 s; at most 10 % may be dropped",
-            {"early": bulk(16), "late": bulk(32, start="25 s .. 26 s")},
+            jump(16, 32),
             tuning={"constraints": [f"links.{LINK}.drop_rate <= 10 %"]},
         ),
         network(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from online_networks.network import LINK, at, bulk, network, web
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from online_networks.network import Network
 
 RADIO_SEED = 20261102
@@ -15,8 +17,10 @@ RADIO_SEED = 20261102
 RADIO_S = 60.0
 ALMOST_NOTHING = "1 kbit/s"
 """Of an outage: a packet takes 8 s."""
-OUTAGE = "5 s"
+OUTAGE_S = 5.0
 """How long it lasts."""
+USUAL_RATE = "10 Mbit/s"
+"""Of the link, before and after it."""
 
 
 def rates() -> list[Network]:
@@ -50,93 +54,72 @@ def rates() -> list[Network]:
 def outages() -> list[Network]:
     """The link sends almost nothing for 5 s, which are not measured."""
     return [
-        network(
-            "outage-at-start",
-            "outage",
+        _outage(
+            "at-start",
+            3,
             "an outage from 3 to 8 s, while 16 flows still grow up",
             {"all": bulk(16, start="0 s .. 3 s")},
-            settle=OUTAGE,
-            changes=[at(3, rate=ALMOST_NOTHING), at(8, rate="10 Mbit/s")],
         ),
-        network(
-            "outage-soon",
-            "outage",
+        _outage(
+            "soon",
+            5,
             "an outage from 5 to 10 s, just after the first answer",
             {"all": bulk(32, "60 ms")},
-            settle=OUTAGE,
-            changes=[at(5, rate=ALMOST_NOTHING), at(10, rate="10 Mbit/s")],
         ),
-        network(
-            "outage-while-growing",
-            "outage",
+        _outage(
+            "while-growing",
+            22,
             "32 flows join 8 from 20 to 32 s, and the link fails from 22 to 27 s",
             {"early": bulk(8), "late": bulk(32, start="20 s .. 32 s")},
-            settle=OUTAGE,
-            changes=[at(22, rate=ALMOST_NOTHING), at(27, rate="10 Mbit/s")],
         ),
-        network(
-            "outage-while-few-join",
-            "outage",
+        _outage(
+            "while-few-join",
+            20.5,
             "6 flows join 8 one by one from 20 s on; the link fails from 20.5 to 25.5 s",
             {"early": bulk(8), "late": bulk(6, start="20 s .. 26 s")},
-            settle=OUTAGE,
-            changes=[at(20.5, rate=ALMOST_NOTHING), at(25.5, rate="10 Mbit/s")],
         ),
-        network(
-            "outage-later",
-            "outage",
-            "an outage from 30 to 35 s, 16 flows being settled",
-            {"all": bulk(16)},
-            settle=OUTAGE,
-            changes=[at(30, rate=ALMOST_NOTHING), at(35, rate="10 Mbit/s")],
+        _outage(
+            "later", 30, "an outage from 30 to 35 s, 16 flows being settled", {"all": bulk(16)}
         ),
-        network(
-            "outage-as-they-come",
-            "outage",
+        _outage(
+            "as-they-come",
+            20,
             "60 flows join 4 from 15 to 35 s, and the link fails from 20 to 25 s",
             {"early": bulk(4), "late": bulk(60, start="15 s .. 35 s")},
-            settle=OUTAGE,
-            changes=[at(20, rate=ALMOST_NOTHING), at(25, rate="10 Mbit/s")],
         ),
-        network(
-            "outage-one-by-one",
-            "outage",
+        _outage(
+            "one-by-one",
+            40,
             "27 flows join 60 one by one, so that some are always young; an outage from 40 to 45 s",
-            {
-                "early": bulk(60),
-                "late": bulk(27, start="5 s .. 59 s"),
-            },
-            settle=OUTAGE,
-            changes=[at(40, rate=ALMOST_NOTHING), at(45, rate="10 Mbit/s")],
+            {"early": bulk(60), "late": bulk(27, start="5 s .. 59 s")},
         ),
-        network(
-            "outage-over-web",
-            "outage",
+        _outage(
+            "over-web",
+            30,
             "a transfer a second beside 40 flows; an outage from 30 to 35 s",
             {"bulk": bulk(40), "web": web(1.0)},
-            settle=OUTAGE,
-            changes=[at(30, rate=ALMOST_NOTHING), at(35, rate="10 Mbit/s")],
         ),
-        network(
-            "outage-far",
-            "outage",
+        _outage(
+            "far",
+            22,
             "12 flows of 700 ms, which grow up slowly; an outage from 22 to 27 s",
             {"all": bulk(12, "700 ms")},
-            settle=OUTAGE,
-            changes=[at(22, rate=ALMOST_NOTHING), at(27, rate="10 Mbit/s")],
         ),
-        network(
-            "outage-flows-leave",
-            "outage",
+        _outage(
+            "flows-leave",
+            20,
             "all 16 flows end during an outage from 20 to 25 s; 16 others begin at 35 s",
-            {
-                "first": bulk(16, stop="21 s .. 24 s"),
-                "second": bulk(16, start="35 s .. 36 s"),
-            },
-            settle=OUTAGE,
-            changes=[at(20, rate=ALMOST_NOTHING), at(25, rate="10 Mbit/s")],
+            {"first": bulk(16, stop="21 s .. 24 s"), "second": bulk(16, start="35 s .. 36 s")},
         ),
     ]
+
+
+def _outage(name: str, begin_s: float, about: str, flows: Mapping[str, Any]) -> Network:
+    """A network whose link fails once."""
+    changes = [at(begin_s, rate=ALMOST_NOTHING), at(begin_s + OUTAGE_S, rate=USUAL_RATE)]
+    return network(
+        f"outage-{name}", "outage", about, flows, settle=f"{OUTAGE_S:g} s", changes=changes
+    )
 
 
 def radio() -> list[Network]:

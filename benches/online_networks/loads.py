@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from online_networks.network import at, bulk, network
+from online_networks.network import at, bulk, jump, network
 
 if TYPE_CHECKING:
     from online_networks.network import Network
@@ -46,7 +46,7 @@ def steps() -> list[Network]:
             "load-up",
             "steps",
             "16 flows become 64 at 25 s",
-            {"early": bulk(16), "late": bulk(48, start="25 s .. 26 s")},
+            jump(16, 48),
         ),
         network(
             "load-down",
@@ -109,6 +109,41 @@ def round_trips() -> list[Network]:
     ]
 
 
+def growing() -> list[Network]:
+    """Conditions that move slowly and always the same way."""
+    rates = [20.0 * 0.955**step for step in range(31)]
+    return [
+        network(
+            "load-grows",
+            "growing",
+            "56 flows join 8 one by one, from 10 to 90 s",
+            {"early": bulk(8), "late": bulk(56, start="10 s .. 90 s")},
+            seconds=100,
+        ),
+        network(
+            "load-shrinks",
+            "growing",
+            "48 of 60 flows leave one by one, from 10 to 90 s",
+            {"staying": bulk(12), "leaving": bulk(48, stop="10 s .. 90 s")},
+            seconds=100,
+        ),
+        network(
+            "rate-fades",
+            "growing",
+            "20 Mbit/s become 5, by a twentieth every 2.5 s from 10 s on",
+            {"all": bulk(16)},
+            mbit=20,
+            seconds=100,
+            settle="0 s",
+            changes=[
+                at(10.0 + 2.5 * step, rate=f"{rate:.3f} Mbit/s")
+                for step, rate in enumerate(rates)
+                if step > 0
+            ],
+        ),
+    ]
+
+
 def changing() -> list[Network]:
     """Another load every 3 s, sooner than a search and its verification end."""
     coin = random.Random(CHANGING_SEED)  # noqa: S311 - no secret
@@ -127,4 +162,4 @@ def changing() -> list[Network]:
     return found
 
 
-NETWORKS = [*steady(), *steps(), *round_trips(), *changing()]
+NETWORKS = [*steady(), *steps(), *round_trips(), *growing(), *changing()]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import vermilion
 from online_networks import sentences
-from online_networks.hidden import hiding
 from online_networks.network import LINK
 from vermilion.objectives import NotMeasuredError, constraints_of, objective_of
 from vermilion.objectives.constraint import relative_violation
@@ -92,13 +91,16 @@ def measure(network: Network, seed: int, evaluations: int, longest_cpu_s: float)
     said: list[Decision] = []
     begun = time.process_time()
     try:
-        with hiding(network.hidden) as asked, _at_most(longest_cpu_s):
+        with _at_most(longest_cpu_s):
             run = run_online(
-                scenario, seed=seed, clock="fixed", evaluations=evaluations, on_event=said.append
+                scenario,
+                seed=seed,
+                clock="fixed",
+                evaluations=evaluations,
+                knowledge=network.knowledge,
+                on_event=said.append,
             )
         row["outcome"] = "ran"
-        if network.hidden:
-            row["hidden_asked"] = asked.count
     except ScenarioError as refusal:
         run, row["outcome"], row["words"] = None, "refused", str(refusal)
     except TooSlowError as error:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario import scenario_from_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from vermilion.routers.base import Knowledge
     from vermilion.scenario import Scenario
 
 LINK = "bottleneck"
@@ -22,8 +23,6 @@ QUEUE = f"links.{LINK}.queue"
 RED_KNOBS = ("min_threshold", "max_threshold", "max_probability", "weight")
 USUAL_WAIT_S = 0.024
 """Where a queue is wanted unless a network says otherwise: 30 packets at 10 Mbit/s."""
-
-Hidden = Literal["", "flows", "round trips"]
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,14 @@ class Network:
         kind: the family that it belongs to.
         about: what happens, in a line.
         document: the scenario, as a TOML file would have it.
-        hidden: what this network's monitor cannot tell.
+        knowledge: what this network's monitor tells.
     """
 
     name: str
     kind: str
     about: str
     document: Mapping[str, Any]
-    hidden: Hidden = ""
+    knowledge: Knowledge = "full"
 
     def scenario(self, changes: Sequence[Mapping[str, Any]] = ()) -> Scenario:
         """The scenario, with further changes if any are given."""
@@ -80,6 +79,11 @@ def bulk(
         "start": start,
         **more,
     }
+
+
+def jump(before: int, more: int) -> dict[str, Any]:
+    """Flows that others join at 25 s."""
+    return {"early": bulk(before), "late": bulk(more, start="25 s .. 26 s")}
 
 
 def web(arrivals_per_s: float, mean_kb: float = 30.0, start: str = "0 s") -> dict[str, Any]:
@@ -140,7 +144,7 @@ def network(
     queue: Callable[[float], dict[str, Any]] = red,
     parameters: Sequence[str] = RED_KNOBS,
     tuning: Mapping[str, Any] | None = None,
-    hidden: Hidden = "",
+    knowledge: Knowledge = "full",
 ) -> Network:
     """A network around one link under control.
 
@@ -161,7 +165,7 @@ def network(
         queue: from the target to the queue as it is found.
         parameters: the controller's to change.
         tuning: what the `[tuning]` table has besides or instead.
-        hidden: what the monitor cannot tell.
+        knowledge: what the monitor tells.
     """
     target = max(10, round(wait_s * mbit * 1e6 / (8.0 * size)))
     bottleneck = {"delay": "5 ms", "queue": queue(target), **(link or {})}
@@ -186,7 +190,7 @@ def network(
     }
     if changes:
         document["changes"] = [dict(each) for each in changes]
-    return Network(name, kind, about, document, hidden)
+    return Network(name, kind, about, document, knowledge)
 
 
 def at(second: float, **what: Any) -> dict[str, Any]:  # noqa: ANN401 - what the language takes

@@ -39,7 +39,8 @@ COLUMNS = (
     ("pushes a minute, most", RIGHT),
     ("rolled back", RIGHT),
 )
-VERDICTS = ("better", "no different", "worse", "one seed", "crashed", "too slow", "refused")
+KEPT = "keeps what alone breaks"
+VERDICTS = ("better", "no different", KEPT, "worse", "one seed", "crashed", "too slow", "refused")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,11 @@ def judged(name: str, rows: Sequence[Row]) -> Judged:
 
     "better" and "worse" are significant (the 95 % interval of the logarithms of the paired ratios
     excludes zero) and of a size that anyone would notice (docs/objectives.md). A network in which
-    any seed crashed has that as its verdict.
+    any seed crashed has that as its verdict. Where the network left alone breaks a constraint that
+    it keeps under control, a worse objective may be the price of that, and what the operator has
+    asked for comes first (K. Deb, "An efficient constraint handling method for genetic algorithms",
+    CMAME 186, 2000). So no network is "worse" by such runs: it is judged by the others, and where
+    fewer than two are left, that is the verdict; the ratio is of all.
     """
     for outcome in ("crashed", "too slow", "refused"):
         if any(row["outcome"] == outcome for row in rows):
@@ -80,7 +85,20 @@ def judged(name: str, rows: Sequence[Row]) -> Judged:
         if row["tuned"] is not None and row["alone"] is not None
     ]
     verdict, ratio = compared(pairs, rows)
+    alike = [
+        (row["tuned"], row["alone"])
+        for row in rows
+        if row["tuned"] is not None and row["alone"] is not None and not _mends(row)
+    ]
+    if verdict == "worse" and len(alike) < len(pairs):
+        verdict = compared(alike, rows)[0] if len(alike) > 1 else KEPT
     return Judged(name, rows, verdict, ratio)
+
+
+def _mends(row: Row) -> bool:
+    """Whether a run keeps a constraint that the network left alone breaks, and breaks no other."""
+    changes = [each["broken"] - each["broken_alone"] for each in row["constraints"]]
+    return min(changes, default=0) < 0 and max(changes, default=0) <= 0
 
 
 def compared(pairs: Sequence[tuple[float, float]], rows: Sequence[Row]) -> tuple[str, float | None]:

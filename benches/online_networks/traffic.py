@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from online_networks.network import at, bulk, network, unresponsive, web
+from online_networks.network import at, bulk, jump, network, unresponsive, web
 
 if TYPE_CHECKING:
     from online_networks.network import Network
@@ -200,21 +200,20 @@ def quiet() -> list[Network]:
 
 def unseen() -> list[Network]:
     """An ordinary network whose monitor cannot tell everything."""
-    flows = {"early": bulk(16), "late": bulk(48, start="25 s .. 26 s")}
     return [
         network(
             "no-flow-count",
             "unseen",
-            "16 flows become 64, and nothing counts flows",
-            flows,
-            hidden="flows",
+            "16 flows become 64, and nothing but the router's counters is known",
+            jump(16, 48),
+            knowledge="counters",
         ),
         network(
             "no-round-trips",
             "unseen",
             "16 flows become 64, and nothing measures round trips",
-            flows,
-            hidden="round trips",
+            jump(16, 48),
+            knowledge="flow count",
         ),
     ]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from vermilion.simulate import Series
+    from vermilion.simulate.measured_run import Series
 
 LONGEST: Final = 150.0
 """Packets up to which queues are drawn: the same on every page."""

@@ -171,20 +171,47 @@ simulator's version 3.
 CAUSES: Final = """What does not, and why:
 
 - **BBR**: two versions of it. The kernel's loses far more and shares less.
-- **FQ-CoDel**: two of the flows share a queue in every run of the simulator, whose hash is a
-  constant where the kernel draws one at boot. More of it below.
+- **FQ-CoDel, 16 and 64 flows of Reno at 28 ms**: how the senders notice a loss. More of it below.
 - **PIE, 64 Reno, the slowest flow**: in each of the kernel's runs one got nothing; here in some.
 - **PIE beside short transfers, PIE with ECN, RED at 200 ms**: no cause has been found.
 
-## FQ-CoDel with another hash in each run
+## FQ-CoDel with many flows of Reno
 
-The same kernel, and the simulator with a `perturbation` of its own for each seed:
+The hash is drawn in each run, there as here. What is left at 16 flows of Reno and 28 ms is no
+matter of the queue: with CUBIC over FQ-CoDel, and with Reno in the single queue of CoDel, both
+drop alike. A look at one of the kernel's flows, packet by packet, shows what it is. Windows are
+three to five packets, receivers acknowledge every second one, and so the acknowledgement that
+first reports an arrival beyond a loss mostly covers, at last, a packet sent a round trip before.
+RFC 8985 (section 6.2, step 2) lets every segment that arrives set the round trip of RACK, and
+does not say in which order. Linux looks at the reports first and at what is acknowledged
+cumulatively last: the old one's, twice as long, is then in force, the loss has to wait for the
+reordering timer, 10 to 15 ms, and in the meantime two more packets leave. Where the newest
+segment's round trip counts, as here, the loss is noticed at once, and such a flow loses less.
 """
-CYCLES: Final = """What is left at 16 flows of Reno and 28 ms is no matter of the queue alone:
-with CUBIC over FQ-CoDel, and with Reno in the single queue of CoDel, both drop alike. Each flow has
-a queue of one or two packets to itself and goes round in a cycle of a few packets from drop to
-drop. Such cycles have whole lengths, and small things move a network from one to another. In the
-simulator:
+CYCLES: Final = """So small a thing moves the drop rate because each flow has a queue of one or two
+packets to itself and goes round in a cycle of a few packets from drop to drop. Such cycles have
+whole lengths, and other small things move it as well. In the simulator:
+"""
+
+
+PROMISES: Final = """## What the model promised, and what came
+
+The controller on the kernel ({doc}`kernel`) judges each setting that it has put in force: what it
+measured beside what its model had promised. From the journals of `benches/kernel_online.py`, by
+`docs/figures/kernel_predictions.py`. The objective is the mean squared distance of the queue from
+30 packets over RED, else the 95th percentile of delay:
+
+```{include} figures/kernel_predictions.txt
+```
+
+- How long the queue is on average is foretold well: 4 % off in the median, and less than a third
+  in nine judgements of ten. It was not with ECN and 64 flows, where 29 packets were promised and
+  52 found.
+- How much it moves is foretold within a factor of 1.5 in two judgements of three. Over RED with
+  ECN, and while round trips change, it is fewer than half.
+- Where the setting of before could be measured in the same conditions, half of the changes gained
+  7 % or less of the objective. The first setting of a run, which gains the most, comes too early
+  for that.
 """
 
 
@@ -232,24 +259,15 @@ def measure_on_kernel(pattern: str, seeds: int) -> None:
             print(case, seed, flush=True)  # noqa: T201 - progress
 
 
-def compared(
-    rows: list[dict[str, Any]], pattern: str = "*", *, drawn: bool = False
-) -> list[Comparison]:
-    """Every number of every case that both have.
-
-    Args:
-        rows: what the kernel has given.
-        pattern: of the cases' names.
-        drawn: whether FQ-CoDel's hash is another one in each of our runs.
-    """
+def compared(rows: list[dict[str, Any]]) -> list[Comparison]:
+    """Every number of every case that both have."""
     found = []
     for case, text in CASES.items():
-        if not fnmatchcase(case, pattern):
-            continue
         theirs = [row["metrics"] for row in rows if row["case"] == case]
         if len(theirs) < 2:  # noqa: PLR2004 - no standard deviation of one
             continue
-        ours = [measure(result) for result in _simulated(case, text, drawn=drawn)]
+        (results,) = run_many([parse_scenario(text, origin=case)], SIMULATED_SEEDS)
+        ours = [measure(result) for result in results if result is not None]
         for metric in theirs[0]:
             if not all(metric in each for each in (*ours, *theirs)):
                 continue
@@ -259,21 +277,9 @@ def compared(
                     where,
                     _sample([each[metric] for each in ours]),
                     _sample([each[metric] for each in theirs]),
-                    0.0,
                 )
             )
     return found
-
-
-def _simulated(case: str, text: str, *, drawn: bool) -> list[Result]:
-    scenario = parse_scenario(text, origin=case)
-    if not drawn:
-        (results,) = run_many([scenario], SIMULATED_SEEDS)
-        return [result for result in results if result is not None]
-    return [
-        run(scenario.with_values({"links.link.queue.perturbation": 7919 * seed}), seed)
-        for seed in SIMULATED_SEEDS
-    ]
 
 
 def _sample(values: list[float]) -> Sample:
@@ -283,16 +289,14 @@ def _sample(values: list[float]) -> Sample:
 def page(rows: list[dict[str, Any]]) -> str:
     """The page."""
     found = compared(rows)
-    queues = compared(rows, "FQ-CoDel*", drawn=True)
     counts = [sum(row["case"] == case for row in rows) for case in CASES]
     seeds = str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} or {max(counts)}"
     return "\n".join(
         [
             HEAD.replace("SEEDS", seeds),
             f"{summary(found)} {CAUSES}",
-            f"{summary(queues)} The worst first:\n\n{_rows(queues)}\n",
             CYCLES,
-            f"{_cycles()}\n\n## Every number\n\nThe worst first.\n\n{_rows(found)}\n",
+            f"{_cycles()}\n\n{PROMISES}\n## Every number\n\nThe worst first.\n\n{_rows(found)}\n",
         ]
     )
 
@@ -318,10 +322,7 @@ def _cycles() -> str:
     }
     lines = ["| | drop rate | mean queue (bytes) |", "|---|---|---|"]
     for name, changes in variants.items():
-        results = [
-            run(base.with_values({**changes, "links.link.queue.perturbation": 7919 * seed}), seed)
-            for seed in SIMULATED_SEEDS
-        ]
+        results = [run(base.with_values(changes), seed) for seed in SIMULATED_SEEDS]
         windows = [result.link("link").total for result in results]
         drops = _sample([100 * window["drop_rate"] for window in windows])
         queue = fmean(window["queue_bytes"]["mean"] for window in windows)

@@ -96,6 +96,9 @@ class CaptureMonitor:
 class InterfaceMonitor:
     """A passive monitor that is fed the blocks of a packet socket's ring (TPACKET_V3).
 
+    With ``shared_numbers`` the number of a flow follows from its addresses, its ports and the
+    ``seed``, so that monitors at several places give it the same one.
+
     Raises:
         ParameterError: A number that cannot be used.
     """
@@ -106,6 +109,7 @@ class InterfaceMonitor:
         largest_packet: int = 1500,
         kept_flows: int = 1000,
         seed: int = 0,
+        shared_numbers: bool = False,
     ) -> InterfaceMonitor: ...
     def feed(self, block: bytes) -> None:
         """Take a block; Python's lock is released meanwhile.

@@ -16,6 +16,7 @@ from pathlib import Path
 from snmpd_process import USER, Snmpd, wait_until
 from vermilion.routers import RouterError
 from vermilion.routers.base import RouterSilent
+from vermilion.routers.snmp.mib import QUEUE_ENTRY
 from vermilion.routers.snmp.router import SnmpRouter
 from vermilion.routers.snmp.session import SnmpSession
 
@@ -34,7 +35,7 @@ class Agent:
         self.process = subprocess.Popen(
             [
                 *[sys.executable, "-m", "vermilion", "snmp-agent"],
-                *["--socket", snmpd.socket, "--allow", f"linux:{WHERE}"],
+                *["--socket", snmpd.socket, "--allow", f"linux:{WHERE}", "--monitor", LINK],
             ],
             stdin=subprocess.DEVNULL,
             stdout=self.log,
@@ -102,6 +103,9 @@ def once(snmpd):
     outcome["drops"] = [reading.drops, tc()["drops"]]
     outcome["sent"] = [reading.forwarded_bytes, tc()["bytes"]]
     outcome["backlog"] = [reading.backlog_packets, tc()["qlen"]]
+    for number, name in ((16, "flows"), (17, "round trips"), (19, "traffic known")):
+        column = ".".join(str(each) for each in (*QUEUE_ENTRY, number))
+        outcome[name] = snmpd.tool("snmpwalk", column)[1].rpartition(" ")[2].strip()
     # The very command that is kept before a change, with this user's secrets.
     outcome["undo"] = snmpd.tool("snmpset", *undo[7:])
     outcome["after"] = in_force()

@@ -15,9 +15,11 @@ import pytest
 
 from linux_guest import kernel_or_skip
 from reference_comparison import reference
+from snmpd_process import program_or_skip
 from vermilion import parse_scenario, run
 from vermilion.kernel_plant import KernelPlant, run_on_kernel
 from vermilion.online import run_online
+from vermilion.routers import RouterError
 from vermilion.scenario.errors import ScenarioError
 
 SMALL = """
@@ -268,3 +270,84 @@ def test_the_command_gives_the_same_keys_and_one_line_for_a_mistake(tmp_path):
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert 'links.b.queue.discipline: "red" is not accepted' in refused.stderr
+
+
+FOUR = """
+duration = "16 s"
+warm_up = "1 s"
+[links.a]
+rate = "4 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "linux-red", limit = "60000 bytes", max_threshold = "30000 bytes" }
+[links.b]
+rate = "4 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "linux-red", limit = "60000 bytes", max_threshold = "30000 bytes" }
+[flows.both]
+count = 3
+path = ["a", "b"]
+rtt = "40 ms"
+sender = "reno"
+[flows.first]
+count = 3
+path = ["a"]
+rtt = "20 ms"
+sender = "reno"
+[flows.second]
+count = 3
+path = ["b"]
+rtt = "20 ms"
+sender = "reno"
+[tuning]
+parameters = ["links.a.queue.max_threshold", "links.b.queue.max_threshold"]
+objective = { name = "goodput-variation" }
+"""
+
+
+def test_several_routers_are_controlled_together_over_snmp_and_twice_alike(tmp_path):
+    program_or_skip("snmpd", "snmpd")
+
+    def controlled(name):
+        path = tmp_path / f"{name}.sqlite"
+        found = run_online(
+            parse_scenario(FOUR),
+            seed=2,
+            clock="fixed",
+            evaluations=8,
+            re_evaluations=1,
+            comparisons=4,
+            journal_path=path,
+            plant=KernelPlant("snmp"),
+        )
+        return found, readings(path)
+
+    first, first_readings = controlled("first")
+    again, again_readings = controlled("again")
+    assert first_readings == again_readings
+    assert len(first_readings) >= 14
+    assert first.decisions == again.decisions
+    [model] = [each.reason for each in first.decisions if each.kind == "model-built"][:1]
+    assert "9 flows" in model
+    assert without_timing(first.tuned) == without_timing(again.tuned)
+
+
+def test_choke_is_read_and_set_over_snmp_and_refuses_as_on_a_router():
+    program_or_skip("snmpd", "snmpd")
+    queue = 'discipline = "choke", limit = "60 packets", weight = 0.015625'
+    scenario = parse_scenario(SMALL.replace('discipline = "pie"', queue))
+    with KernelPlant("snmp").under_control(scenario, ("b",), 1, "counters") as network:
+        router = network.router
+        router.wait(2.0)
+        seen = router.observe()
+        before = router.parameters()
+        assert (before["limit"], before["weight"], before["candidates"]) == (60, 1 / 64, 1)
+        router.apply({"min_threshold": 10, "max_threshold": 40, "weight": 1 / 16})
+        after = router.parameters()
+        assert (after["min_threshold"], after["max_threshold"], after["weight"]) == (10, 40, 1 / 16)
+        with pytest.raises(RouterError, match="max_threshold"):
+            router.apply({"min_threshold": 50})
+        assert router.parameters() == after
+        drops = network.result(1.0).data["links"]["b"]["ledger"]["drops"]
+    assert seen.active_flows is None  # no monitor, and the agent says so
+    assert seen.reading.forwarded_packets == pytest.approx(1000, rel=0.05)
+    assert drops >= seen.reading.drops > 0

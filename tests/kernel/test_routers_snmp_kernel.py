@@ -52,6 +52,9 @@ def test_a_kernels_red_is_set_refused_and_put_back_over_snmp():
         by_snmp, by_tc = outcome[name]
         assert by_snmp == by_tc, name
     assert outcome["drops"][0] > 20  # a change of RED drops what waits
+    # A monitor listens there, and has heard of no flow yet: none is not "not known".
+    assert (outcome["traffic known"], outcome["flows"]) == ("1", "0")
+    assert not outcome["round trips"].isdecimal()
     assert outcome["undo"][0] == 0, outcome["undo"][1]
     assert outcome["after"] == original
     # A line for each change, so that each was one message to the kernel.

@@ -40,19 +40,7 @@ def named(case: dict[str, Any]) -> str:
 
 CASES = {named(case): case for case in reference("linux")["cases"]}
 
-WITHOUT_ECN = (
-    "nothing overflows, there or here: what is dropped belongs to flows that lost their SYN in "
-    "the first second and so go without ECN, about 250 packets each here. The kernel's 2184 "
-    "drops would be those of 8 or 9 such flows of 32; ours are 3 to 9, 6 on average. Marks, "
-    "queue and utilisation agree. These twelve seeds are low: the mean of 48 is 0.0219 (standard "
-    "deviation 0.0068), 2.1 standard errors from the kernel's three runs, which is within the rule"
-)
-
-DEVIATIONS: list[Deviation] = [
-    Deviation(
-        Where("L5d: 32 reno, ECN, p 0.25", "r0", (10, 60), "drop rate"), 0.5, 0.8, WITHOUT_ECN
-    ),
-]
+DEVIATIONS: list[Deviation] = []
 
 
 def queue_table(settings: dict[str, Any]) -> str:

@@ -5,8 +5,8 @@ packet besides the one in transmission, and neither sees nor counts it: here RED
 limit are one packet higher, and one packet is taken from the mean queue. Packets are two bytes
 longer on ns-3's wire, so that its full link reads 0.998.
 
-With 64 flows ns-2 and ns-3 disagree: how far they are apart widens the tolerance there. A part
-of the cause is the retransmission timer (``recovery_dialect``): see docs/validation.md.
+With 64 flows ns-2 and ns-3 disagree with each other; that widens no tolerance. A part of the cause
+is the retransmission timer (``recovery_dialect``): see docs/validation.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ns2_reference import CASES as NS2_CASES
 from ns2_reference import return_transmission_ms, truth
 from reference_comparison import (
     Comparison,
@@ -46,9 +45,15 @@ AT_THE_EDGE = (
     "the recovery of ns-3 (`cumulative_counting`, `reduction_bound`, `recovery_dialect`) it is "
     "+5.2 %; with the counting alone it was +8.8 %, with none -23.7 %"
 )
+MANY_FLOWS = (
+    "no cause has been found. The references do not agree with each other either: ns-2.35's Sack1 "
+    "over the same queue drops 0.167, ns-3's senders 0.226 and 0.250. How far those two are apart "
+    "widens no tolerance"
+)
 
 DEVIATIONS: list[Deviation] = [
     Deviation(Where(LINUX_RENO, LINK, FEW, "drop rate"), 1.04, 1.07, AT_THE_EDGE),
+    Deviation(Where(NEWRENO, LINK, MANY, "drop rate"), 1.04, 1.07, MANY_FLOWS),
 ]
 
 
@@ -102,18 +107,6 @@ def scenario_text(case: dict[str, Any]) -> str:
     return text
 
 
-def spread(case: dict[str, Any], span: tuple[float, float], key: str) -> float:
-    """How far ns-3 is from ns-2's Sack1 over the same queue; 0 where they do agree."""
-    if span != MANY:
-        return 0.0
-    rival = NS2_CASES[f"S1 Sack1 gentle={case['params']['gentle']} wait=1"]
-    means: list[float] = [
-        next(phase[key][0] for phase in each["phases"] if (phase["t0"], phase["t1"]) == span)
-        for each in (case, rival)
-    ]
-    return abs(means[0] - means[1])
-
-
 def known(name: str) -> list[Known]:
     """What ns-3 found in a case."""
     case = CASES[name]
@@ -124,8 +117,7 @@ def known(name: str) -> list[Known]:
 
         def add(metric: str, key: str, measure: Any, phase: Any = phase, span: Any = span) -> None:
             where = Where(name, LINK, span, metric)
-            allowance = spread(case, span, key)
-            found.append(Known(where, Sample.of(phase[key], runs), measure, allowance))
+            found.append(Known(where, Sample.of(phase[key], runs), measure))
 
         add("utilisation", "utilization", lambda window: window["utilization"])
         add(

@@ -220,12 +220,15 @@ class FaultyRouter(ManagedQueue):
         items = list(parameters.items())
         if self.now("half"):
             items = items[: max(1, len(items) // 2)]
-        for name, value in items:
-            self.world.in_force[name] = value
+        self.put(dict(items))
         self.maybe_kill("after the router has changed")
         if self.now("lose the answer", "half"):
             message = "the answer was lost"
             raise RouterSilent(message)
+
+    def put(self, parameters):
+        """Put in force what has got through."""
+        self.world.in_force.update(parameters)
 
 
 class Searches:

@@ -22,12 +22,11 @@ from online_chaos import (
 )
 from online_world import LINK, TARGET, TICK_S
 from vermilion.online.plan.solve import solve
-from vermilion.online.policy import Policy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import (
     FlowTraffic,
     LinkConfiguration,
     RouterError,
-    RouterSilent,
     RttSamples,
 )
 from vermilion.routers.simulated import SimulatedRouter
@@ -162,23 +161,8 @@ class FaultyNetwork(FaultyRouter):
         trips = super().rtt_samples()
         return RttSamples(np.asarray(trips.flows, np.int64), trips.seconds)
 
-    def apply(self, parameters):
-        self.before_apply(parameters)
-        self.maybe_kill("before the router has changed")
-        if self.now("mute", "lose"):
-            message = "no answer"
-            raise RouterSilent(message)
-        if self.now("refuse"):
-            message = "busy"
-            raise RouterError(message)
-        items = list(parameters.items())
-        if self.now("half"):
-            items = items[: max(1, len(items) // 2)]
-        self.network.apply(dict(items))
-        self.maybe_kill("after the router has changed")
-        if self.now("lose the answer", "half"):
-            message = "the answer was lost"
-            raise RouterSilent(message)
+    def put(self, parameters):
+        self.network.apply(parameters)
 
 
 class RealSearches(Searches):
@@ -213,7 +197,7 @@ class SimulatedChaosRun(ChaosRun):
         alone: the same of the network without a controller.
     """
 
-    base_policy = Policy.of_scenario(load_scenario("varying-load"))
+    base_policy = stated_policy(load_scenario("varying-load"))
     configuration = LinkConfiguration(LINK, "red", 0.010)
     fall_back: ClassVar = {"max_threshold": 50.0}
     evaluations = EVALUATIONS

@@ -65,8 +65,6 @@ class Known:
     where: Where
     theirs: Sample
     measure: Callable[[Window], float]
-    spread: float = 0.0
-    """How far references disagree with each other, where they do for a cause that is not known."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +74,12 @@ class Comparison:
     where: Where
     ours: Sample
     theirs: Sample
-    spread: float
 
     @property
     def tolerance(self) -> float:
-        """The largest of 5 %, three standard errors of the difference, and the spread."""
+        """The larger of 5 % and three standard errors of the difference."""
         error = math.hypot(self.ours.error, self.theirs.error)
-        return max(0.05 * self.theirs.mean, 3 * error, self.spread)
+        return max(0.05 * self.theirs.mean, 3 * error)
 
     @property
     def difference(self) -> float:
@@ -139,7 +136,7 @@ def compare_with(text: str, known: Sequence[Known], seeds: range = SEEDS) -> lis
             if result is not None
         ]
         ours = Sample(fmean(values), stdev(values), len(values))
-        comparisons.append(Comparison(where, ours, entry.theirs, entry.spread))
+        comparisons.append(Comparison(where, ours, entry.theirs))
     return comparisons
 
 

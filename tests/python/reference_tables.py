@@ -46,8 +46,8 @@ def write() -> None:
     found = comparisons()
     for (short, deviations), (name, rows) in zip(lists.items(), found.items(), strict=True):
         parts = [
-            f"{summary(rows)} What does not:",
-            explanations(deviations),
+            f"{summary(rows)} What does not:" if deviations else summary(rows),
+            *([explanations(deviations)] if deviations else []),
             table(rows, name, with_link=short == "linux"),
         ]
         (DOCS / f"validation-{short}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -1,9 +1,17 @@
 """A clock that only simulations move, so that deadlines are tested without waiting for them."""
 
-import importlib
 from types import SimpleNamespace
 
-MODULES = ("engine", "model_search", "horizon", "simulations", "preparation", "front_search")
+from vermilion.tuning import (
+    engine,
+    front_search,
+    horizon,
+    model_search,
+    preparation,
+    simulations,
+)
+
+MODULES = (engine, model_search, horizon, simulations, preparation, front_search)
 """Those of vermilion.tuning that look at the clock."""
 
 
@@ -17,8 +25,7 @@ class SimulatedClock:
     def __init__(self, monkeypatch):
         self.now = 1000.0
         clock = SimpleNamespace(monotonic=lambda: self.now)
-        for name in MODULES:
-            module = importlib.import_module(f"vermilion.tuning.{name}")
+        for module in MODULES:
             monkeypatch.setattr(module, "time", clock)
 
     def slowed(self, run_many, each_s):

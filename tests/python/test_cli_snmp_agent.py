@@ -11,6 +11,8 @@ import pytest
 
 from netlink_reference import FakeKernel, answered
 from test_cli import refused, vermilion
+from vermilion import monitor
+from vermilion.monitor import InterfaceError
 from vermilion.routers.linux import privileges, route_socket
 
 __all__ = ["vermilion"]
@@ -94,3 +96,14 @@ def test_without_the_capability_nothing_is_allowed_and_the_message_says_how(verm
 def test_a_queue_to_allow_that_is_no_name_is_refused(vermilion, monkeypatch):
     monkeypatch.setattr(privileges, "may_change_queues", lambda _: True)
     assert 'expected "linux:INTERFACE"' in refused(vermilion("snmp-agent", "--allow=eth0"))
+
+
+@pytest.mark.usefixtures("kernel")
+def test_an_interface_that_cannot_be_listened_to_is_refused(vermilion, monkeypatch):
+    def refuse(name, **_):
+        message = f'there is no interface "{name}"; expected one of: lo'
+        raise InterfaceError(message)
+
+    monkeypatch.setattr(monitor, "InterfaceWatch", refuse)
+    line = refused(vermilion("snmp-agent", "--monitor", "nope0"))
+    assert line == 'vermilion: --monitor: there is no interface "nope0"; expected one of: lo\n'

@@ -14,8 +14,10 @@ import pytest
 import vermilion
 from vermilion.scenario import load_scenario
 from vermilion.simulate import MissingPackageError, run, run_many
-from vermilion.simulate.data_frames import COLUMNS, COMPARISON_COLUMNS, MANY_COLUMNS, unit_of
+from vermilion.simulate.comparison_frame import COMPARISON_COLUMNS
+from vermilion.simulate.data_frames import MANY_COLUMNS
 from vermilion.simulate.extras import EXTRAS
+from vermilion.simulate.result_frames import COLUMNS, unit_of
 
 ROOT = Path(__file__).parents[2]
 

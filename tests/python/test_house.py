@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ ROOMS_BELOW = {
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
     "agentx": set(),
     "routers": {"agentx", "monitor", "profiles", "simulate", "scenario", "_core"},
-    "kernel_plant": {"routers", "monitor", "simulate", "scenario", "_core"},
+    "kernel_plant": {"agentx", "routers", "monitor", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "status": {"monitor", "online", "routers", "_core"},
     "twin": {"monitor", "report", "simulate", "scenario", "_core"},
@@ -132,6 +133,106 @@ def imported_rooms(file: Path) -> set[str]:
             if parts[0] == "vermilion" and len(parts) > 1:
                 found.add(parts[1])
     return found
+
+
+def module_of(file: Path, source: Path) -> str:
+    """The module that a file is: its own name, or of a front (``__init__``) its room's."""
+    parts = file.relative_to(source).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_names(file: Path, module: str) -> list[tuple[str, str | None, str]]:
+    """The imports in a file, wherever they stand: module, name in it, and what it is called here.
+
+    For types alone and inside functions counts too.
+    """
+    package = module if file.stem == "__init__" else module.rpartition(".")[0]
+    found = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, None, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            origin = resolve_name("." * node.level + (node.module or ""), package)
+            found += [(origin, alias.name, alias.asname or alias.name) for alias in node.names]
+    return found
+
+
+def imports_among(source: Path) -> dict[str, set[str]]:
+    """Which modules below a folder import which others.
+
+    A name taken from a room's front counts as one taken from the file where the front gets it.
+    """
+    files = {
+        module_of(file, source): file
+        for kind in ("*.py", "*.pyi")
+        for file in sorted(source.rglob(kind))
+    }
+    imports = {module: imported_names(file, module) for module, file in files.items()}
+    shown_by_fronts = {
+        (module, here): (origin, name)
+        for module, file in files.items()
+        if file.stem == "__init__"
+        for origin, name, here in imports[module]
+        if name is not None
+    }
+
+    def home(module: str, name: str | None) -> str:
+        while name is not None and f"{module}.{name}" not in files:
+            if (module, name) not in shown_by_fronts:
+                return module
+            module, name = shown_by_fronts[module, name]
+        return module if name is None else f"{module}.{name}"
+
+    return {
+        module: {home(origin, name) for origin, name, _ in names} & files.keys() - {module}
+        for module, names in imports.items()
+    }
+
+
+def circle_in(imports: dict[str, set[str]]) -> str | None:
+    """A circle of imports, in words; ``None`` where there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        # Each is imported by the one after it.
+        return " imports ".join(reversed(error.args[1]))
+    return None
+
+
+def test_no_imports_form_a_circle():
+    circle = circle_in(imports_among(PACKAGE.parent))
+    assert circle is None, circle
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        ("from house.room.high import High\n", "from house.room.low import Low\n"),
+        ("from house.room import High\n", "import house.room.low\n"),
+        (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house import High\n",
+            "from .low import Low\n",
+        ),
+        (
+            "def low():\n    from house.room import high\n    return high\n",
+            "def high():\n    from house.room import Bottom as low\n    return low\n",
+        ),
+    ],
+)
+def test_a_circle_is_found_wherever_its_imports_stand(tmp_path, low, high):
+    room = tmp_path / "house" / "room"
+    room.mkdir(parents=True)
+    (tmp_path / "house" / "__init__.py").write_text("from house.room import High\n")
+    (room / "__init__.py").write_text(
+        "from house.room.high import High\nfrom house.room.low import Low as Bottom\n"
+    )
+    (room / "low.py").write_text(low)
+    (room / "high.py").write_text("")
+    assert circle_in(imports_among(tmp_path)) is None
+    (room / "high.py").write_text(high)
+    circle = circle_in(imports_among(tmp_path))
+    assert circle is not None
+    assert {"house.room.low", "house.room.high"} == set(circle.split(" imports "))
 
 
 def test_every_room_has_its_place_in_the_house():
@@ -240,11 +341,11 @@ def test_all_versions_agree():
 
 
 def test_the_scenario_page_names_every_key_of_the_language():
-    from vermilion.scenario import model
+    from vermilion import scenario
 
     page = (ROOT / "docs" / "scenario-language.md").read_text(encoding="utf-8")
     for table in ("Scenario", "Link", "FlowGroup", "Change", "Tuning"):
-        for key in getattr(model, table).model_fields:
+        for key in getattr(scenario, table).model_fields:
             assert f"`{key}`" in page, f"{table}.{key}"
 
 

@@ -154,7 +154,7 @@ def test_the_command_reads_standard_input():
     [
         ("missing", "cannot be read (No such file or directory)"),
         ("", "cannot be read (Is a directory)"),
-        ("README.md", "a file that begins with [23, 20, 43, 61]; expected a capture file"),
+        ("README.md", "a file that begins with the bytes 23 20 43 61; expected a capture file"),
     ],
 )
 def test_the_command_refuses_what_is_no_capture_in_one_line(vermilion, capture, says):

@@ -15,11 +15,12 @@ from vermilion.online.plan.first_guesses import first_guesses
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.policy import Policy
 from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import ScenarioError, disciplines, load_scenario
 
 CONFIGURATION = LinkConfiguration("bottleneck", "red", 0.010)
-POLICY = Policy.of_scenario(load_scenario("varying-load"))
+POLICY = stated_policy(load_scenario("varying-load"))
 IN_FORCE = {name: row.default for name, row in disciplines()["red"].parameters.items()} | {
     "min_threshold": 15.0,
     "max_threshold": 45.0,
@@ -159,13 +160,13 @@ def test_the_answer_for_the_most_similar_conditions_comes_first():
 )
 def test_a_policy_that_cannot_be_pursued_on_line_is_refused(override, field):
     with pytest.raises(ScenarioError, match=field):
-        Policy.of_scenario(load_scenario("varying-load", [override]))
+        stated_policy(load_scenario("varying-load", [override]))
 
 
 def test_flows_that_starve_are_seen_in_the_model():
     """Its groups are classes of round trips, which nobody can name beforehand: all flows count."""
     override = 'tuning.constraints=["flows.*.slowest_share >= 0.1"]'
-    policy = Policy.of_scenario(load_scenario("varying-load", [override]))
+    policy = stated_policy(load_scenario("varying-load", [override]))
     assert policy.constraints == ("flows.*.slowest_share >= 0.1",)
 
 

@@ -6,14 +6,16 @@ from dataclasses import replace
 import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, picture, traffic
+from vermilion.objectives import Constraint
 from vermilion.online.model.calibration import watch
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.search import Case
 from vermilion.online.plan.solve import solve
 from vermilion.online.plan.task import FIRST_MODEL_SEED, Task
-from vermilion.online.policy import Policy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import load_scenario
 
 NEAR = (0.028,) * 16
@@ -54,7 +56,7 @@ def travelled(value):
 
 def aiming_at(objective):
     """The policy of a scenario whose objective is this."""
-    return Policy.of_scenario(load_scenario("varying-load", [f"tuning.objective={objective}"]))
+    return stated_policy(load_scenario("varying-load", [f"tuning.objective={objective}"]))
 
 
 def settled(kind, seconds=4.0, seed=3):
@@ -133,6 +135,20 @@ def test_a_setting_that_would_lock_out_a_crowd_does_harm(harm):
         assert "jain_index >= reference - 0.05 with twice the flows" in answer.verdict.reason
         stood = answer.incumbent.metric("flows.*.starved").mean
         assert answer.most_starved == pytest.approx(stood + 1.0)
+
+
+def test_the_settings_tried_may_use_up_a_part_of_a_margin_of_harm():
+    texts = {
+        "flows.*.jain_index >= reference - 0.05": (1.0, -0.03),
+        "links.bottleneck.drop_rate <= 1.25 of reference + 0.02": (1.15, 0.012),
+        "flows.*.goodput_bit_per_s.total >= 0.98 of reference": (0.988, 0.0),
+    }
+    bounds = [replace(Constraint.parse(text), of_harm=True) for text in texts]
+    asked = [Constraint.parse(text) for text in (*texts, "links.bottleneck.drop_rate <= 10 %")]
+    case = Case(None, None, (*bounds, *asked), 1.0)
+    assert case.aims[3:] == tuple(asked)  # what the operator asks for is asked for as it is
+    for aim, numbers in zip(case.aims, texts.values(), strict=False):
+        assert (aim.bound, aim.offset) == pytest.approx(numbers)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from vermilion.online.plan.push_charge import (
 )
 from vermilion.online.plan.search import Case
 from vermilion.online.plan.solve import solve
-from vermilion.online.policy import Policy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import PushPrice
 from vermilion.scenario import disciplines, load_scenario
 from vermilion.simulate import run_many
@@ -65,7 +65,7 @@ def linux_case(**in_force):
         LINUX_IN_FORCE | in_force,
         traffic(base_rtts_s=NEAR),
         SenderModel("sack", option_set="linux"),
-        Policy.of_scenario(LINUX),
+        stated_policy(LINUX),
         Horizon(warm_up_s=5.0, measured_s=10.0),
     )
     return Case(model, GOAL, (), 1.0)
@@ -180,7 +180,7 @@ def test_a_task_that_tells_of_a_price_is_charged():
 def test_a_task_about_red_of_linux_is_charged_what_its_model_loses():
     asked = task(
         configuration=replace(CONFIGURATION, discipline="linux-red"),
-        policy=Policy.of_scenario(LINUX),
+        policy=stated_policy(LINUX),
         in_force=LINUX_IN_FORCE,
         original=LINUX_IN_FORCE,
     )

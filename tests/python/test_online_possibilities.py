@@ -7,7 +7,7 @@ import pytest
 
 from test_online_model import IN_FORCE, picture, traffic
 from test_online_plan import NEAR, task
-from vermilion.online.model.possibilities import MOST, possibilities
+from vermilion.online.model.possibilities import MOST, by_turns, possibilities
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.plan.solve import solve
 
@@ -48,6 +48,22 @@ def test_where_there_is_a_crowd_already_none_is_added():
     only, other = possibilities(traffic(**many), picture(**many), SenderBelief())
     assert (other.traffic, other.kind, other.share) == (only.traffic, NEWRENO, 0.0)
     assert other.words == "with newreno senders"
+
+
+def test_by_turns_those_who_come_are_a_crowd_of_the_next_likely_kind():
+    """Loads that change every few seconds are never compared with a model: kinds stay a guess."""
+    few = traffic(flows=4, base_rtts_s=NEAR[:4])
+    *believed, crowd = by_turns(TRAFFIC, [few, TRAFFIC], SenderBelief())
+    assert [each.traffic for each in believed] == [TRAFFIC, few]
+    assert sum(each.share for each in believed) == pytest.approx(1.0)
+    assert (crowd.traffic.flows, crowd.kind, crowd.share) == (2 * TRAFFIC.flows, NEWRENO, 0.0)
+
+
+def test_by_turns_a_crowd_that_was_met_is_not_doubled():
+    many = traffic(flows=64, base_rtts_s=4 * NEAR)
+    assert all(each.share > 0.0 for each in by_turns(TRAFFIC, [many], split(5.0)))
+    *_, doubted = by_turns(TRAFFIC, [many], split(1.0))
+    assert (doubted.traffic, doubted.kind, doubted.share) == (many, RENO, 0.0)
 
 
 def test_a_split_belief_is_weighed_by_its_odds():

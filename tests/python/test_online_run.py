@@ -16,10 +16,10 @@ from vermilion.online.model.horizon import Horizon
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.policy import Policy
 from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
 from vermilion.online.sense.senses import Senses
+from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario
 from vermilion.simulate import run
@@ -106,7 +106,7 @@ def test_the_controller_never_reads_the_future():
 
 def test_a_poisoned_scenario_poisons_nothing(scenario):
     """The controller gets a router, a policy and a link's configuration; not the scenario."""
-    policy = Policy.of_scenario(scenario)
+    policy = stated_policy(scenario)
     router = SimulatedRouter(scenario.core_json(0.05), "bottleneck", seed=3)
 
     class Poison:

@@ -8,7 +8,7 @@ import pytest
 from test_online_model import CONFIGURATION, IN_FORCE, picture
 from test_online_plan import task
 from vermilion.objectives.knee import Knee
-from vermilion.online.model.horizon import Horizon
+from vermilion.online.model.horizon import Horizon, horizon_for
 from vermilion.online.model.network import UNRESPONSIVE, build_model
 from vermilion.online.model.scaling import Scaling, scaling_for
 from vermilion.online.model.senders import SenderModel
@@ -96,7 +96,11 @@ def test_the_traffic_keeps_its_mixture_and_its_round_trips():
     [
         (500e6, 1000, "red", 1),  # 42,000 packets a second: simulated whole
         (1e9, 200, "red", 8),
-        (1e9, 30, "red", 1),  # half of them would be too few
+        (1e9, 30, "red", 4),  # half of them would be too few: it is windows that shrink
+        (1e9, 30, "pie", 1),  # of which not all probabilities are known
+        (1e10, 2, "red", 256),
+        (1e10, 16, "red", 64),
+        (1e11, 16, "red", 512),
         (1e9, 200, "codel", 1),  # drops per second, whatever the rate
         (1e10, 1000, "red", 32),
         (1e11, 10000, "red", 512),
@@ -212,3 +216,134 @@ def test_harm_is_measured_in_the_links_own_numbers_too():
     # The setting met held a few packets; whatever holds one more does harm by this measure.
     assert not answer.verdict.apply
     assert "queue_packets.mean <= reference + 1" in answer.verdict.reason
+
+
+# --- few flows, whose windows shrink --------------------------------------------------------------
+
+QUARTER_OF_WINDOWS = Scaling("red", windows=2)
+TEN_GBIT = FAST | {
+    "limit": 80_000, "min_threshold": 3300.0, "max_threshold": 16_600.0, "weight": 0.0001,
+}  # fmt: skip
+
+
+def test_flows_stay_and_each_has_a_share_of_its_packets():
+    _, traffic = gigabit(4)
+    small = QUARTER_OF_WINDOWS.traffic(traffic)
+    assert (small.flows, small.classes) == (traffic.flows, traffic.classes)
+    assert small.rate_bit_per_s == 0.25e9
+    assert QUARTER_OF_WINDOWS.into("min_threshold", 100.0) == 25.0
+    assert QUARTER_OF_WINDOWS.into("max_probability", 0.05) == 0.2
+    assert QUARTER_OF_WINDOWS.into("max_probability", 0.5) == 1.0  # surely more than one of four
+    assert QUARTER_OF_WINDOWS.out_of("max_probability", 0.2) == 0.05
+    # A gain is in probability for packets of queue.
+    assert Scaling("pi", windows=2).into("a", 1e-5) == pytest.approx(16e-5)
+
+
+def test_senders_grow_as_fast_in_time():
+    reno = QUARTER_OF_WINDOWS.senders(SenderModel("newreno"))
+    assert dict(reno.parameters) == {"linear_increase": 0.25}
+    cubic = SenderModel("cubic", option_set="linux")
+    slower = dict(QUARTER_OF_WINDOWS.senders(cubic).parameters)
+    assert slower == {
+        "linear_increase": 0.25, "cubic_scaling": pytest.approx(0.1), "dialect": "rfc9438",
+    }  # fmt: skip
+    half = replace(cubic, beside=SenderModel("newreno"))
+    assert QUARTER_OF_WINDOWS.senders(half).beside == reno
+    assert EIGHTH.senders(cubic) == cubic
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        SenderModel("dctcp"),
+        SenderModel("bbr"),
+        SenderModel("newreno", (("window_cap", 20),)),
+        SenderModel("cubic", beside=SenderModel("bbr")),
+    ],
+)
+def test_senders_that_count_marks_or_rates_are_modelled_whole(kind):
+    _, traffic = gigabit(4, 1e10)
+    wanted = KNEE.scale_packets(traffic.packets_per_s)
+    assert scaling_for(traffic, "red", wanted, [SenderModel("cubic"), kind]).share == 1.0
+    assert not QUARTER_OF_WINDOWS.suits(kind)
+    assert EIGHTH.suits(kind)
+
+
+def test_large_windows_are_simulated_for_longer():
+    _, traffic = gigabit(4, 1e10)
+    scaling = scaling_for(traffic, "red", KNEE.scale_packets(traffic.packets_per_s))
+    assert scaling.windows == 8
+    # 10,400 packets: cbrt(0.3 * 10417 / 0.4) s.
+    assert scaling.epoch_s(traffic) == pytest.approx(19.8, abs=0.1)
+    assert EIGHTH.epoch_s(traffic) == 0.0
+    patient = horizon_for(scaling.traffic(traffic), 60.0, None, scaling.epoch_s(traffic))
+    assert (patient.warm_up_s, patient.measured_s) == pytest.approx((19.8, 39.7), abs=0.2)
+
+
+def test_signs_of_congestion_are_as_many_and_rarer_for_a_packet():
+    window = {"drops": 3, "arrivals": 1000, "drop_rate": 0.004, "queue_packets": {"mean": 10.0}}
+    flows = {"flows": 4, "timeouts": 1, "goodput_bit_per_s": {"total": 2e8, "mean": 5e7}}
+    small = Result(
+        {
+            "links": {"bottleneck": {"total": window, "phases": [], "ledger": {}}},
+            "flows": {"class-1": {"total": flows, "phases": []}},
+        }
+    )
+    large = QUARTER_OF_WINDOWS.result(small)
+    assert large.link("bottleneck").total == {
+        "drops": 3, "arrivals": 4000, "drop_rate": 0.001, "queue_packets": {"mean": 40.0},
+    }  # fmt: skip
+    assert large.flows("class-1").total == {
+        "flows": 4, "timeouts": 1, "goodput_bit_per_s": {"total": 8e8, "mean": 2e8},
+    }  # fmt: skip
+    [sample] = QUARTER_OF_WINDOWS.samples(
+        [Sample(1.0, 0.1, 5, 6, 9000, 100, 150000, 2, 1, 4, 3, 30, 0.03)]
+    )
+    assert (sample.packets, sample.drops, sample.active_flows) == (400, 2, 4)
+
+
+def test_windows_in_little_stand_for_the_whole():
+    _, traffic = gigabit(16)
+    deep = FAST | {
+        "limit": 8000, "min_threshold": 333.0, "max_threshold": 1667.0, "weight": 0.0012,
+    }  # fmt: skip
+    horizon = Horizon(warm_up_s=10.0, measured_s=15.0)
+    found = []
+    for scaling in (Scaling("red"), Scaling("red", windows=3)):
+        small = {name: scaling.into(name, value) for name, value in deep.items()}
+        kind = scaling.senders(SenderModel("cubic", option_set="linux"))
+        model = build_model(CONFIGURATION, small, scaling.traffic(traffic), kind, KNEE, horizon)
+        [results] = run_many([model], range(1, 4))
+        found.append([scaling.result(each).link("bottleneck").total for each in results])
+
+    def means(of):
+        return [math.fsum(of(each) for each in totals) / len(totals) for totals in found]
+
+    whole, part = means(lambda each: each["sojourn_ms"]["p95"])
+    assert part == pytest.approx(whole, rel=0.10)
+    whole, part = means(lambda each: each["queue_packets"]["mean"])
+    assert part == pytest.approx(whole, rel=0.20)
+    whole, part = means(lambda each: each["utilization"])
+    assert part == pytest.approx(whole, abs=0.02)
+    whole, part = means(lambda each: each["drop_rate"])
+    assert part == pytest.approx(whole, rel=0.30)
+
+
+def test_an_answer_for_few_flows_is_in_the_links_own_numbers():
+    shown, _ = gigabit(4, 1e10)
+    asked = task(policy=KNEE, picture=shown, in_force=TEN_GBIT, original=TEN_GBIT, evaluations=8)
+    answer = solve(asked).answer
+    assert answer.scale == 1 / 256
+    assert 0.0 < answer.setting["max_probability"] <= 1.0
+    assert answer.setting["max_threshold"] > 256.0
+    goodput = answer.incumbent.metric("flows.*.goodput_bit_per_s.total").mean
+    assert goodput == pytest.approx(1e10, rel=0.1)
+
+
+def test_a_box_whose_ends_the_model_cannot_tell_apart_is_kept_to():
+    """Above 1/256 every drop is a sure one in the model; the operator's end is still the end."""
+    shown, _ = gigabit(4, 1e10)
+    path = "links.bottleneck.queue.max_probability"
+    policy = replace(KNEE, space={path: [0.02, 0.5]})
+    asked = task(policy=policy, picture=shown, in_force=TEN_GBIT, original=TEN_GBIT, evaluations=6)
+    assert 0.02 <= solve(asked).answer.setting["max_probability"] <= 0.5

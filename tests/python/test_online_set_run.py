@@ -20,11 +20,11 @@ from vermilion.online.decide.states import Applying, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Apply
 from vermilion.online.events import Began
-from vermilion.online.policy import Policy
 from vermilion.online.record.entries import SettingInForce
 from vermilion.online.record.journal import Journal
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.report.price_line import price_lines
 from vermilion.report.response import responses_of
 from vermilion.scenario import (
@@ -63,7 +63,7 @@ def kept(tmp_path_factory):
 
 
 def test_parameters_of_several_links_make_a_policy_for_a_set():
-    policy = Policy.of_scenario(FOUR)
+    policy = stated_policy(FOUR)
     assert isinstance(policy, SetPolicy)
     assert policy.links == NAMES
     assert len(policy.parameters) == 16
@@ -81,7 +81,7 @@ def test_parameters_of_several_links_make_a_policy_for_a_set():
 
 def test_without_an_objective_it_is_the_knee_of_every_link():
     document = FOUR.document | {"tuning": {"parameters": list(FOUR.tuning.parameters)}}
-    objective = Policy.of_scenario(scenario_from_document(document)).objective
+    objective = stated_policy(scenario_from_document(document)).objective
     assert isinstance(objective, WeightedSum)
     assert [(type(each.objective), each.objective.link) for each in objective.parts] == [
         (Knee, link) for link in NAMES
@@ -104,30 +104,31 @@ def test_without_an_objective_it_is_the_knee_of_every_link():
 )
 def test_what_a_controller_cannot_see_is_refused(values, words):
     with pytest.raises(ScenarioError, match=words):
-        Policy.of_scenario(FOUR.with_values(values))
+        stated_policy(FOUR.with_values(values))
 
 
 def test_paths_are_of_the_links_under_control():
-    policy = Policy.of_scenario(FOUR)
+    policy = stated_policy(FOUR)
     assert policy.with_paths([["second", "first"]]).paths == (("second", "first"),)
     for path in (["first", "fifth"], ["first", "first"], []):
         with pytest.raises(ScenarioError, match="each once"):
             policy.with_paths([path])
     with pytest.raises(ScenarioError, match="of several links"):
         run_online(load_scenario("varying-load"), paths=[["bottleneck"]])
-    with pytest.raises(ScenarioError, match="steps without a model are of one queue"):
-        run_online(SHORT, without_model="step")
+    summed = {"tuning": {"parameters": list(SHORT.tuning.parameters)}}  # the knee of every link
+    with pytest.raises(ScenarioError, match="whose parts each state a scale"):
+        run_online(scenario_from_document(SHORT.document | summed), without_model="step")
     with pytest.raises(ScenarioError, match="says nothing of where they go"):
         run_online(SHORT, knowledge="flow count")
 
 
-def test_an_atlas_of_one_queue_is_refused_for_a_set(tmp_path):
+def test_what_is_no_atlas_is_refused_for_a_set_too(tmp_path):
     path = tmp_path / "atlas.json"
     path.write_text("{}")
     told = CliRunner().invoke(
         application(), ["online", "four-red-queues", "--atlas", str(path)], catch_exceptions=True
     )
-    assert "--atlas is of one queue" in str(told.exception)
+    assert "what vermilion atlas --json writes" in str(told.exception)
 
 
 # --- the run -------------------------------------------------------------------------------------
@@ -274,3 +275,19 @@ def test_a_controller_of_a_set_begins_as_one_of_a_queue():
     assert controller.original == JOINT_FIRST
     assert len(JOINT_FIRST) == 2 * len(FIRST)
     assert effects
+
+
+def test_a_bound_of_a_link_that_never_queued_stops_no_search():
+    """All flows go through all links, so that nothing waits behind the first: one is modelled."""
+    through_all = {f"flows.only-{link}.path": list(NAMES) for link in NAMES}
+    longer = {f"flows.only-{link}.rtt": "48 ms" for link in NAMES}
+    run = run_online(
+        SHORT.with_values({"duration": "10 s", "tuning.harm": ["none"]} | through_all | longer),
+        clock="fixed",
+        evaluations=8,
+        re_evaluations=1,
+        comparisons=4,
+    )
+    kinds = {each.kind for each in run.decisions}
+    assert "tuned" in kinds
+    assert "search-failed" not in kinds

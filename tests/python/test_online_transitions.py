@@ -31,7 +31,7 @@ from vermilion.online.events import (
 )
 from vermilion.online.record.entries import Decision
 
-RUNS = range(24)
+RUNS = range(30)
 EVENTS_PER_RUN = 200
 BACK = {"roll back", "fall back", "restore"}
 

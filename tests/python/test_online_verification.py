@@ -120,6 +120,18 @@ def test_a_constraint_that_both_break_is_said_and_decides_nothing():
     assert outcome.broken
 
 
+def test_what_keeps_a_constraint_that_was_broken_before_may_cost_the_objective():
+    asked = Policy(
+        link="bottleneck",
+        objective=HOLD,
+        parameters=("weight",),
+        bounds=(Constraint.parse("links.bottleneck.drop_rate <= 10 %"),),
+    )
+    after, before = measured(60, 10, drops=5), measured(38, 9, drops=20)
+    assert verify(after, before, EXPECTED, asked).verdict == "unproven"
+    assert verify(after, measured(38, 9, drops=5), EXPECTED, asked).verdict == "worse"
+
+
 def test_harm_is_bounded_by_what_was_measured_before():
     asked = Policy(
         link="bottleneck",

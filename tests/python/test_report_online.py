@@ -25,7 +25,7 @@ from vermilion.report.price_line import (
 from vermilion.report.queue_figure import milliseconds_per_packet
 from vermilion.report.response import responses_of
 from vermilion.report.short_queue import Rival, short_queue
-from vermilion.scenario.model import Change
+from vermilion.scenario import Change
 from vermilion.simulate import Result
 
 VOID_ELEMENTS = {"br", "link", "meta"}

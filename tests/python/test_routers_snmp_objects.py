@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fake_queues import FQ_CODEL, RED, FakeQueues, fact, fq_codel_queue, red_queue, setting
@@ -15,9 +16,11 @@ from netlink_reference import ANSWERS, FakeKernel, answered
 from snmpd_process import program_or_skip
 from vermilion.agentx.objects import ChangeFailed, SetRefused
 from vermilion.agentx.protocol import Binding, Status, ValueType
+from vermilion.monitor import InterfaceError
 from vermilion.routers import RouterError
 from vermilion.routers.base import Reading
 from vermilion.routers.linux import LinuxRouter
+from vermilion.routers.linux.address import parse_address
 from vermilion.routers.linux.message import Refusal
 from vermilion.routers.snmp import mib
 from vermilion.routers.snmp.linux_queues import LinuxQueues
@@ -25,6 +28,7 @@ from vermilion.routers.snmp.mib import FACTS, TABLE_OF, TABLES, TOP
 from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects
 from vermilion.routers.snmp.registry import Place, TrafficSeen
 from vermilion.routers.snmp.rows import diffserv_numbers, rows
+from vermilion.routers.snmp.seen_traffic import SeenTraffic
 
 FILE = Path(mib.__file__).with_name("VERMILION-QUEUE-MIB.txt")
 MIB_FOLDERS = (
@@ -250,6 +254,42 @@ def test_a_change_of_several_columns_is_one_message_to_the_kernel():
     assert back.parameters == served.parameters
 
 
+def test_choke_is_set_with_its_weight_as_a_power_of_two():
+    [choke] = [each["queue"] for each in ANSWERS if each["queue"].startswith("choke ")]
+    kernel = FakeKernel(answered(choke))
+    queues = LinuxQueues(kernel, ("linux:dummy0",), clock=lambda: 1.0)
+    [served] = queues.queues()
+    told = values(served)
+    assert told[setting("choke", 1, served.place)] == 1000
+    assert told[setting("choke", 8, served.place)] == 1
+    objects = QueueObjects(queues, lambda: 0.0)
+    change = objects.test(
+        [
+            Binding(setting("choke", 2, served.place), ValueType.GAUGE32, 50),
+            Binding(setting("choke", 5, served.place), ValueType.GAUGE32, 4),
+        ]
+    )
+    change.commit()
+    assert len(kernel.told) == 1
+    [now] = queues.queues()
+    assert (now.parameters["min_threshold"], now.parameters["weight"]) == (50, 1 / 16)
+    for column, value in ((5, 0), (8, 1)):
+        wrong = Binding(setting("choke", column, served.place), ValueType.GAUGE32, value)
+        with pytest.raises(SetRefused):
+            objects.test([wrong])
+
+
+def test_without_a_monitor_the_traffic_is_said_to_be_unknown_and_not_none():
+    red, watched = red_queue(), fq_codel_queue(traffic=TrafficSeen(flows=0))
+    told = values(red, watched)
+    known, unknown = 1, 2
+    assert told[fact(19, red.place)] == unknown
+    assert not [number for number in (16, 17, 18) if fact(number, red.place) in told]
+    assert told[fact(19, watched.place)] == known
+    assert told[fact(16, watched.place)] == 0
+    assert not [number for number in (17, 18) if fact(number, watched.place) in told]
+
+
 def test_what_the_kernel_would_refuse_is_refused_before_it_is_told():
     kernel, queues, _ = red_of_linux()
     [served] = queues.queues()
@@ -307,3 +347,55 @@ def test_what_is_known_of_a_queue_goes_with_it():
         kernel.state = replace(kernel.state, parent=0x1_0000 + index)
         queues.queues()
     assert len(queues._known) == 1
+
+
+class FakeWatch:
+    """A monitor of an interface that hears what it is given."""
+
+    def __init__(self, interface, one_in=1):
+        self.interface = interface
+        self.one_in = one_in
+        self.flows = 0
+        self.trips = []
+        self.is_gone = False
+
+    def take_in(self):
+        if self.is_gone:
+            message = f'"{self.interface}" has been removed or put down'
+            raise InterfaceError(message)
+
+    def active_flows(self):
+        return self.flows
+
+    def departing(self):
+        return None
+
+    def round_trips(self):
+        heard, self.trips = self.trips, []
+        return np.zeros(len(heard), np.int64), np.array(heard, np.int64)
+
+
+def test_monitors_tell_the_flows_and_the_round_trips_of_late():
+    now_s, said = [100.0], []
+    watch, other = FakeWatch("wan0", one_in=2), FakeWatch("lan0")
+    traffic = SeenTraffic([watch, other], clock=lambda: now_s[0], say=said.append)
+    queue = parse_address("linux:wan0/1:10")
+    assert traffic.of(queue) == TrafficSeen()
+    watch.flows, watch.trips = 3, [30_000_000, 50_000_000]
+    traffic.take_in()
+    assert traffic.of(queue) == TrafficSeen(6, pytest.approx(0.04), pytest.approx(0.03))
+    assert traffic.of(parse_address("linux:lan0")) == TrafficSeen(0)
+    assert traffic.of(parse_address("linux:eth7")) == TrafficSeen()
+    now_s[0] += 5.0
+    watch.trips = [70_000_000]
+    traffic.take_in()
+    assert traffic.of(queue).mean_round_trip_s == pytest.approx(0.05)
+    now_s[0] += 6.0  # the first two are too old by now
+    traffic.take_in()
+    assert traffic.of(queue) == TrafficSeen(6, pytest.approx(0.07), pytest.approx(0.07))
+    watch.is_gone = True
+    traffic.take_in()
+    traffic.take_in()
+    assert traffic.of(queue) == TrafficSeen()
+    assert said == ['"wan0" has been removed or put down: its traffic is not known any more']
+    assert traffic.of(parse_address("linux:lan0")) == TrafficSeen(0)

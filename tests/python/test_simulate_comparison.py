@@ -8,7 +8,8 @@ import pytest
 from vermilion.scenario import load_scenario
 from vermilion.scenario.carry_over import with_discipline
 from vermilion.simulate import metric_of, run
-from vermilion.simulate.comparison import METRICS, compare
+from vermilion.simulate.compared_runs import METRICS
+from vermilion.simulate.comparison import compare
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 

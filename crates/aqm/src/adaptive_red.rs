@@ -20,7 +20,7 @@ use crate::ns2_red::{
     AUTOMATIC_WEIGHT, BYTE_MODE, ECN, GENTLE, LIMIT, MARK_PROBABILITY, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET_SIZE, MIN_THRESHOLD, TARGET_DELAY, WAIT, WEIGHT,
 };
-use crate::{Arrival, Coin, Discipline, Link, Ns2Red, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, LinkFacts, Listed, Ns2Red, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct AdaptiveRed {
     last_change: u64,
 }
 
-impl Discipline for AdaptiveRed {
+impl Listed for AdaptiveRed {
     const ALGORITHM: Algorithm = Algorithm {
         name: "adaptive-red",
         title: "Adaptive RED",
@@ -72,7 +72,7 @@ impl Discipline for AdaptiveRed {
         ],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let lowest_probability = settings
             .automatic("lowest_probability")
             .unwrap_or_else(|| (80_000.0 / link.rate).min(0.01));
@@ -92,25 +92,18 @@ impl Discipline for AdaptiveRed {
             last_change: 0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for AdaptiveRed {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         self.red.reconfigure(settings, link)?;
         *self = Self { red: self.red.clone(), last_change: self.last_change, ..fresh };
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.red.link_changed(link);
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.red.update_average(arrival);
-        if arrival.now > self.last_change + self.interval {
-            self.adapt(arrival.now);
-        }
-        self.red.decide(arrival, coin)
     }
 
     #[inline]
@@ -120,6 +113,17 @@ impl Discipline for AdaptiveRed {
 
     fn drop_probability(&self) -> Option<f64> {
         self.red.drop_probability()
+    }
+}
+
+impl<C: Coin> Decide<C> for AdaptiveRed {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        self.red.update_average(arrival);
+        if arrival.now > self.last_change + self.interval {
+            self.adapt(arrival.now);
+        }
+        self.red.decide(arrival, coin)
     }
 }
 

@@ -71,14 +71,14 @@ pub enum Verdict {
 
 /// What a discipline may know of the link behind its queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
+pub struct LinkFacts {
     /// Rate in bits per second.
     pub rate: f64,
     /// Propagation delay in seconds, one way.
     pub delay: f64,
 }
 
-impl Link {
+impl LinkFacts {
     /// Packets of `size` bytes that the link carries in one second.
     #[must_use]
     pub fn packets_per_second(&self, size: f64) -> f64 {

@@ -24,7 +24,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct Avq {
     moved: u64,
 }
 
-impl Discipline for Avq {
+impl Listed for Avq {
     const ALGORITHM: Algorithm = Algorithm {
         name: "avq",
         title: "Adaptive virtual queue",
@@ -90,7 +90,7 @@ impl Discipline for Avq {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let mean_packet_size = settings.number("mean_packet_size");
         let byte_mode = settings.switch("byte_mode");
         let unit = if byte_mode { mean_packet_size } else { 1.0 };
@@ -111,8 +111,10 @@ impl Discipline for Avq {
         avq.link_changed(link);
         Ok(avq)
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Avq {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         let begun = self.drained.is_some();
         let conversion = match (self.byte_mode, fresh.byte_mode) {
@@ -130,13 +132,15 @@ impl Discipline for Avq {
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         let unit = if self.byte_mode { 1.0 } else { self.mean_packet_size };
         self.capacity = link.packets_per_second(unit);
     }
+}
 
+impl<C: Coin> Decide<C> for Avq {
     #[inline(never)]
-    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         let now = arrival.now;
         let packet = if self.byte_mode { f64::from(arrival.size) } else { 1.0 };
         match self.drained {

@@ -26,7 +26,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub struct Blue {
     moved: Option<u64>,
 }
 
-impl Discipline for Blue {
+impl Listed for Blue {
     const ALGORITHM: Algorithm = Algorithm {
         name: "blue",
         title: "BLUE",
@@ -83,7 +83,7 @@ impl Discipline for Blue {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
             limit: settings.number("limit") as u32,
             increment: settings.number("increment"),
@@ -95,17 +95,25 @@ impl Discipline for Blue {
             moved: None,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Blue {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let (probability, moved) = (self.probability, self.moved);
         *self = Self { probability, moved, ..Self::new(settings, link)? };
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability)
+    }
+}
+
+impl<C: Coin> Decide<C> for Blue {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         if let Some(since) = arrival.idle_since {
             self.fall(since, arrival.now);
         }
@@ -124,10 +132,6 @@ impl Discipline for Blue {
         } else {
             Verdict::Drop(DropReason::Early)
         }
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.probability)
     }
 }
 

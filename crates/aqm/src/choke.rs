@@ -30,7 +30,8 @@ use std::collections::VecDeque;
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
 use crate::{
-    Arrival, Coin, Discipline, DropReason, Dropped, Link, Packet, Red, Scheduler, Sent, Verdict,
+    Arrival, Coin, Discipline, DropReason, Dropped, LinkFacts, Listed, Packet, Queue, Red,
+    Scheduler, Sent, Verdict,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +52,7 @@ pub struct Choke<P> {
     empty_since: u64,
 }
 
-impl<P: Packet> Scheduler<P> for Choke<P> {
+impl<P: Packet> Listed for Choke<P> {
     const ALGORITHM: Algorithm = Algorithm {
         name: "choke",
         title: "CHOKe",
@@ -97,7 +98,7 @@ impl<P: Packet> Scheduler<P> for Choke<P> {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
             red: Red::new(settings, link)?,
             limit: settings.number("limit") as usize,
@@ -107,24 +108,51 @@ impl<P: Packet> Scheduler<P> for Choke<P> {
             empty_since: 0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl<P: Packet> Discipline for Choke<P> {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         self.red.reconfigure(settings, link)?;
         self.limit = settings.number("limit") as usize;
         self.candidates = settings.number("candidates") as u32;
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         Discipline::link_changed(&mut self.red, link);
     }
 
+    fn average_queue(&self) -> Option<f64> {
+        Discipline::average_queue(&self.red)
+    }
+
+    /// RED's.
+    fn drop_probability(&self) -> Option<f64> {
+        Discipline::drop_probability(&self.red)
+    }
+}
+
+impl<P: Packet> Queue<P> for Choke<P> {
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.packets.iter().for_each(|waiting| look(&waiting.packet));
+    }
+}
+
+impl<P: Packet, C: Coin> Scheduler<P, C> for Choke<P> {
     fn enqueue(
         &mut self,
         now: u64,
         idle_since: Option<u64>,
         mut packet: P,
-        coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
         let arrival = Arrival {
@@ -165,32 +193,11 @@ impl<P: Packet> Scheduler<P> for Choke<P> {
     fn dequeue(
         &mut self,
         now: u64,
-        _coin: &mut impl Coin,
+        _coin: &mut C,
         _dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         let Waiting { packet, arrived } = self.take(now, 0)?;
         Some(Sent { packet, arrived, marked: false })
-    }
-
-    fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.packets.iter().for_each(|waiting| look(&waiting.packet));
-    }
-
-    fn average_queue(&self) -> Option<f64> {
-        Discipline::average_queue(&self.red)
-    }
-
-    /// RED's.
-    fn drop_probability(&self) -> Option<f64> {
-        Discipline::drop_probability(&self.red)
     }
 }
 

@@ -39,7 +39,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// Counts whose root the kernel keeps in a table; those beyond take one step of Newton's method.
 const TABULATED: usize = 16;
@@ -92,7 +92,7 @@ pub struct Cobalt {
     moved: i64,
 }
 
-impl Discipline for Cobalt {
+impl Listed for Cobalt {
     const ALGORITHM: Algorithm = Algorithm {
         name: "cobalt",
         title: "COBALT",
@@ -125,9 +125,7 @@ impl Discipline for Cobalt {
         ordered: &[],
     };
 
-    const WATCHES_DEPARTURES: bool = true;
-
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
             fixed: Configuration::new(settings, link),
             count: 0,
@@ -138,16 +136,29 @@ impl Discipline for Cobalt {
             moved: 0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Cobalt {
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         self.fixed = Configuration::new(settings, link);
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
+    /// BLUE's.
+    fn drop_probability(&self) -> Option<f64> {
+        Some(f64::from(self.probability) / 4_294_967_296.0)
+    }
+}
+
+impl<C: Coin> Decide<C> for Cobalt {
     #[inline(never)]
-    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         if let Some(since) = arrival.idle_since {
             self.found_empty(since as i64);
         }
@@ -159,7 +170,7 @@ impl Discipline for Cobalt {
     }
 
     #[inline(never)]
-    fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
         let now = departure.now as i64;
         let sojourn = departure.sojourn();
         let mut late = now - self.next;
@@ -201,15 +212,10 @@ impl Discipline for Cobalt {
             Verdict::Accept
         }
     }
-
-    /// BLUE's.
-    fn drop_probability(&self) -> Option<f64> {
-        Some(f64::from(self.probability) / 4_294_967_296.0)
-    }
 }
 
 impl Configuration {
-    fn new(settings: &Settings, link: Link) -> Self {
+    fn new(settings: &Settings, link: LinkFacts) -> Self {
         let time = |name| (settings.number(name) * 1e9).round() as u64;
         let fraction = |name| (settings.number(name) * 4_294_967_296.0) as u32;
         let packet_bits = settings.number("maximum_packet_size") * 8.0;

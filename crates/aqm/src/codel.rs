@@ -23,7 +23,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// A spell that begins within this many intervals of the last one's next drop goes on from its
 /// rate.
@@ -75,7 +75,7 @@ pub(crate) struct Control {
     turn: Turn,
 }
 
-impl Discipline for Codel {
+impl Listed for Codel {
     const ALGORITHM: Algorithm = Algorithm {
         name: "codel",
         title: "CoDel",
@@ -113,14 +113,18 @@ impl Discipline for Codel {
         ordered: &[],
     };
 
-    const WATCHES_DEPARTURES: bool = true;
-
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         let limit = settings.number("limit") as u32;
         Ok(Self { limit, fixed: Configuration::new(settings), control: Control::new() })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+impl Discipline for Codel {
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         let fixed = Configuration::new(settings);
         self.control.convert(&self.fixed, &fixed);
         self.fixed = fixed;
@@ -128,10 +132,12 @@ impl Discipline for Codel {
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
+}
 
+impl<C: Coin> Decide<C> for Codel {
     #[inline(never)]
-    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         if arrival.idle_since.is_some() {
             self.control.first_above = None;
             self.control.dropping = false;
@@ -145,7 +151,7 @@ impl Discipline for Codel {
     }
 
     #[inline(never)]
-    fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure, _coin: &mut C) -> Verdict {
         self.control.decide(&self.fixed, departure)
     }
 }
@@ -225,7 +231,7 @@ impl Control {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// Decides over the packet whose turn it is; see [`Discipline::on_departure`].
+    /// Decides over the packet whose turn it is; see [`Decide::on_departure`].
     #[inline(always)]
     pub(crate) fn decide(&mut self, fixed: &Configuration, departure: &Departure) -> Verdict {
         let (now, sojourn) = fixed.times(departure);

@@ -1,42 +1,33 @@
-//! What every discipline is.
+//! What every discipline is, whoever made it and whatever it decides over.
+//!
+//! The interface is said in three parts. [`Discipline`] is the one that runs: what it can be told
+//! and what it says of itself. [`Decide`] is what it does: a discipline in front of a first-in,
+//! first-out queue answers over single packets; one that keeps the packets itself is a
+//! [`Scheduler`](crate::Scheduler) instead. [`Listed`] is how one comes to be: its description, and a
+//! fresh one from settings. Disciplines chosen at run time
+//! ([`AnyDiscipline`](crate::AnyDiscipline)) and those from elsewhere
+//! ([`ForeignDiscipline`](crate::ForeignDiscipline)) have the first two; only they have no description
+//! of their own type.
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-use crate::{Arrival, Coin, Departure, Link, Verdict};
+use crate::{Arrival, Coin, Departure, LinkFacts, Verdict};
 
-/// A queue discipline that serves first in, first out.
-///
-/// It advises a queue that others keep ([`Fifo`](crate::Fifo), or a link of the simulator); what keeps
-/// the packets itself is a [`Scheduler`](crate::Scheduler).
-///
-/// Most decide when a packet arrives. One that also decides when a packet leaves, or has to know
-/// what the queue did between two arrivals, watches departures.
-pub trait Discipline: Sized {
-    /// Name, source and parameter table.
-    const ALGORITHM: Algorithm;
-
-    /// Whether [`Discipline::on_departure`] has to be asked. Where it is not, a simulator can work
-    /// out a packet's departure when it arrives.
-    const WATCHES_DEPARTURES: bool = false;
-
-    /// The same of these settings, where it depends on them. It stays as it is for a discipline's
-    /// life: settings that would change it are refused while running.
+/// A discipline while it runs.
+pub trait Discipline {
+    /// Whether [`Decide::on_departure`] has to be asked. Where it is not, a simulator can work out a
+    /// packet's departure when it arrives. It stays as it is for a discipline's life: settings that
+    /// would change it are refused while running. Of those that keep the packets nobody asks.
     fn watches_departures(&self) -> bool {
-        Self::WATCHES_DEPARTURES
+        false
     }
 
-    /// A fresh discipline in front of `link`.
-    ///
-    /// # Errors
-    /// Values that the table accepts one by one but that do not go together.
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError>;
-
     /// Takes new settings while running. What it has measured and learnt (average, counters, a
-    /// probability it has adapted and that the settings do not change) is kept.
+    /// probability it has adapted and that the settings do not change) is kept, and so are packets.
     ///
     /// # Errors
-    /// As for [`Discipline::new`]; then nothing has changed.
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError>;
+    /// As for [`Listed::new`], and what cannot change while running; then nothing has changed.
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError>;
 
     /// Whether a change of settings drops all packets that wait: asked after one that has been taken,
     /// of disciplines that do not watch departures. Who keeps the queue then empties it.
@@ -45,26 +36,47 @@ pub trait Discipline: Sized {
     }
 
     /// The link behind it has changed; the settings stay, the automatic ones as they were.
-    fn link_changed(&mut self, link: Link);
+    fn link_changed(&mut self, link: LinkFacts);
 
-    /// Decides over one arriving packet.
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict;
-
-    /// Decides over the packet at the head whose turn it is: [`Verdict::Accept`] sends it. After a
-    /// drop the next packet's turn comes at the same instant. A packet that finds the link idle has
-    /// its turn as soon as it has been accepted.
-    fn on_departure(&mut self, _departure: &Departure, _coin: &mut impl Coin) -> Verdict {
-        Verdict::Accept
-    }
-
-    /// Its average queue in packets after the last arrival (or departure, if it watches them), if it keeps one. This is what it
-    /// believes, not a measurement.
+    /// Its average queue in packets after the last arrival (or departure, if it watches them), if it
+    /// keeps one. This is what it believes, not a measurement.
     fn average_queue(&self) -> Option<f64> {
         None
     }
 
-    /// The probability, before any spacing, with which it drops or marks, if it has one.
+    /// The probability, before any spacing, with which it drops or marks, if it has one; where each
+    /// flow has its own, the largest.
     fn drop_probability(&self) -> Option<f64> {
         None
     }
+}
+
+/// A discipline that advises a first-in, first-out queue which others keep
+/// ([`Fifo`](crate::Fifo), or a link of the simulator), given coins of the kind `C`.
+///
+/// Most decide when a packet arrives. One that also decides when a packet leaves, or has to know
+/// what the queue did between two arrivals, watches departures.
+pub trait Decide<C: Coin + ?Sized>: Discipline {
+    /// Decides over one arriving packet.
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict;
+
+    /// Decides over the packet at the head whose turn it is: [`Verdict::Accept`] sends it. After a
+    /// drop the next packet's turn comes at the same instant. A packet that finds the link idle has
+    /// its turn as soon as it has been accepted.
+    fn on_departure(&mut self, _departure: &Departure, _coin: &mut C) -> Verdict {
+        Verdict::Accept
+    }
+}
+
+/// A discipline that has a name and is made from settings: what stands in the
+/// [registry](crate::registry).
+pub trait Listed: Discipline + Sized {
+    /// Name, source and parameter table.
+    const ALGORITHM: Algorithm;
+
+    /// A fresh one in front of `link`; one that keeps packets is empty.
+    ///
+    /// # Errors
+    /// Values that the table accepts one by one but that do not go together.
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError>;
 }

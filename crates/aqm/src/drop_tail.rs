@@ -18,7 +18,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// Which packet has to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct DropTail {
     victim: Victim,
 }
 
-impl Discipline for DropTail {
+impl Listed for DropTail {
     const ALGORITHM: Algorithm = Algorithm {
         name: "drop-tail",
         title: "Drop-tail",
@@ -59,7 +59,7 @@ impl Discipline for DropTail {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         let limit_bytes = settings.automatic("limit_bytes");
         let victim = if settings.is("drop", "tail") {
             Victim::Tail
@@ -74,13 +74,15 @@ impl Discipline for DropTail {
             victim,
         })
     }
+}
 
+impl Discipline for DropTail {
     fn watches_departures(&self) -> bool {
         // Which packets wait at which place is not known where departures are no events.
         self.victim != Victim::Tail
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let changed = Self::new(settings, link)?;
         if changed.watches_departures() != self.watches_departures() {
             let (value, accepted) = match changed.victim {
@@ -94,10 +96,12 @@ impl Discipline for DropTail {
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
+}
 
+impl<C: Coin> Decide<C> for DropTail {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         let bytes = arrival.queue_bytes + u64::from(arrival.size);
         if arrival.queue_packets < self.limit && bytes <= self.limit_bytes {
             Verdict::Accept
@@ -137,7 +141,7 @@ mod tests {
     fn the_packet_after_the_limit_is_dropped() {
         let values = Values::from([("limit".to_owned(), Value::Number(3.0))]);
         let settings = Settings::resolve(&DropTail::ALGORITHM, &values).unwrap();
-        let mut queue = DropTail::new(&settings, Link { rate: 1e6, delay: 0.0 }).unwrap();
+        let mut queue = DropTail::new(&settings, LinkFacts { rate: 1e6, delay: 0.0 }).unwrap();
         let mut meet = |queue_packets| {
             let arrival =
                 Arrival { size: 1000, ecn: Ecn::Ect0, queue_packets, ..Arrival::default() };

@@ -43,7 +43,9 @@ use std::collections::VecDeque;
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Coin, DropReason, Dropped, Ecn, Link, Packet, Scheduler, Sent};
+use crate::{
+    Coin, Discipline, DropReason, Dropped, Ecn, LinkFacts, Listed, Packet, Queue, Scheduler, Sent,
+};
 
 /// Probability 1.
 const CERTAIN: u32 = u32::MAX;
@@ -111,7 +113,7 @@ pub struct DualPi2<P> {
     updated: u64,
 }
 
-impl<P: Packet> Scheduler<P> for DualPi2<P> {
+impl<P: Packet> Listed for DualPi2<P> {
     const ALGORITHM: Algorithm = Algorithm {
         name: "dualpi2",
         title: "DualPI2",
@@ -180,7 +182,7 @@ impl<P: Packet> Scheduler<P> for DualPi2<P> {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         let fixed = Configuration::new(settings);
         Ok(Self {
             fixed,
@@ -193,8 +195,10 @@ impl<P: Packet> Scheduler<P> for DualPi2<P> {
             updated: 0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+impl<P: Packet> Discipline for DualPi2<P> {
+    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         let fixed = Configuration::new(settings);
         if fixed.any_capable != self.fixed.any_capable {
             let given = if fixed.any_capable { "\"ecn-capable\"" } else { "\"ect1\"" };
@@ -208,14 +212,35 @@ impl<P: Packet> Scheduler<P> for DualPi2<P> {
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
+    /// p, the base of both queues' probabilities.
+    fn drop_probability(&self) -> Option<f64> {
+        Some(f64::from(self.probability) / f64::from(CERTAIN))
+    }
+}
+
+impl<P: Packet> Queue<P> for DualPi2<P> {
+    fn len(&self) -> usize {
+        self.classic.len() + self.low_latency.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.classic.iter().chain(&self.low_latency).for_each(|waiting| look(&waiting.packet));
+    }
+}
+
+impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
     fn enqueue(
         &mut self,
         now: u64,
         idle_since: Option<u64>,
         mut packet: P,
-        coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
         self.catch_up(now);
@@ -252,7 +277,7 @@ impl<P: Packet> Scheduler<P> for DualPi2<P> {
     fn dequeue(
         &mut self,
         now: u64,
-        coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         self.catch_up(now);
@@ -275,23 +300,6 @@ impl<P: Packet> Scheduler<P> for DualPi2<P> {
             return Some(Sent { packet, arrived, marked });
         }
         None
-    }
-
-    fn len(&self) -> usize {
-        self.classic.len() + self.low_latency.len()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.classic.iter().chain(&self.low_latency).for_each(|waiting| look(&waiting.packet));
-    }
-
-    /// p, the base of both queues' probabilities.
-    fn drop_probability(&self) -> Option<f64> {
-        Some(f64::from(self.probability) / f64::from(CERTAIN))
     }
 }
 

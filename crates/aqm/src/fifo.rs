@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use vermilion_parameters::{Algorithm, ParameterError, Settings};
+use vermilion_parameters::{ParameterError, Settings};
 
 use crate::{
-    Advisor, Arrival, Coin, Departure, Discipline, DropReason, Dropped, Link, Packet, Scheduler,
-    Sent, Verdict,
+    Arrival, Coin, Decide, Departure, Discipline, DropReason, Dropped, LinkFacts, Packet, Queue,
+    Scheduler, Sent, Verdict,
 };
 
 /// First-in, first-out queue of packets of type `P`, guarded by a discipline.
@@ -25,7 +25,7 @@ struct Kept<P> {
     arrived: u64,
 }
 
-impl<P: Packet, A: Advisor> Fifo<P, A> {
+impl<P: Packet, A> Fifo<P, A> {
     /// An empty queue at time 0.
     pub fn around(advisor: A) -> Self {
         Self { advisor, packets: VecDeque::new(), bytes: 0, empty_since: 0 }
@@ -46,14 +46,78 @@ impl<P: Packet, A: Advisor> Fifo<P, A> {
         self.advisor
     }
 
-    /// See [`Scheduler::enqueue`]. Packets are large: a call would copy them once more.
-    #[inline(always)]
-    pub fn enqueue(
+    /// Takes the packet at `place` out of the queue, which may be anywhere.
+    fn remove(&mut self, now: u64, place: usize, reason: DropReason) -> Option<Dropped<P>> {
+        let Kept { packet, arrived } = self.packets.remove(place)?;
+        self.bytes -= u64::from(packet.size());
+        if self.packets.is_empty() {
+            self.empty_since = now;
+        }
+        Some(Dropped { packet, arrived, reason })
+    }
+
+    /// Drops all packets that wait, at `now`: what some disciplines ask for after new settings
+    /// ([`Discipline::is_flushed_by_change`]).
+    pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
+        if !self.packets.is_empty() {
+            self.empty_since = now;
+        }
+        self.bytes = 0;
+        self.packets.drain(..).for_each(|kept| dropped(kept.packet));
+    }
+}
+
+impl<P, A: Discipline> Discipline for Fifo<P, A> {
+    fn watches_departures(&self) -> bool {
+        self.advisor.watches_departures()
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
+        self.advisor.reconfigure(settings, link)
+    }
+
+    fn is_flushed_by_change(&self) -> bool {
+        self.advisor.is_flushed_by_change()
+    }
+
+    fn link_changed(&mut self, link: LinkFacts) {
+        self.advisor.link_changed(link);
+    }
+
+    #[inline]
+    fn average_queue(&self) -> Option<f64> {
+        self.advisor.average_queue()
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        self.advisor.drop_probability()
+    }
+}
+
+impl<P: Packet, A: Discipline> Queue<P> for Fifo<P, A> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.packets.iter().for_each(|kept| look(&kept.packet));
+    }
+}
+
+impl<P: Packet, C: Coin, A: Decide<C>> Scheduler<P, C> for Fifo<P, A> {
+    #[inline(always)] // packets are large: a call would copy them once more
+    fn enqueue(
         &mut self,
         now: u64,
         idle_since: Option<u64>,
         mut packet: P,
-        coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
         let size = packet.size();
@@ -91,32 +155,11 @@ impl<P: Packet, A: Advisor> Fifo<P, A> {
         }
     }
 
-    /// Takes the packet at `place` out of the queue, which may be anywhere.
-    fn remove(&mut self, now: u64, place: usize, reason: DropReason) -> Option<Dropped<P>> {
-        let Kept { packet, arrived } = self.packets.remove(place)?;
-        self.bytes -= u64::from(packet.size());
-        if self.packets.is_empty() {
-            self.empty_since = now;
-        }
-        Some(Dropped { packet, arrived, reason })
-    }
-
-    /// Drops all packets that wait, at `now`: what some disciplines ask for after new settings
-    /// ([`Discipline::is_flushed_by_change`]).
-    pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
-        if !self.packets.is_empty() {
-            self.empty_since = now;
-        }
-        self.bytes = 0;
-        self.packets.drain(..).for_each(|kept| dropped(kept.packet));
-    }
-
-    /// See [`Scheduler::dequeue`]. Packets are large: a call would copy them once more.
-    #[inline(always)]
-    pub fn dequeue(
+    #[inline(always)] // likewise
+    fn dequeue(
         &mut self,
         now: u64,
-        coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         while let Some(Kept { mut packet, arrived }) = self.packets.pop_front() {
@@ -147,86 +190,5 @@ impl<P: Packet, A: Advisor> Fifo<P, A> {
             return Some(Sent { packet, arrived, marked: verdict == Verdict::Mark });
         }
         None
-    }
-
-    /// Packets waiting.
-    #[inline]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.packets.len()
-    }
-
-    /// Whether nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-
-    /// Bytes waiting.
-    #[inline]
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Shows every packet that waits, from the head on.
-    pub fn each(&self, look: &mut impl FnMut(&P)) {
-        self.packets.iter().for_each(|kept| look(&kept.packet));
-    }
-}
-
-impl<P: Packet, D: Discipline> Scheduler<P> for Fifo<P, D> {
-    const ALGORITHM: Algorithm = D::ALGORITHM;
-
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
-        D::new(settings, link).map(Self::around)
-    }
-
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
-        self.advisor.reconfigure(settings, link)
-    }
-
-    fn link_changed(&mut self, link: Link) {
-        self.advisor.link_changed(link);
-    }
-
-    fn enqueue(
-        &mut self,
-        now: u64,
-        idle_since: Option<u64>,
-        packet: P,
-        coin: &mut impl Coin,
-        dropped: &mut impl FnMut(Dropped<P>),
-    ) -> bool {
-        Fifo::enqueue(self, now, idle_since, packet, coin, dropped)
-    }
-
-    fn dequeue(
-        &mut self,
-        now: u64,
-        coin: &mut impl Coin,
-        dropped: &mut impl FnMut(Dropped<P>),
-    ) -> Option<Sent<P>> {
-        Fifo::dequeue(self, now, coin, dropped)
-    }
-
-    fn len(&self) -> usize {
-        Fifo::len(self)
-    }
-
-    fn bytes(&self) -> u64 {
-        Fifo::bytes(self)
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        Fifo::each(self, look);
-    }
-
-    fn average_queue(&self) -> Option<f64> {
-        Discipline::average_queue(&self.advisor)
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Discipline::drop_probability(&self.advisor)
     }
 }

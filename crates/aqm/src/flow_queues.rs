@@ -11,15 +11,20 @@
 //! one; if it is empty, a new one becomes the last old one (so that it cannot be new again at once)
 //! unless there are none, and an old one leaves the list. Every packet sent is charged.
 //!
+//! Which flows share a queue is up to a hash with a key. As in Linux, where it is drawn at boot, each
+//! queue draws one of its own, with its first packet, unless the key is given.
+//!
 //! Packets stand in one slab, linked to the next of their queue, and so do queues in the lists:
 //! nothing is allocated for a packet once as many as ever wait at once have waited.
 
 use vermilion_parameters::{Parameter, ParameterError, Settings};
 
-use crate::Packet;
+use crate::{Coin, Packet};
 
 /// In the place of a number: the end of a list.
 const NONE: u32 = u32::MAX;
+/// How many keys the hash can have.
+const KEYS: f64 = 4_294_967_296.0;
 
 pub(crate) const LIMIT: Parameter = Parameter::number("limit", "packets", Some(10240.0), 1.0, 1e9)
     .whole()
@@ -33,8 +38,8 @@ pub(crate) const QUANTUM: Parameter =
         "RFC 8290, section 5.2.4; Linux: the device's MTU",
     );
 pub(crate) const PERTURBATION: Parameter =
-    Parameter::number("perturbation", "1", Some(0.0), 0.0, 4_294_967_295.0).whole().described(
-        "which hash function; not to be changed while running",
+    Parameter::number("perturbation", "1", None, 0.0, 4_294_967_295.0).whole().described(
+        "which hash function; automatic: drawn by the queue; not to be changed while running",
         "RFC 8290, section 4.1.1: flows that collide differ from queue to queue",
     );
 
@@ -77,7 +82,10 @@ pub(crate) struct FlowQueues<P, C> {
     packets: usize,
     bytes: u64,
     quantum: i64,
-    perturbation: u32,
+    /// The key of the hash, if the settings give one.
+    given_key: Option<u32>,
+    /// The one in force; `None` until it has been drawn.
+    key: Option<u32>,
 }
 
 impl<P: Packet, C: Clone> FlowQueues<P, C> {
@@ -87,6 +95,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         let queue =
             Queue { head: NONE, tail: NONE, next: NONE, listed: false, deficit: 0, control };
         let empty = List { head: NONE, tail: NONE };
+        let given_key = given_key(settings);
         Self {
             slots: Vec::new(),
             free: NONE,
@@ -97,29 +106,39 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
             packets: 0,
             bytes: 0,
             quantum: settings.number("quantum") as i64,
-            perturbation: settings.number("perturbation") as u32,
+            given_key,
+            key: given_key,
         }
     }
 
     /// Takes another quantum; what says which flow belongs to which queue cannot change.
     pub(crate) fn reconfigure(&mut self, settings: &Settings) -> Result<(), ParameterError> {
-        let in_force =
-            [("flows", self.queues.len() as f64), ("perturbation", f64::from(self.perturbation))];
-        for (name, value) in in_force {
-            if settings.number(name) != value {
-                let accepted = format!("{value}, as the queue is running");
-                return Err(ParameterError::new(name, settings.number(name), accepted));
-            }
+        let refused = |name, value: Option<f64>, in_force: Option<f64>| {
+            let text = |value: Option<f64>| {
+                value.map_or_else(|| "automatic".to_owned(), |value| value.to_string())
+            };
+            let accepted = format!("{}, as the queue is running", text(in_force));
+            Err(ParameterError::new(name, text(value), accepted))
+        };
+        let (flows, in_force) = (settings.number("flows"), self.queues.len() as f64);
+        if flows != in_force {
+            return refused("flows", Some(flows), Some(in_force));
+        }
+        let key = given_key(settings);
+        if key != self.given_key {
+            return refused("perturbation", key.map(f64::from), self.given_key.map(f64::from));
         }
         self.quantum = settings.number("quantum") as i64;
         Ok(())
     }
 
-    /// The queue of a flow: a hash whose bits each depend on all bits of the flow's identity.
+    /// The queue of a flow: a hash whose bits each depend on all bits of the flow's identity. The
+    /// first call draws the key from `coin` unless it was given.
     #[inline]
-    pub(crate) fn queue_of(&self, flow: u32) -> usize {
+    pub(crate) fn queue_of(&mut self, flow: u32, coin: &mut impl Coin) -> usize {
+        let key = *self.key.get_or_insert_with(|| (coin.uniform() * KEYS) as u32);
         // The constants are those of MurmurHash3's last step (A. Appleby) and the golden ratio.
-        let mut hash = flow ^ self.perturbation.wrapping_mul(0x9e37_79b9);
+        let mut hash = flow ^ key.wrapping_mul(0x9e37_79b9);
         hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
         hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
         hash ^= hash >> 16;
@@ -263,6 +282,11 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
     }
 }
 
+/// The key of the hash that the settings give.
+fn given_key(settings: &Settings) -> Option<u32> {
+    settings.automatic("perturbation").map(|key| key as u32)
+}
+
 /// Makes `queue` the last of a list.
 #[inline]
 fn append<C>(list: &mut List, queues: &mut [Queue<C>], queue: u32) {
@@ -280,7 +304,7 @@ mod tests {
     use vermilion_parameters::{Value, Values};
 
     use super::*;
-    use crate::{Ecn, FqCodel, Scheduler};
+    use crate::{Ecn, FqCodel, Listed};
 
     struct Nothing;
 
@@ -296,36 +320,62 @@ mod tests {
         fn mark(&mut self) {}
     }
 
-    fn queues(perturbation: f64) -> FlowQueues<Nothing, ()> {
-        let values = Values::from([("perturbation".to_owned(), Value::Number(perturbation))]);
-        let algorithm = <FqCodel<Nothing> as Scheduler<Nothing>>::ALGORITHM;
+    fn queues(perturbation: Option<f64>) -> FlowQueues<Nothing, ()> {
+        let values: Values = perturbation
+            .map(|key| ("perturbation".to_owned(), Value::Number(key)))
+            .into_iter()
+            .collect();
+        let algorithm = FqCodel::<Nothing>::ALGORITHM;
         FlowQueues::new(&Settings::resolve(&algorithm, &values).unwrap(), ())
+    }
+
+    /// A coin for queues that draw their key, if they draw no more than one.
+    fn one_coin(value: f64) -> impl Coin {
+        let mut left = Some(value);
+        move || left.take().expect("the key is drawn once")
     }
 
     #[test]
     fn flows_are_spread_as_if_each_drew_its_queue() {
-        for perturbation in [0.0, 1.0, 4_294_967_295.0] {
-            let queues = queues(perturbation);
+        for perturbation in [None, Some(0.0), Some(1.0), Some(4_294_967_295.0)] {
+            let mut queues = queues(perturbation);
             let mut found = vec![0_u32; 1024];
+            let mut coin = one_coin(0.3);
             // As the simulator numbers them: data of flow after flow.
-            (0..102_400).for_each(|flow| found[queues.queue_of(2 * flow)] += 1);
+            (0..102_400).for_each(|flow| found[queues.queue_of(2 * flow, &mut coin)] += 1);
             let square = |&count: &u32| (f64::from(count) - 100.0).powi(2) / 100.0;
             let chi_square: f64 = found.iter().map(square).sum();
             // Mean 1023, standard deviation sqrt(2 x 1023) = 45.2; four of them.
-            assert!((chi_square - 1023.0).abs() < 181.0, "{perturbation}: {chi_square}");
+            assert!((chi_square - 1023.0).abs() < 181.0, "{perturbation:?}: {chi_square}");
         }
+    }
+
+    /// Pairs of 60 flows that share a queue.
+    fn pairs(queues: &mut FlowQueues<Nothing, ()>, mut coin: impl Coin) -> Vec<(u32, u32)> {
+        let found: Vec<_> = (0..60).map(|flow| queues.queue_of(flow, &mut coin)).collect();
+        let all = (0..60_u32).flat_map(|low| (low + 1..60).map(move |high| (low, high)));
+        all.filter(|&(low, high)| found[low as usize] == found[high as usize]).collect()
     }
 
     #[test]
     fn another_perturbation_lets_other_flows_collide() {
-        let (first, second) = (queues(0.0), queues(1.0));
-        let pairs = |queues: &FlowQueues<Nothing, ()>| -> Vec<(u32, u32)> {
-            let all = (0..60_u32).flat_map(|low| (low + 1..60).map(move |high| (low, high)));
-            all.filter(|(low, high)| queues.queue_of(*low) == queues.queue_of(*high)).collect()
-        };
+        let none = || -> f64 { panic!("a given key is not drawn") };
         // 1770 pairs, one in 1024 of which collides.
-        let (one, other) = (pairs(&first), pairs(&second));
+        let one = pairs(&mut queues(Some(0.0)), none);
+        let other = pairs(&mut queues(Some(1.0)), none);
         assert!(one.len() < 8 && other.len() < 8, "{one:?}, {other:?}");
         assert!(one.iter().all(|pair| !other.contains(pair)), "{one:?}, {other:?}");
+    }
+
+    #[test]
+    fn without_a_perturbation_the_coin_chooses_it() {
+        let given = pairs(&mut queues(Some(1_073_741_824.0)), || 0.0);
+        assert_eq!(pairs(&mut queues(None), one_coin(0.25)), given);
+        let drawn: Vec<_> = (0..40)
+            .map(|number| pairs(&mut queues(None), one_coin(f64::from(number) / 40.0)))
+            .collect();
+        // Each of the 1770 pairs collides in one of 1024 draws: 69 +- 8 times in 40.
+        let all: usize = drawn.iter().map(Vec::len).sum();
+        assert!((36..=102).contains(&all), "{all}");
     }
 }

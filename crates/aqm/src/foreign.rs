@@ -13,55 +13,29 @@ use std::fmt::Debug;
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-use crate::{Arrival, Coin, Departure, Link, Verdict};
+use crate::{Coin, Decide, LinkFacts};
 
 /// Makes the disciplines of one name.
 pub trait ForeignFactory: Debug + Send + Sync {
     /// Name, source and parameter table.
     fn algorithm(&self) -> &'static Algorithm;
 
-    /// See [`Discipline::new`](crate::Discipline::new).
+    /// See [`Listed::new`](crate::Listed::new).
     ///
     /// # Errors
     /// Values that the table accepts one by one but that do not go together.
     fn make(
         &self,
         settings: &Settings,
-        link: Link,
+        link: LinkFacts,
     ) -> Result<Box<dyn ForeignDiscipline>, ParameterError>;
 }
 
-/// What [`Discipline`](crate::Discipline) is, callable without knowing its type. The methods mean
-/// what they mean there.
-pub trait ForeignDiscipline: Debug + Send + Sync {
+/// A [`Discipline`](crate::Discipline) that can be called without knowing its type: the coins that it is
+/// given are of any kind. It may draw them ahead of their use: no one else draws from a queue's source.
+pub trait ForeignDiscipline: for<'coin> Decide<dyn Coin + 'coin> + Debug + Send + Sync {
     /// The description of its factory.
     fn algorithm(&self) -> &'static Algorithm;
-
-    /// See [`Discipline::watches_departures`](crate::Discipline::watches_departures).
-    fn watches_departures(&self) -> bool;
-
-    /// See [`Discipline::reconfigure`](crate::Discipline::reconfigure).
-    ///
-    /// # Errors
-    /// As for [`ForeignFactory::make`]; then nothing has changed.
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError>;
-
-    /// See [`Discipline::link_changed`](crate::Discipline::link_changed).
-    fn link_changed(&mut self, link: Link);
-
-    /// See [`Discipline::on_arrival`](crate::Discipline::on_arrival).
-    ///
-    /// It may draw coins ahead of their use: no one else draws from a queue's source.
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut dyn Coin) -> Verdict;
-
-    /// See [`Discipline::on_departure`](crate::Discipline::on_departure).
-    fn on_departure(&mut self, departure: &Departure, coin: &mut dyn Coin) -> Verdict;
-
-    /// See [`Discipline::average_queue`](crate::Discipline::average_queue).
-    fn average_queue(&self) -> Option<f64>;
-
-    /// See [`Discipline::drop_probability`](crate::Discipline::drop_probability).
-    fn drop_probability(&self) -> Option<f64>;
 
     /// An equal one that shares no state with this one.
     fn copy(&self) -> Box<dyn ForeignDiscipline>;

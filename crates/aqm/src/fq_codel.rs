@@ -18,8 +18,9 @@
 //! 1. Memory is counted in bytes of packets on the link; Linux counts what buffers take.
 //! 2. Packets beyond a limit that has been lowered stay until another arrives; Linux drops them at
 //!    the change.
-//! 3. Flows are told apart by [`Packet::flow`](crate::Packet::flow), hashed by a function that
-//!    `perturbation` chooses; Linux hashes addresses and ports with a key drawn at boot.
+//! 3. Flows are told apart by [`Packet::flow`](crate::Packet::flow), hashed with a key that is
+//!    `perturbation`, or drawn by each queue; Linux hashes addresses and ports with a key drawn at
+//!    boot.
 //! 4. The departures of [`codel`](crate::codel), of which the dialect `linux` has the kernel's
 //!    arithmetic.
 
@@ -27,7 +28,10 @@ use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings
 
 use crate::codel::{Configuration, Control};
 use crate::flow_queues::{FLOWS, FlowQueues, LIMIT, PERTURBATION, QUANTUM};
-use crate::{Coin, Departure, DropReason, Dropped, Link, Packet, Scheduler, Sent, Verdict};
+use crate::{
+    Coin, Departure, Discipline, DropReason, Dropped, LinkFacts, Listed, Packet, Queue, Scheduler,
+    Sent, Verdict,
+};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -39,7 +43,7 @@ pub struct FqCodel<P> {
     queues: FlowQueues<P, Control>,
 }
 
-impl<P: Packet> Scheduler<P> for FqCodel<P> {
+impl<P: Packet> Listed for FqCodel<P> {
     const ALGORITHM: Algorithm = Algorithm {
         name: "fq-codel",
         title: "FQ-CoDel",
@@ -92,7 +96,7 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         let mut it = Self {
             limit: 0,
             memory_limit: 0,
@@ -103,8 +107,10 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
         it.set_limits(settings);
         Ok(it)
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+impl<P: Packet> Discipline for FqCodel<P> {
+    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         self.queues.reconfigure(settings)?;
         let fixed = Configuration::new(settings);
         self.queues.controls().for_each(|control| control.convert(&self.fixed, &fixed));
@@ -113,18 +119,36 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
+}
 
+impl<P: Packet> Queue<P> for FqCodel<P> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queues.bytes()
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.queues.each(look);
+    }
+}
+
+impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {
     #[inline(never)]
     fn enqueue(
         &mut self,
         now: u64,
         _idle_since: Option<u64>,
         packet: P,
-        _coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
-        let queue = self.queues.queue_of(packet.flow());
+        let queue = self.queues.queue_of(packet.flow(), coin);
         self.queues.push(queue, packet, now);
         if self.queues.len() > self.limit || self.queues.bytes() > self.memory_limit {
             self.shed(dropped);
@@ -136,7 +160,7 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
     fn dequeue(
         &mut self,
         now: u64,
-        _coin: &mut impl Coin,
+        _coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         loop {
@@ -168,20 +192,6 @@ impl<P: Packet> Scheduler<P> for FqCodel<P> {
             self.queues.control(queue).ran_dry(&self.fixed);
             self.queues.pass(queue);
         }
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.queues.bytes()
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.queues.each(look);
     }
 }
 

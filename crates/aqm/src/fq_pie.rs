@@ -26,7 +26,10 @@ use crate::pie::{
     ALPHA, BETA, BURST_ALLOWANCE, BYTE_MODE, Configuration, Controller, ECN, ESTIMATE_RATE,
     INTERVAL, MAXIMUM_PACKET_SIZE,
 };
-use crate::{Arrival, Coin, Departure, Dropped, Link, Packet, Scheduler, Sent, Verdict};
+use crate::{
+    Arrival, Coin, Departure, Discipline, Dropped, LinkFacts, Listed, Packet, Queue, Scheduler,
+    Sent, Verdict,
+};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ pub struct FqPie<P> {
     queues: FlowQueues<P, Controller>,
 }
 
-impl<P: Packet> Scheduler<P> for FqPie<P> {
+impl<P: Packet> Listed for FqPie<P> {
     const ALGORITHM: Algorithm = Algorithm {
         name: "fq-pie",
         title: "FQ-PIE",
@@ -66,7 +69,7 @@ impl<P: Packet> Scheduler<P> for FqPie<P> {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         let fixed = Configuration::new(settings);
         Ok(Self {
             limit: settings.number("limit") as usize,
@@ -74,26 +77,50 @@ impl<P: Packet> Scheduler<P> for FqPie<P> {
             fixed,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+impl<P: Packet> Discipline for FqPie<P> {
+    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         self.queues.reconfigure(settings)?;
         self.fixed = Configuration::new(settings);
         self.limit = settings.number("limit") as usize;
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.queues.busy().map(Controller::probability).fold(0.0, f64::max))
+    }
+}
+
+impl<P: Packet> Queue<P> for FqPie<P> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queues.bytes()
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.queues.each(look);
+    }
+}
+
+impl<P: Packet, C: Coin> Scheduler<P, C> for FqPie<P> {
     #[inline(never)]
     fn enqueue(
         &mut self,
         now: u64,
         idle_since: Option<u64>,
         mut packet: P,
-        coin: &mut impl Coin,
+        coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
-        let queue = self.queues.queue_of(packet.flow());
+        let queue = self.queues.queue_of(packet.flow(), coin);
         let arrival = Arrival {
             now,
             size: packet.size(),
@@ -123,7 +150,7 @@ impl<P: Packet> Scheduler<P> for FqPie<P> {
     fn dequeue(
         &mut self,
         now: u64,
-        _coin: &mut impl Coin,
+        _coin: &mut C,
         _dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         loop {
@@ -146,23 +173,5 @@ impl<P: Packet> Scheduler<P> for FqPie<P> {
             self.queues.control(queue).on_departure(&self.fixed, &departure);
             return Some(Sent { packet, arrived, marked: false });
         }
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.queues.bytes()
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.queues.each(look);
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.queues.busy().map(Controller::probability).fold(0.0, f64::max))
     }
 }

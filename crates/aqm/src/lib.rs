@@ -12,7 +12,6 @@
 //! Adding a discipline: one file beside these, one line in [`registry`], one file of vectors.
 
 mod adaptive_red;
-mod advisor;
 mod arrival;
 mod avq;
 mod blue;
@@ -48,15 +47,14 @@ mod vred;
 mod wred;
 
 pub use adaptive_red::AdaptiveRed;
-pub use advisor::Advisor;
-pub use arrival::{Arrival, Coin, DropReason, Link, Verdict};
+pub use arrival::{Arrival, Coin, DropReason, LinkFacts, Verdict};
 pub use avq::Avq;
 pub use blue::Blue;
 pub use choke::Choke;
 pub use cobalt::Cobalt;
 pub use codel::Codel;
 pub use departure::Departure;
-pub use discipline::Discipline;
+pub use discipline::{Decide, Discipline, Listed};
 pub use drop_tail::DropTail;
 pub use dualpi2::DualPi2;
 pub use ecn::Ecn;
@@ -76,7 +74,7 @@ pub use red::Red;
 pub use red_light::RedLight;
 pub use registry::{AnyDiscipline, AnyScheduler};
 pub use rem::Rem;
-pub use scheduler::{Dropped, Scheduler, Sent};
+pub use scheduler::{Dropped, Queue, Scheduler, Sent};
 pub use self_configuring_red::SelfConfiguringRed;
 pub use step::Step;
 pub use vred::Vred;

@@ -40,7 +40,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// Nanoseconds from one adaptation to the next.
 const ADAPTATION_INTERVAL: u64 = 500_000_000;
@@ -98,7 +98,7 @@ pub struct LinuxRed {
     next_adaptation: u64,
 }
 
-impl Discipline for LinuxRed {
+impl Listed for LinuxRed {
     const ALGORITHM: Algorithm = Algorithm {
         name: "linux-red",
         title: "RED of Linux",
@@ -173,7 +173,7 @@ impl Discipline for LinuxRed {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let fixed = Configuration::new(settings, link)?;
         let mut red = Self {
             fixed,
@@ -188,8 +188,10 @@ impl Discipline for LinuxRed {
         red.restart();
         Ok(red)
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for LinuxRed {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fixed = Configuration::new(settings, link)?;
         if fixed != self.fixed {
             self.fixed = fixed;
@@ -202,25 +204,7 @@ impl Discipline for LinuxRed {
         !self.fixed.keep_packets
     }
 
-    fn link_changed(&mut self, _link: Link) {}
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        let idle_from = self.idle_from(arrival);
-        if self.fixed.adaptive {
-            self.adapt(arrival.now, idle_from);
-        }
-        self.average = match idle_from {
-            Some(since) => self.decayed(arrival.now - since),
-            None => self.average + arrival.queue_bytes - (self.average >> self.fixed.weight_log),
-        };
-        self.last_arrival = arrival.now;
-        let verdict = self.decide(arrival, coin);
-        if arrival.queue_bytes + u64::from(arrival.size) > self.fixed.limit {
-            return Verdict::Drop(DropReason::Overflow);
-        }
-        verdict
-    }
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
     #[inline]
     fn average_queue(&self) -> Option<f64> {
@@ -241,8 +225,28 @@ impl Discipline for LinuxRed {
     }
 }
 
+impl<C: Coin> Decide<C> for LinuxRed {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        let idle_from = self.idle_from(arrival);
+        if self.fixed.adaptive {
+            self.adapt(arrival.now, idle_from);
+        }
+        self.average = match idle_from {
+            Some(since) => self.decayed(arrival.now - since),
+            None => self.average + arrival.queue_bytes - (self.average >> self.fixed.weight_log),
+        };
+        self.last_arrival = arrival.now;
+        let verdict = self.decide(arrival, coin);
+        if arrival.queue_bytes + u64::from(arrival.size) > self.fixed.limit {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        verdict
+    }
+}
+
 impl Configuration {
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let limit = settings.number("limit") as u64;
         let given_minimum = settings.automatic("min_threshold").map(|bytes| bytes as u64);
         let max_threshold = match (settings.automatic("max_threshold"), given_minimum) {

@@ -26,7 +26,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// The most periods that can be looked back.
 const MOST_PERIODS: usize = 8;
@@ -62,7 +62,7 @@ pub struct Lred {
     began: u64,
 }
 
-impl Discipline for Lred {
+impl Listed for Lred {
     const ALGORITHM: Algorithm = Algorithm {
         name: "lred",
         title: "LRED",
@@ -103,7 +103,7 @@ impl Discipline for Lred {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
             limit: settings.number("limit") as u32,
             target_queue: settings
@@ -123,8 +123,10 @@ impl Discipline for Lred {
             began: 0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Lred {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         *self = Self {
             loss_ratio: self.loss_ratio,
@@ -139,10 +141,16 @@ impl Discipline for Lred {
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability)
+    }
+}
+
+impl<C: Coin> Decide<C> for Lred {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now);
         let excess = f64::from(arrival.queue_packets) - self.target_queue;
         self.probability = (self.loss_ratio + self.slope * excess).clamp(0.0, 1.0);
@@ -151,10 +159,6 @@ impl Discipline for Lred {
         let lost = u32::from(verdict != Verdict::Accept);
         self.current.lost = self.current.lost.saturating_add(lost);
         verdict
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.probability)
     }
 }
 

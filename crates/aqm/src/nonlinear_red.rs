@@ -24,7 +24,7 @@ use crate::ns2_red::{
     AUTOMATIC_WEIGHT, BYTE_MODE, ECN, LIMIT, MARK_PROBABILITY, MAX_PROBABILITY, MAX_THRESHOLD,
     MEAN_PACKET_SIZE, MIN_THRESHOLD, TARGET_DELAY, WAIT, WEIGHT,
 };
-use crate::{Arrival, Coin, Discipline, Link, Ns2Red, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, LinkFacts, Listed, Ns2Red, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct NonlinearRed {
     curve_factor: f64,
 }
 
-impl Discipline for NonlinearRed {
+impl Listed for NonlinearRed {
     const ALGORITHM: Algorithm = Algorithm {
         name: "nonlinear-red",
         title: "Nonlinear RED",
@@ -65,28 +65,23 @@ impl Discipline for NonlinearRed {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
             red: Ns2Red::new(settings, link)?,
             curve_factor: settings.number("curve_factor"),
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for NonlinearRed {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         self.red.reconfigure(settings, link)?;
         self.curve_factor = settings.number("curve_factor");
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.red.link_changed(link);
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.red.update_average(arrival);
-        let factor = self.curve_factor;
-        self.red.decide_by(arrival, coin, |red| curve(red, factor))
     }
 
     #[inline]
@@ -96,6 +91,15 @@ impl Discipline for NonlinearRed {
 
     fn drop_probability(&self) -> Option<f64> {
         self.red.drop_probability()
+    }
+}
+
+impl<C: Coin> Decide<C> for NonlinearRed {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        self.red.update_average(arrival);
+        let factor = self.curve_factor;
+        self.red.decide_by(arrival, coin, |red| curve(red, factor))
     }
 }
 

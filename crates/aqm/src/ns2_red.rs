@@ -12,7 +12,8 @@
 //! 4. The count of packets runs on below the minimum threshold.
 //! 5. Above the maximum threshold the probability is 1 but still spaced.
 //! 6. Packets are marked only while the unspaced probability is below `mark_probability`; from there
-//!    on, ECN-capable packets are dropped.
+//!    on, ECN-capable packets are dropped. The comparison is strict: also with 1, a probability of 1
+//!    drops.
 //! 7. Gentle's line from `max_probability` to 1 is drawn once, from the initial value; an
 //!    adaptation that moves `max_probability` later leaves it where it was.
 //! 8. Thresholds, weight, and the lower bound of adaptation can be automatic: they follow from the
@@ -25,8 +26,8 @@
 //! 2. `byte_mode` is both `bytes_` and `queue_in_bytes_` of ns-2, which can be set apart there.
 //! 3. Automatic settings that contradict given ones are refused.
 //! 4. The experimental `cautious_` and `ns1_compat_` options are left out.
-//! 5. `mark_probability` 1 is no bound at all: a probability of 1 marks, too. In ns-2 it would drop, and
-//!    without its bound (`use_mark_p_` off) all packets above the maximum threshold are dropped unspaced.
+//! 5. `mark_probability` always bounds marking. Without its bound (`use_mark_p_` off) ns-2 drops all
+//!    packets above the maximum threshold unspaced.
 //!
 //! With `drop` = "front" or "random" (ns-2's `drop_front_`, `drop_rand_`) a full buffer drops another
 //! packet in the place of the one that arrives: the second, as ns-2 spares the first, or any of
@@ -35,7 +36,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// See the module's head. [`SelfConfiguringRed`](crate::SelfConfiguringRed) and
 /// [`AdaptiveRed`](crate::AdaptiveRed) are this machine with a rule that moves `max_probability`.
@@ -127,14 +128,14 @@ pub(crate) const ECN: Parameter = Parameter::switch("ecn", true)
     .described("ECN-capable packets are marked, not dropped", "ns-2.35 has false");
 pub(crate) const MARK_PROBABILITY: Parameter =
     Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0).described(
-        "from this probability on ECN-capable packets are dropped too; 1: never",
+        "from this probability on ECN-capable packets are dropped too",
         "ns-2.35: mark_p",
     );
 pub(crate) const TARGET_DELAY: Parameter =
     Parameter::number("target_delay", "seconds", Some(0.005), 0.0, 1e3)
         .described("queueing delay behind the automatic minimum threshold", "ns-2.35");
 
-impl Discipline for Ns2Red {
+impl Listed for Ns2Red {
     const ALGORITHM: Algorithm = Algorithm {
         name: "ns2-red",
         title: "RED of ns-2",
@@ -162,12 +163,7 @@ impl Discipline for Ns2Red {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn watches_departures(&self) -> bool {
-        // Which packets wait at which place is not known where departures are no events.
-        self.victim != Victim::Tail
-    }
-
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let mean_packet_size = settings.number("mean_packet_size");
         let packets_per_second = link.packets_per_second(mean_packet_size);
         let unit = if settings.switch("byte_mode") { mean_packet_size } else { 1.0 };
@@ -193,10 +189,7 @@ impl Discipline for Ns2Red {
             wait: settings.switch("wait"),
             byte_mode: settings.switch("byte_mode"),
             ecn: settings.switch("ecn"),
-            mark_probability: match settings.number("mark_probability") {
-                1.0 => f64::INFINITY,
-                bound => bound,
-            },
+            mark_probability: settings.number("mark_probability"),
             mean_packet_size,
             packets_per_nanosecond: packets_per_second / 1e9,
             gentle_slope: (1.0 - max_probability) / (max_threshold * unit),
@@ -217,8 +210,15 @@ impl Discipline for Ns2Red {
             made_room: None,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Ns2Red {
+    fn watches_departures(&self) -> bool {
+        // Which packets wait at which place is not known where departures are no events.
+        self.victim != Victim::Tail
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         if fresh.watches_departures() != self.watches_departures() {
             let (value, accepted) = match fresh.victim {
@@ -244,17 +244,8 @@ impl Discipline for Ns2Red {
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.packets_per_nanosecond = link.packets_per_second(self.mean_packet_size) / 1e9;
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        if let Some(verdict) = self.made_room.take() {
-            return verdict;
-        }
-        self.update_average(arrival);
-        self.decide(arrival, coin)
     }
 
     #[inline]
@@ -267,8 +258,19 @@ impl Discipline for Ns2Red {
     }
 }
 
+impl<C: Coin> Decide<C> for Ns2Red {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        if let Some(verdict) = self.made_room.take() {
+            return verdict;
+        }
+        self.update_average(arrival);
+        self.decide(arrival, coin)
+    }
+}
+
 /// The weight that gives the average the asked-for time constant at full load.
-fn automatic_weight(settings: &Settings, link: Link, packets_per_second: f64) -> f64 {
+fn automatic_weight(settings: &Settings, link: LinkFacts, packets_per_second: f64) -> f64 {
     let packets = if settings.is("automatic_weight", "second") {
         packets_per_second
     } else if settings.is("automatic_weight", "tenth-second") {

@@ -25,7 +25,7 @@ use crate::ns2_red::{
     AUTOMATIC_WEIGHT, BYTE_MODE, ECN, GENTLE, LIMIT, MARK_PROBABILITY, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET_SIZE, MIN_THRESHOLD, TARGET_DELAY, WAIT, WEIGHT,
 };
-use crate::{Arrival, Coin, Discipline, Link, Ns2Red, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, LinkFacts, Listed, Ns2Red, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub struct PdRed {
     last_error: f64,
 }
 
-impl Discipline for PdRed {
+impl Listed for PdRed {
     const ALGORITHM: Algorithm = Algorithm {
         name: "pd-red",
         title: "PD-RED",
@@ -99,7 +99,7 @@ impl Discipline for PdRed {
         ],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let red = Ns2Red::new(settings, link)?;
         let (min_threshold, max_threshold) = red.thresholds();
         let middle = (min_threshold + max_threshold) / 2.0 / red.unit();
@@ -119,8 +119,10 @@ impl Discipline for PdRed {
             last_error: -target_queue / limit,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for PdRed {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         self.red.reconfigure(settings, link)?;
         // A new target or limit is no motion of the queue. Settings given again change nothing, to
@@ -133,19 +135,8 @@ impl Discipline for PdRed {
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.red.link_changed(link);
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        let samples = (arrival.now - self.sampled) / self.interval;
-        if samples > 0 {
-            self.sampled += samples * self.interval;
-            self.control(samples);
-        }
-        self.red.update_average(arrival);
-        self.red.decide(arrival, coin)
     }
 
     #[inline]
@@ -155,6 +146,19 @@ impl Discipline for PdRed {
 
     fn drop_probability(&self) -> Option<f64> {
         self.red.drop_probability()
+    }
+}
+
+impl<C: Coin> Decide<C> for PdRed {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        let samples = (arrival.now - self.sampled) / self.interval;
+        if samples > 0 {
+            self.sampled += samples * self.interval;
+            self.control(samples);
+        }
+        self.red.update_average(arrival);
+        self.red.decide(arrival, coin)
     }
 }
 

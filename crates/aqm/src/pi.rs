@@ -24,7 +24,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct Pi {
     sampled: u64,
 }
 
-impl Discipline for Pi {
+impl Listed for Pi {
     const ALGORITHM: Algorithm = Algorithm {
         name: "pi",
         title: "Proportional integral controller",
@@ -87,9 +87,7 @@ impl Discipline for Pi {
         ordered: &[],
     };
 
-    const WATCHES_DEPARTURES: bool = true;
-
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
             limit: settings.number("limit") as u32,
             target_queue: settings.number("target_queue"),
@@ -105,8 +103,14 @@ impl Discipline for Pi {
             sampled: 0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Pi {
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         *self = Self {
             probability: self.probability,
             last_packets: self.last_packets,
@@ -117,10 +121,16 @@ impl Discipline for Pi {
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability)
+    }
+}
+
+impl<C: Coin> Decide<C> for Pi {
     #[inline(never)]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes);
         if arrival.queue_packets >= self.limit {
             return Verdict::Drop(DropReason::Overflow);
@@ -140,14 +150,10 @@ impl Discipline for Pi {
     }
 
     #[inline(never)]
-    fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure, _coin: &mut C) -> Verdict {
         let bytes = departure.queue_bytes + u64::from(departure.size);
         self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes);
         Verdict::Accept
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.probability)
     }
 }
 

@@ -29,7 +29,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// A unit of time in nanoseconds, as a power of two.
 const UNIT_LOG: u32 = 6;
@@ -119,7 +119,7 @@ pub(crate) struct Controller {
     updated: u64,
 }
 
-impl Discipline for Pie {
+impl Listed for Pie {
     const ALGORITHM: Algorithm = Algorithm {
         name: "pie",
         title: "PIE",
@@ -148,35 +148,41 @@ impl Discipline for Pie {
         ordered: &[],
     };
 
-    const WATCHES_DEPARTURES: bool = true;
-
-    fn new(settings: &Settings, _link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
         let (limit, fixed) = (settings.number("limit") as u32, Configuration::new(settings));
         Ok(Self { limit, fixed, controller: Controller::new(&fixed) })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, _link: Link) -> Result<(), ParameterError> {
+impl Discipline for Pie {
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         self.limit = settings.number("limit") as u32;
         self.fixed = Configuration::new(settings);
         Ok(())
     }
 
-    fn link_changed(&mut self, _link: Link) {}
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.controller.probability())
+    }
+}
+
+impl<C: Coin> Decide<C> for Pie {
     #[inline(never)]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         let full = arrival.queue_packets >= self.limit;
         self.controller.on_arrival(&self.fixed, arrival, full, coin)
     }
 
     #[inline(never)]
-    fn on_departure(&mut self, departure: &Departure, _coin: &mut impl Coin) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure, _coin: &mut C) -> Verdict {
         self.controller.on_departure(&self.fixed, departure);
         Verdict::Accept
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.controller.probability())
     }
 }
 

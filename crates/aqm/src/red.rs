@@ -26,7 +26,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub struct Red {
     count: f64,
 }
 
-impl Discipline for Red {
+impl Listed for Red {
     const ALGORITHM: Algorithm = Algorithm {
         name: "red",
         title: "Random Early Detection (1993)",
@@ -103,7 +103,7 @@ impl Discipline for Red {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let mean_packet_size = settings.number("mean_packet_size");
         let min_threshold = settings.number("min_threshold");
         let max_threshold = settings.number("max_threshold");
@@ -126,26 +126,17 @@ impl Discipline for Red {
             count: 0.0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Red {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let Self { average, decayed_until, count, .. } = *self;
         *self = Self { average, decayed_until, count, ..Self::new(settings, link)? };
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.typical_transmission = typical_transmission(self.mean_packet_size, link);
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.update_average(arrival);
-        let verdict = self.choose(arrival, coin);
-        if arrival.queue_packets >= self.limit {
-            self.restart_count();
-            return Verdict::Drop(DropReason::Overflow);
-        }
-        verdict
     }
 
     #[inline]
@@ -158,8 +149,21 @@ impl Discipline for Red {
     }
 }
 
+impl<C: Coin> Decide<C> for Red {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        self.update_average(arrival);
+        let verdict = self.choose(arrival, coin);
+        if arrival.queue_packets >= self.limit {
+            self.restart_count();
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        verdict
+    }
+}
+
 /// Nanoseconds in which `link` sends a packet of `size` bytes.
-fn typical_transmission(size: f64, link: Link) -> f64 {
+fn typical_transmission(size: f64, link: LinkFacts) -> f64 {
     1e9 / link.packets_per_second(size)
 }
 

@@ -40,7 +40,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// Samples that are taken one by one at most.
 const MOST_SAMPLES: f64 = 100.0;
@@ -79,7 +79,7 @@ pub struct RedLight {
     count: f64,
 }
 
-impl Discipline for RedLight {
+impl Listed for RedLight {
     const ALGORITHM: Algorithm = Algorithm {
         name: "red-light",
         title: "RED Light",
@@ -147,9 +147,7 @@ impl Discipline for RedLight {
         ordered: &[],
     };
 
-    const WATCHES_DEPARTURES: bool = true;
-
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let round_trip = settings.number("round_trip");
         let largest = 1.0 / link.packets_per_second(settings.number("max_packet_size"));
         let interval = settings.automatic("interval").unwrap_or(largest.max(1e-3));
@@ -182,8 +180,14 @@ impl Discipline for RedLight {
             count: 0.0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for RedLight {
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let Self { filter, sampled_packets, next_sample, count, .. } = *self;
         let fresh = Self::new(settings, link)?;
         *self = Self { filter, sampled_packets, next_sample, count, ..fresh };
@@ -191,12 +195,18 @@ impl Discipline for RedLight {
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.seconds_per_byte = 8.0 / link.rate;
     }
 
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability)
+    }
+}
+
+impl<C: Coin> Decide<C> for RedLight {
     #[inline(never)]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes, coin);
         if arrival.queue_packets >= self.limit {
             self.count = 0.0;
@@ -214,14 +224,10 @@ impl Discipline for RedLight {
     }
 
     #[inline]
-    fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
         let bytes = departure.queue_bytes + u64::from(departure.size);
         self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes, coin);
         Verdict::Accept
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.probability)
     }
 }
 

@@ -3,16 +3,17 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
-    AdaptiveRed, Advisor, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Departure, Discipline,
-    DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, FqCodel, FqPie, Link,
-    LinuxRed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Red, RedLight, Rem, Scheduler,
-    SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
+    AdaptiveRed, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure, Discipline,
+    DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, FqCodel, FqPie,
+    LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Queue, Red,
+    RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
-/// and after the semicolon those that keep the packets themselves.
+/// and after the semicolon those that keep the packets themselves. `$dollar` is a dollar sign, for the
+/// parameters of the macros that are generated.
 macro_rules! registry {
-    ($($discipline:ident),* $(,)? ; $($scheduler:ident),* $(,)?) => {
+    ($dollar:tt $($discipline:ident),* $(,)? ; $($scheduler:ident),* $(,)?) => {
         /// A discipline chosen at run time: static dispatch by one predictable branch.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline {
@@ -21,11 +22,39 @@ macro_rules! registry {
             Foreign(Box<dyn ForeignDiscipline>),
         }
 
+        /// A queue of packets of type `P` under a discipline of either kind, chosen at run time.
+        #[derive(Clone, Debug)]
+        pub enum AnyScheduler<P> {
+            /// First in, first out.
+            Fifo(Fifo<P, AnyDiscipline>),
+            $(#[doc = concat!("[`", stringify!($scheduler), "`]")] $scheduler($scheduler<P>),)*
+        }
+
         /// Every discipline's description, in the order in which they are listed to users.
         pub const ALGORITHMS: &[Algorithm] = &[
-            $(<$discipline as Discipline>::ALGORITHM,)*
-            $(<$scheduler<NoPacket> as Scheduler<NoPacket>>::ALGORITHM,)*
+            $(<$discipline as Listed>::ALGORITHM,)*
+            $(<$scheduler<NoPacket> as Listed>::ALGORITHM,)*
         ];
+
+        /// Does the same with whichever discipline it is.
+        macro_rules! whichever_discipline {
+            ($dollar any:expr, $dollar it:ident => $dollar call:expr) => {
+                match $dollar any {
+                    $(AnyDiscipline::$discipline($dollar it) => $dollar call,)*
+                    AnyDiscipline::Foreign($dollar it) => $dollar call,
+                }
+            };
+        }
+
+        /// Does the same with whichever queue it is.
+        macro_rules! whichever_scheduler {
+            ($dollar any:expr, $dollar it:ident => $dollar call:expr) => {
+                match $dollar any {
+                    AnyScheduler::Fifo($dollar it) => $dollar call,
+                    $(AnyScheduler::$scheduler($dollar it) => $dollar call,)*
+                }
+            };
+        }
 
         impl AnyDiscipline {
             /// Builds the discipline called `name` from checked settings; `None` if there is none, or
@@ -33,87 +62,12 @@ macro_rules! registry {
             fn build(
                 name: &str,
                 settings: &Settings,
-                link: Link,
+                link: LinkFacts,
             ) -> Option<Result<Self, ParameterError>> {
                 $(if name == $discipline::ALGORITHM.name {
                     return Some($discipline::new(settings, link).map(Self::$discipline));
                 })*
                 None
-            }
-
-            /// See [`Discipline::on_arrival`]. Where the quick disciplines decide, a call is dear.
-            #[inline(always)]
-            pub fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-                match self {
-                    $(Self::$discipline(it) => Discipline::on_arrival(it, arrival, coin),)*
-                    Self::Foreign(it) => it.on_arrival(arrival, coin),
-                }
-            }
-
-            /// See [`Discipline::watches_departures`].
-            #[must_use]
-            pub fn watches_departures(&self) -> bool {
-                match self {
-                    $(Self::$discipline(it) => it.watches_departures(),)*
-                    Self::Foreign(it) => it.watches_departures(),
-                }
-            }
-
-            /// See [`Discipline::on_departure`].
-            #[inline]
-            pub fn on_departure(
-                &mut self,
-                departure: &Departure,
-                coin: &mut impl Coin,
-            ) -> Verdict {
-                match self {
-                    $(Self::$discipline(it) => Discipline::on_departure(it, departure, coin),)*
-                    Self::Foreign(it) => it.on_departure(departure, coin),
-                }
-            }
-
-            /// See [`Discipline::average_queue`].
-            #[inline(always)]
-            #[must_use]
-            pub fn average_queue(&self) -> Option<f64> {
-                match self {
-                    $(Self::$discipline(it) => Discipline::average_queue(it),)*
-                    Self::Foreign(it) => it.average_queue(),
-                }
-            }
-
-            /// See [`Discipline::drop_probability`].
-            #[must_use]
-            pub fn drop_probability(&self) -> Option<f64> {
-                match self {
-                    $(Self::$discipline(it) => Discipline::drop_probability(it),)*
-                    Self::Foreign(it) => it.drop_probability(),
-                }
-            }
-
-            /// See [`Discipline::is_flushed_by_change`].
-            #[must_use]
-            pub fn is_flushed_by_change(&self) -> bool {
-                match self {
-                    $(Self::$discipline(it) => it.is_flushed_by_change(),)*
-                    Self::Foreign(_) => false,
-                }
-            }
-
-            /// See [`Discipline::link_changed`].
-            pub fn link_changed(&mut self, link: Link) {
-                match self {
-                    $(Self::$discipline(it) => it.link_changed(link),)*
-                    Self::Foreign(it) => it.link_changed(link),
-                }
-            }
-
-            /// See [`Discipline::reconfigure`].
-            fn take(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
-                match self {
-                    $(Self::$discipline(it) => it.reconfigure(settings, link),)*
-                    Self::Foreign(it) => it.reconfigure(settings, link),
-                }
             }
 
             /// The description of the discipline in force.
@@ -126,120 +80,18 @@ macro_rules! registry {
             }
         }
 
-        /// A queue of packets of type `P` under a discipline of either kind, chosen at run time.
-        #[derive(Clone, Debug)]
-        pub enum AnyScheduler<P> {
-            /// First in, first out.
-            Fifo(Fifo<P, AnyDiscipline>),
-            $(#[doc = concat!("[`", stringify!($scheduler), "`]")] $scheduler($scheduler<P>),)*
-        }
-
         impl<P: Packet> AnyScheduler<P> {
             /// Builds the queue whose discipline is called `name` from checked settings.
             fn build(
                 name: &str,
                 settings: &Settings,
-                link: Link,
+                link: LinkFacts,
             ) -> Option<Result<Self, ParameterError>> {
-                $(if name == <$scheduler<P> as Scheduler<P>>::ALGORITHM.name {
-                    let built = <$scheduler<P> as Scheduler<P>>::new(settings, link);
-                    return Some(built.map(Self::$scheduler));
+                $(if name == $scheduler::<P>::ALGORITHM.name {
+                    return Some($scheduler::new(settings, link).map(Self::$scheduler));
                 })*
                 let built = AnyDiscipline::build(name, settings, link)?;
                 Some(built.map(|discipline| Self::Fifo(Fifo::around(discipline))))
-            }
-
-            /// See [`Scheduler::enqueue`].
-            #[inline(always)]
-            pub fn enqueue(
-                &mut self,
-                now: u64,
-                idle_since: Option<u64>,
-                packet: P,
-                coin: &mut impl Coin,
-                dropped: &mut impl FnMut(Dropped<P>),
-            ) -> bool {
-                match self {
-                    Self::Fifo(it) => it.enqueue(now, idle_since, packet, coin, dropped),
-                    $(Self::$scheduler(it) => it.enqueue(now, idle_since, packet, coin, dropped),)*
-                }
-            }
-
-            /// See [`Scheduler::dequeue`].
-            #[inline(always)]
-            pub fn dequeue(
-                &mut self,
-                now: u64,
-                coin: &mut impl Coin,
-                dropped: &mut impl FnMut(Dropped<P>),
-            ) -> Option<Sent<P>> {
-                match self {
-                    Self::Fifo(it) => it.dequeue(now, coin, dropped),
-                    $(Self::$scheduler(it) => it.dequeue(now, coin, dropped),)*
-                }
-            }
-
-            /// Packets waiting.
-            #[inline]
-            #[must_use]
-            pub fn len(&self) -> usize {
-                match self {
-                    Self::Fifo(it) => it.len(),
-                    $(Self::$scheduler(it) => it.len(),)*
-                }
-            }
-
-            /// Bytes waiting.
-            #[inline]
-            #[must_use]
-            pub fn bytes(&self) -> u64 {
-                match self {
-                    Self::Fifo(it) => it.bytes(),
-                    $(Self::$scheduler(it) => it.bytes(),)*
-                }
-            }
-
-            /// See [`Scheduler::each`].
-            pub fn each(&self, look: &mut impl FnMut(&P)) {
-                match self {
-                    Self::Fifo(it) => it.each(look),
-                    $(Self::$scheduler(it) => it.each(look),)*
-                }
-            }
-
-            /// See [`Scheduler::average_queue`].
-            #[inline]
-            #[must_use]
-            pub fn average_queue(&self) -> Option<f64> {
-                match self {
-                    Self::Fifo(it) => it.advisor().average_queue(),
-                    $(Self::$scheduler(it) => it.average_queue(),)*
-                }
-            }
-
-            /// See [`Scheduler::drop_probability`].
-            #[must_use]
-            pub fn drop_probability(&self) -> Option<f64> {
-                match self {
-                    Self::Fifo(it) => it.advisor().drop_probability(),
-                    $(Self::$scheduler(it) => it.drop_probability(),)*
-                }
-            }
-
-            /// See [`Scheduler::link_changed`].
-            pub fn link_changed(&mut self, link: Link) {
-                match self {
-                    Self::Fifo(it) => it.advisor_mut().link_changed(link),
-                    $(Self::$scheduler(it) => it.link_changed(link),)*
-                }
-            }
-
-            /// See [`Scheduler::reconfigure`].
-            fn take(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
-                match self {
-                    Self::Fifo(it) => it.advisor_mut().take(settings, link),
-                    $(Self::$scheduler(it) => it.reconfigure(settings, link),)*
-                }
             }
 
             /// The description of the discipline in force.
@@ -247,9 +99,7 @@ macro_rules! registry {
             pub fn algorithm(&self) -> &'static Algorithm {
                 match self {
                     Self::Fifo(it) => it.advisor().algorithm(),
-                    $(Self::$scheduler(_) => {
-                        &const { <$scheduler<NoPacket> as Scheduler<NoPacket>>::ALGORITHM }
-                    })*
+                    $(Self::$scheduler(_) => &const { $scheduler::<NoPacket>::ALGORITHM },)*
                 }
             }
         }
@@ -257,6 +107,7 @@ macro_rules! registry {
 }
 
 registry! {
+    $
     DropTail,
     Red,
     Ns2Red,
@@ -293,7 +144,7 @@ impl AnyDiscipline {
     pub fn from_values(
         name: &str,
         values: &Values,
-        link: Link,
+        link: LinkFacts,
     ) -> Result<(Self, Settings), ParameterError> {
         let settings = Settings::resolve(find(name)?, values)?;
         let Some(discipline) = Self::build(name, &settings, link) else {
@@ -303,35 +154,124 @@ impl AnyDiscipline {
         Ok((discipline?, settings))
     }
 
-    /// Replaces the settings of a running discipline; on error nothing changes.
+    /// Replaces the settings of a running discipline by a user's values; on error nothing changes.
     ///
     /// # Errors
     /// A value the table refuses, or one that cannot change while running.
-    pub fn reconfigure(&mut self, values: &Values, link: Link) -> Result<Settings, ParameterError> {
+    pub fn set_values(
+        &mut self,
+        values: &Values,
+        link: LinkFacts,
+    ) -> Result<Settings, ParameterError> {
         let settings = Settings::resolve(self.algorithm(), values)?;
-        self.take(&settings, link)?;
+        self.reconfigure(&settings, link)?;
         Ok(settings)
     }
 }
 
-impl Advisor for AnyDiscipline {
-    #[inline(always)]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        Self::on_arrival(self, arrival, coin)
+impl Discipline for AnyDiscipline {
+    fn watches_departures(&self) -> bool {
+        whichever_discipline!(self, it => it.watches_departures())
     }
 
-    #[inline(always)]
-    fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
-        Self::on_departure(self, departure, coin)
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
+        whichever_discipline!(self, it => it.reconfigure(settings, link))
+    }
+
+    fn is_flushed_by_change(&self) -> bool {
+        whichever_discipline!(self, it => it.is_flushed_by_change())
+    }
+
+    fn link_changed(&mut self, link: LinkFacts) {
+        whichever_discipline!(self, it => it.link_changed(link));
     }
 
     #[inline(always)]
     fn average_queue(&self) -> Option<f64> {
-        Self::average_queue(self)
+        whichever_discipline!(self, it => it.average_queue())
     }
 
     fn drop_probability(&self) -> Option<f64> {
-        Self::drop_probability(self)
+        whichever_discipline!(self, it => it.drop_probability())
+    }
+}
+
+impl<C: Coin> Decide<C> for AnyDiscipline {
+    #[inline(always)] // where the quick disciplines decide, a call is dear
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        whichever_discipline!(self, it => it.on_arrival(arrival, coin))
+    }
+
+    #[inline(always)]
+    fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
+        whichever_discipline!(self, it => it.on_departure(departure, coin))
+    }
+}
+
+impl<P: Packet> Discipline for AnyScheduler<P> {
+    fn watches_departures(&self) -> bool {
+        whichever_scheduler!(self, it => it.watches_departures())
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
+        whichever_scheduler!(self, it => it.reconfigure(settings, link))
+    }
+
+    fn is_flushed_by_change(&self) -> bool {
+        whichever_scheduler!(self, it => it.is_flushed_by_change())
+    }
+
+    fn link_changed(&mut self, link: LinkFacts) {
+        whichever_scheduler!(self, it => it.link_changed(link));
+    }
+
+    #[inline]
+    fn average_queue(&self) -> Option<f64> {
+        whichever_scheduler!(self, it => it.average_queue())
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        whichever_scheduler!(self, it => it.drop_probability())
+    }
+}
+
+impl<P: Packet> Queue<P> for AnyScheduler<P> {
+    #[inline]
+    fn len(&self) -> usize {
+        whichever_scheduler!(self, it => it.len())
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        whichever_scheduler!(self, it => it.bytes())
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        whichever_scheduler!(self, it => it.each(look));
+    }
+}
+
+impl<P: Packet, C: Coin> Scheduler<P, C> for AnyScheduler<P> {
+    #[inline(always)]
+    fn enqueue(
+        &mut self,
+        now: u64,
+        idle_since: Option<u64>,
+        packet: P,
+        coin: &mut C,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        whichever_scheduler!(self, it => it.enqueue(now, idle_since, packet, coin, dropped))
+    }
+
+    #[inline(always)]
+    fn dequeue(
+        &mut self,
+        now: u64,
+        coin: &mut C,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> Option<Sent<P>> {
+        whichever_scheduler!(self, it => it.dequeue(now, coin, dropped))
     }
 }
 
@@ -344,7 +284,7 @@ impl<P: Packet> AnyScheduler<P> {
     pub fn from_values(
         name: &str,
         values: &Values,
-        link: Link,
+        link: LinkFacts,
     ) -> Result<(Self, Settings), ParameterError> {
         let settings = Settings::resolve(find(name)?, values)?;
         let queue =
@@ -359,27 +299,25 @@ impl<P: Packet> AnyScheduler<P> {
     pub fn from_foreign(
         factory: &dyn ForeignFactory,
         values: &Values,
-        link: Link,
+        link: LinkFacts,
     ) -> Result<(Self, Settings), ParameterError> {
         let settings = Settings::resolve(factory.algorithm(), values)?;
         let discipline = AnyDiscipline::Foreign(factory.make(&settings, link)?);
         Ok((Self::Fifo(Fifo::around(discipline)), settings))
     }
 
-    /// Replaces the settings of a running discipline; on error nothing changes.
+    /// Replaces the settings of a running discipline by a user's values; on error nothing changes.
     ///
     /// # Errors
     /// A value the table refuses, or one that cannot change while running.
-    pub fn reconfigure(&mut self, values: &Values, link: Link) -> Result<Settings, ParameterError> {
+    pub fn set_values(
+        &mut self,
+        values: &Values,
+        link: LinkFacts,
+    ) -> Result<Settings, ParameterError> {
         let settings = Settings::resolve(self.algorithm(), values)?;
-        self.take(&settings, link)?;
+        self.reconfigure(&settings, link)?;
         Ok(settings)
-    }
-
-    /// Whether nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -33,7 +33,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Departure, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub struct Rem {
     updated: u64,
 }
 
-impl Discipline for Rem {
+impl Listed for Rem {
     const ALGORITHM: Algorithm = Algorithm {
         name: "rem",
         title: "Random Exponential Marking",
@@ -117,9 +117,7 @@ impl Discipline for Rem {
         ordered: &[],
     };
 
-    const WATCHES_DEPARTURES: bool = true;
-
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let source_paper = settings.is("form", "source-paper");
         let number = |name, ieee_network, in_source_paper| {
             let automatic = if source_paper { in_source_paper } else { ieee_network };
@@ -146,8 +144,14 @@ impl Discipline for Rem {
         rem.link_changed(link);
         Ok(rem)
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Rem {
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         let same_unit = fresh.byte_mode == self.byte_mode;
         if fresh.interval != self.interval {
@@ -164,13 +168,19 @@ impl Discipline for Rem {
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         let per_second = link.packets_per_second(self.mean_packet_size);
         self.capacity = per_second * self.interval as f64 / 1e9;
     }
 
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability)
+    }
+}
+
+impl<C: Coin> Decide<C> for Rem {
     #[inline(never)]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes);
         self.arrivals += if self.byte_mode { u64::from(arrival.size) } else { 1 };
         if arrival.queue_packets >= self.limit {
@@ -184,17 +194,13 @@ impl Discipline for Rem {
     }
 
     #[inline(never)]
-    fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
         let bytes = departure.queue_bytes + u64::from(departure.size);
         self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes);
         if self.ecn && departure.ecn_capable() && self.falls_on(departure.size, coin) {
             return Verdict::Mark;
         }
         Verdict::Accept
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.probability)
     }
 }
 

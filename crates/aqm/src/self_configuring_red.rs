@@ -21,7 +21,7 @@ use crate::ns2_red::{
     AUTOMATIC_WEIGHT, BYTE_MODE, ECN, LIMIT, MARK_PROBABILITY, MAX_PROBABILITY, MAX_THRESHOLD,
     MEAN_PACKET_SIZE, MIN_THRESHOLD, TARGET_DELAY, WAIT, WEIGHT,
 };
-use crate::{Arrival, Coin, Discipline, Link, Ns2Red, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, LinkFacts, Listed, Ns2Red, Verdict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
@@ -39,7 +39,7 @@ pub struct SelfConfiguringRed {
     status: Status,
 }
 
-impl Discipline for SelfConfiguringRed {
+impl Listed for SelfConfiguringRed {
     const ALGORITHM: Algorithm = Algorithm {
         name: "self-configuring-red",
         title: "Self-configuring RED",
@@ -74,7 +74,7 @@ impl Discipline for SelfConfiguringRed {
         ordered: &[("min_threshold", "max_threshold")],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
             red: Ns2Red::new(settings, link)?,
             decrease: settings.number("decrease"),
@@ -83,23 +83,18 @@ impl Discipline for SelfConfiguringRed {
             status: Status::Below,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for SelfConfiguringRed {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         self.red.reconfigure(settings, link)?;
         self.decrease = settings.number("decrease");
         self.increase = settings.number("increase");
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.red.link_changed(link);
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.red.update_average(arrival);
-        self.adapt();
-        self.red.decide(arrival, coin)
     }
 
     #[inline]
@@ -109,6 +104,15 @@ impl Discipline for SelfConfiguringRed {
 
     fn drop_probability(&self) -> Option<f64> {
         self.red.drop_probability()
+    }
+}
+
+impl<C: Coin> Decide<C> for SelfConfiguringRed {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        self.red.update_average(arrival);
+        self.adapt();
+        self.red.decide(arrival, coin)
     }
 }
 

@@ -18,7 +18,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// Above which packets are marked.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub struct Step {
     bytes_per_second: f64,
 }
 
-impl Discipline for Step {
+impl Listed for Step {
     const ALGORITHM: Algorithm = Algorithm {
         name: "step",
         title: "Step marking",
@@ -76,7 +76,7 @@ impl Discipline for Step {
         ordered: &[],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let threshold = if settings.is("measure", "packets") {
             Threshold::Packets(settings.number("threshold"))
         } else if settings.is("measure", "bytes") {
@@ -92,18 +92,22 @@ impl Discipline for Step {
             bytes_per_second: link.rate / 8.0,
         })
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Step {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         *self = Self::new(settings, link)?;
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.bytes_per_second = link.rate / 8.0;
     }
+}
 
+impl<C: Coin> Decide<C> for Step {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut impl Coin) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         if arrival.queue_packets >= self.limit {
             return Verdict::Drop(DropReason::Overflow);
         }

@@ -36,7 +36,7 @@ use crate::ns2_red::{
     AUTOMATIC_WEIGHT, BYTE_MODE, ECN, GENTLE, LIMIT, MARK_PROBABILITY, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET_SIZE, MIN_THRESHOLD, TARGET_DELAY, WAIT, WEIGHT,
 };
-use crate::{Arrival, Coin, Discipline, Link, Ns2Red, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, LinkFacts, Listed, Ns2Red, Verdict};
 
 /// Levels of velocity.
 const LEVELS: usize = 4;
@@ -69,7 +69,7 @@ pub struct Vred {
     factor: f64,
 }
 
-impl Discipline for Vred {
+impl Listed for Vred {
     const ALGORITHM: Algorithm = Algorithm {
         name: "vred",
         title: "VRED",
@@ -147,7 +147,7 @@ impl Discipline for Vred {
         ],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let mut vred = Self {
             red: Ns2Red::new(settings, link)?,
             integrates: settings.is("action", "integrate"),
@@ -167,8 +167,10 @@ impl Discipline for Vred {
         vred.measure_link(link);
         Ok(vred)
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Vred {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
         // The same queue in the new unit: settings given again change nothing, to the last bit.
         let same = fresh.red.unit() == self.red.unit();
@@ -184,17 +186,9 @@ impl Discipline for Vred {
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.red.link_changed(link);
         self.measure_link(link);
-    }
-
-    #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.red.update_average(arrival);
-        self.observe(arrival);
-        let factor = self.factor;
-        self.red.decide_by(arrival, coin, |red| (red.unspaced_probability() * factor).min(1.0))
     }
 
     #[inline]
@@ -207,8 +201,18 @@ impl Discipline for Vred {
     }
 }
 
+impl<C: Coin> Decide<C> for Vred {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        self.red.update_average(arrival);
+        self.observe(arrival);
+        let factor = self.factor;
+        self.red.decide_by(arrival, coin, |red| (red.unspaced_probability() * factor).min(1.0))
+    }
+}
+
 impl Vred {
-    fn measure_link(&mut self, link: Link) {
+    fn measure_link(&mut self, link: LinkFacts) {
         self.packets_per_nanosecond = link.packets_per_second(self.mean_packet_size) / 1e9;
     }
 
@@ -259,9 +263,9 @@ mod tests {
     use super::*;
     use vermilion_parameters::{Value, Values};
 
-    const LINK: Link = Link { rate: 8e6, delay: 0.01 };
+    const LINK: LinkFacts = LinkFacts { rate: 8e6, delay: 0.01 };
 
-    fn with<D: Discipline>(numbers: &[(&str, f64)], choices: &[(&str, &str)]) -> D {
+    fn with<D: Listed>(numbers: &[(&str, f64)], choices: &[(&str, &str)]) -> D {
         let mut values: Values =
             numbers.iter().map(|&(name, it)| (name.to_owned(), Value::Number(it))).collect();
         values.extend(

@@ -31,7 +31,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
-use crate::{Arrival, Coin, Discipline, DropReason, Link, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
 /// What holds for the packets of one colour. Thresholds are in packets.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ const fn max_probability(name: &'static str, meaning: &'static str) -> Parameter
         .described(meaning, "Cisco IOS: mark probability denominator 10")
 }
 
-impl Discipline for Wred {
+impl Listed for Wred {
     const ALGORITHM: Algorithm = Algorithm {
         name: "wred",
         title: "Weighted RED",
@@ -140,7 +140,7 @@ impl Discipline for Wred {
         ],
     };
 
-    fn new(settings: &Settings, link: Link) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
         let profile = |[min, max, probability]: [&str; 3]| {
             let (min_threshold, max_threshold) = (settings.number(min), settings.number(max));
             let slope = settings.number(probability) / (max_threshold - min_threshold);
@@ -166,19 +166,33 @@ impl Discipline for Wred {
         wred.link_changed(link);
         Ok(wred)
     }
+}
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+impl Discipline for Wred {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let Self { average, decayed_until, probability, .. } = *self;
         *self = Self { average, decayed_until, probability, ..Self::new(settings, link)? };
         Ok(())
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.typical_transmission = 1e9 / link.packets_per_second(self.mean_packet_size);
     }
 
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
+    fn average_queue(&self) -> Option<f64> {
+        Some(self.average)
+    }
+
+    /// That of the last packet's colour.
+    fn drop_probability(&self) -> Option<f64> {
+        Some(self.probability)
+    }
+}
+
+impl<C: Coin> Decide<C> for Wred {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.update_average(arrival);
         let profile = self.profiles[arrival.colour as usize];
         let forced = self.average > profile.max_threshold;
@@ -199,16 +213,6 @@ impl Discipline for Wred {
         } else {
             Verdict::Drop(if forced { DropReason::Forced } else { DropReason::Early })
         }
-    }
-
-    #[inline]
-    fn average_queue(&self) -> Option<f64> {
-        Some(self.average)
-    }
-
-    /// That of the last packet's colour.
-    fn drop_probability(&self) -> Option<f64> {
-        Some(self.probability)
     }
 }
 

@@ -10,13 +10,16 @@ mod settings;
 use router::{Router, Traffic};
 use seeded::Seeded;
 use settings::{corners, random_link, random_values};
-use vermilion_aqm::{AnyDiscipline, AnyScheduler, Arrival, Coin, Ecn, Link, registry::ALGORITHMS};
+use vermilion_aqm::{
+    AnyDiscipline, AnyScheduler, Arrival, Coin, Decide, Discipline, Ecn, LinkFacts, Scheduler,
+    registry::ALGORITHMS,
+};
 use vermilion_parameters::{Algorithm, Kind, Parameter, Value, Values};
 
-const LINK: Link = Link { rate: 10e6, delay: 0.01 };
+const LINK: LinkFacts = LinkFacts { rate: 10e6, delay: 0.01 };
 
 /// Runs `check` on every discipline with random settings, each time with another seed.
-fn on_random_settings(rounds: u64, check: impl Fn(&'static Algorithm, &Values, Link, u64)) {
+fn on_random_settings(rounds: u64, check: impl Fn(&'static Algorithm, &Values, LinkFacts, u64)) {
     for algorithm in ALGORITHMS {
         for seed in 0..rounds {
             let mut choice = Seeded::new(seed);
@@ -27,12 +30,12 @@ fn on_random_settings(rounds: u64, check: impl Fn(&'static Algorithm, &Values, L
     }
 }
 
-fn of(algorithm: &Algorithm, values: &Values, link: Link) -> AnyDiscipline {
+fn of(algorithm: &Algorithm, values: &Values, link: LinkFacts) -> AnyDiscipline {
     AnyDiscipline::from_values(algorithm.name, values, link).expect("settings in the table").0
 }
 
 /// The router and its traffic for one check.
-fn router(algorithm: &Algorithm, values: &Values, link: Link, seed: u64) -> (Router, Traffic) {
+fn router(algorithm: &Algorithm, values: &Values, link: LinkFacts, seed: u64) -> (Router, Traffic) {
     (Router::new(algorithm, values, link, Seeded::new(seed)), Traffic::new(Seeded::new(!seed)))
 }
 
@@ -156,7 +159,7 @@ fn measuring_in_bytes_instead_of_packets_keeps_the_average() {
             };
             discipline.on_arrival(&arrival, &mut Seeded::new(0));
             let average = discipline.average_queue();
-            discipline.reconfigure(&values(!byte_mode), LINK).unwrap();
+            discipline.set_values(&values(!byte_mode), LINK).unwrap();
             assert_eq!(average, discipline.average_queue(), "{}, {byte_mode}", algorithm.name);
         }
     }

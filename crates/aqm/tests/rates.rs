@@ -20,12 +20,12 @@ mod seeded;
 use law::{assert_follows, assert_share};
 use seeded::Seeded;
 use vermilion_aqm::{
-    AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Departure, DropReason, Dropped, Ecn, Link,
-    Packet, Verdict,
+    AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Decide, Departure, DropReason, Dropped,
+    Ecn, LinkFacts, Packet, Scheduler, Verdict,
 };
 use vermilion_parameters::{Value, Values};
 
-const LINK: Link = Link { rate: 10e6, delay: 0.01 };
+const LINK: LinkFacts = LinkFacts { rate: 10e6, delay: 0.01 };
 const MILLISECOND: u64 = 1_000_000;
 const DRAWS: usize = 20_000;
 
@@ -303,7 +303,7 @@ fn choke(flows: u32, candidates: f64) -> AnyScheduler<Numbered> {
         ("max_probability", 1e-9),
         ("candidates", candidates),
     ]));
-    queue.reconfigure(&settings, LINK).expect("settings in the table");
+    queue.set_values(&settings, LINK).expect("settings in the table");
     queue
 }
 
@@ -351,7 +351,7 @@ fn choke_spaces_the_drops_of_flows_that_do_not_meet_themselves_as_red_does() {
         ("max_threshold", 150.0),
         ("max_probability", 0.1),
     ]);
-    queue.reconfigure(&settings, LINK).expect("settings in the table");
+    queue.set_values(&settings, LINK).expect("settings in the table");
     // 100 wait at each arrival, half way: 1/20. A packet that joins is followed by one that leaves.
     let (mut coin, mut since, mut found) = (Seeded::new(34), None, Vec::new());
     for number in 1000.. {

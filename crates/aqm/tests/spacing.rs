@@ -20,10 +20,10 @@ use std::ops::RangeInclusive;
 
 use chi_square::bound;
 use seeded::Seeded;
-use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Ecn, Link, Verdict};
+use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Decide, Ecn, LinkFacts, Verdict};
 use vermilion_parameters::{Value, Values};
 
-const LINK: Link = Link { rate: 10e6, delay: 0.01 };
+const LINK: LinkFacts = LinkFacts { rate: 10e6, delay: 0.01 };
 /// Disciplines that space their drops as ns-2 does.
 const LIKE_NS2: [&str; 4] = ["ns2-red", "self-configuring-red", "adaptive-red", "pd-red"];
 /// Inverse probabilities tried.

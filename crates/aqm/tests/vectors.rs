@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use vermilion_aqm::{
-    AnyDiscipline, Arrival, Colour, Departure, DropReason, Ecn, Link, Verdict, registry::ALGORITHMS,
+    AnyDiscipline, Arrival, Colour, Decide, Departure, Discipline, DropReason, Ecn, LinkFacts,
+    Verdict, registry::ALGORITHMS,
 };
 use vermilion_parameters::{Settings, Values};
 
@@ -206,7 +207,7 @@ impl Figure {
     }
 }
 
-impl From<GivenLink> for Link {
+impl From<GivenLink> for LinkFacts {
     fn from(given: GivenLink) -> Self {
         Self { rate: given.rate_bit_per_s, delay: given.delay_s }
     }
@@ -306,7 +307,7 @@ fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
             Step::Departure(given) => (given.times, &given.coins, &given.expected),
             Step::Settings(given) => {
                 discipline
-                    .reconfigure(&complete(defaults, &given.parameters), given.link.into())
+                    .set_values(&complete(defaults, &given.parameters), given.link.into())
                     .map_err(|error| error.to_string())?;
                 continue;
             }

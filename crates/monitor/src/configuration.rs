@@ -24,6 +24,9 @@ pub struct Configuration {
     /// Of the hash table; results do not depend on it. Where others choose the addresses, it should
     /// be a number that they cannot know.
     pub seed: u64,
+    /// Whether a flow's number follows from its addresses, its ports and the seed, so that monitors at
+    /// several places give it the same one. Else flows are counted from 0 on.
+    pub shared_numbers: bool,
 }
 
 /// A configuration that cannot be used.
@@ -92,6 +95,7 @@ impl Default for Configuration {
             answer_time_ns: 10 * SECOND,
             largest_packet: 1500,
             seed: 0,
+            shared_numbers: false,
         }
     }
 }

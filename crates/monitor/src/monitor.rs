@@ -11,6 +11,10 @@ use crate::totals::{NotTracked, NotWhole, Totals};
 /// How many flows are forgotten for one packet, at most.
 const FORGOTTEN_AT_ONCE: usize = 4;
 
+/// Of a hash that is a flow's number. Fifty bits are left, so that whoever multiplies a number has room:
+/// of a thousand flows two have the same number once in 2 billion times.
+const SPARE_BITS: u32 = 14;
+
 /// A packet as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
@@ -271,7 +275,9 @@ impl Monitor {
         }
         // The first packet of a connection that the monitor sees may be the answer to a SYN.
         let answers = tcp.is_some_and(|tcp| tcp.flags.syn() && tcp.flags.ack());
-        let mut flow = Flow::new(key, self.totals.flows, from_lower != answers, self.now);
+        let number =
+            if self.configuration.shared_numbers { hash >> SPARE_BITS } else { self.totals.flows };
+        let mut flow = Flow::new(key, number, from_lower != answers, self.now);
         flow.initiator_known = opens;
         Some(self.table.insert(flow, hash))
     }

@@ -253,7 +253,7 @@ fn what_is_wrong_is_named_with_its_place() {
     cut[20] = 9;
     for (file, says) in [
         (vec![], format!("byte 0: an empty file; expected {kinds}")),
-        (b"PK\x03\x04zip".to_vec(), format!("byte 0: a file that begins with [50, 4b, 03, 04]; expected {kinds}")),
+        (b"PK\x03\x04zip".to_vec(), format!("byte 0: a file that begins with the bytes 50 4b 03 04; expected {kinds}")),
         (vec![0xa1, 0xb2], format!("byte 0: a file of 2 bytes; expected {kinds}")),
         (version, "byte 4: version 3.4; expected version 2.4 of the pcap format".into()),
         (large, "byte 88: a packet of 16777216 captured bytes; expected at most 262144 bytes".into()),
@@ -295,7 +295,7 @@ fn damaged_compression_is_told_from_a_short_file() {
     for (place, says) in [
         (whole.len() - 8, "a checksum that is not that of the data; expected undamaged gzip data"),
         (whole.len() - 1, "a checksum that is not that of the data; expected undamaged gzip data"),
-        (2, "[1f, 8b, 07]; expected 1f 8b 08, the beginning of gzip data"),
+        (2, "1f 8b 07; expected 1f 8b 08, the beginning of gzip data"),
     ] {
         let mut file = whole.clone();
         file[place] ^= 15;

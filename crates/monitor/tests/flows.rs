@@ -119,6 +119,32 @@ fn a_new_syn_replaces_a_connection_and_a_repeated_one_does_not() {
 }
 
 #[test]
+fn shared_numbers_are_the_same_at_every_monitor_that_sees_a_flow() {
+    let numbers = |seed, ports: &[u16]| {
+        let mut watch =
+            Watch::with(Configuration { seed, shared_numbers: true, ..Configuration::default() });
+        for &port in ports {
+            watch.segment(0, Tcp { from: (1, port), flags: SYN, ..forth() });
+        }
+        watch.monitor.finish(&mut watch.kept);
+        let number = |&port: &u16| {
+            let (flow, _) =
+                watch.kept.ended.iter().find(|(flow, _)| flow.ends()[0].port == port)?;
+            Some(flow.number)
+        };
+        ports.iter().map(|port| number(port).unwrap()).collect::<Vec<_>>()
+    };
+    let (all, some) = (numbers(7, &[1, 2, 3, 4]), numbers(7, &[4, 2]));
+    assert_eq!(some, [all[3], all[1]]);
+    assert!(all.iter().all(|&number| number < 1 << 50));
+    let mut distinct = all.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), 4);
+    assert_ne!(numbers(8, &[1, 2, 3, 4]), all);
+}
+
+#[test]
 fn a_full_table_refuses_new_flows_and_says_so() {
     let mut watch = Watch::with(Configuration { flows: 3, ..Configuration::default() });
     for port in 0..5 {

@@ -2,13 +2,13 @@
 //!
 //! The choice is made once, by the discipline; a packet pays one predictable branch for it.
 
-use vermilion_aqm::AnyScheduler;
+use vermilion_aqm::{AnyScheduler, Discipline};
 use vermilion_parameters::{ParameterError, Values};
 
+use crate::arrival_link::{ArrivalLink, facts};
 use crate::delay_line::DelayLine;
 use crate::departure_link::DepartureLink;
 use crate::flow_traffic::Sent;
-use crate::link::{LinkState, facts};
 use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
 use crate::loss::LossModel;
@@ -20,7 +20,7 @@ use crate::scenario;
 #[derive(Clone, Debug)]
 pub enum AnyLink {
     /// Departures are known at arrival.
-    AtArrival(LinkState),
+    AtArrival(ArrivalLink),
     /// Departures are events.
     AtDeparture(DepartureLink),
 }
@@ -47,7 +47,7 @@ impl AnyLink {
         let values = settings.to_values();
         Ok(match queue {
             AnyScheduler::Fifo(fifo) if !fifo.advisor().watches_departures() => {
-                Self::AtArrival(LinkState::new(link, fifo.into_advisor(), values, coin, wire))
+                Self::AtArrival(ArrivalLink::new(link, fifo.into_advisor(), values, coin, wire))
             }
             queue => Self::AtDeparture(DepartureLink::new(link, queue, values, coin, wire)),
         })

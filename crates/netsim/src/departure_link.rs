@@ -8,17 +8,17 @@
 //! How they wait, and which of them is next, is the queue's own affair
 //! ([`AnyScheduler`]): first in, first out, or in turns of the flows.
 //!
-//! What is measured is what [`LinkState`](crate::link::LinkState) measures. A packet dropped from
+//! What is measured is what [`ArrivalLink`](crate::arrival_link::ArrivalLink) measures. A packet dropped from
 //! inside the queue has waited: the books count its waiting, the metrics of sojourn, which are those
 //! of forwarded packets, do not.
 
-use vermilion_aqm::{AnyScheduler, Colour, Dropped, Ecn, Verdict};
+use vermilion_aqm::{AnyScheduler, Colour, Discipline, Dropped, Ecn, Queue, Scheduler, Verdict};
 use vermilion_parameters::{ParameterError, Values};
 
+use crate::arrival_link::{LOST, facts};
 use crate::calendar::NEVER;
 use crate::delay_line::DelayLine;
 use crate::flow_traffic::{FlowTraffic, Sent};
-use crate::link::{LOST, facts};
 use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
@@ -275,12 +275,12 @@ impl DepartureLink {
         (self.queue.len() as u32, self.queue.bytes())
     }
 
-    /// See [`AnyScheduler::average_queue`].
+    /// See [`Discipline::average_queue`].
     pub fn average_queue(&self) -> Option<f64> {
         self.queue.average_queue()
     }
 
-    /// See [`AnyScheduler::drop_probability`].
+    /// See [`Discipline::drop_probability`].
     pub fn drop_probability(&self) -> Option<f64> {
         self.queue.drop_probability()
     }
@@ -295,7 +295,7 @@ impl DepartureLink {
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
         let link = facts(self.transmitter.rate(), self.delay);
-        let settings = self.queue.reconfigure(&values, link)?;
+        let settings = self.queue.set_values(&values, link)?;
         self.values = settings.to_values();
         Ok(())
     }

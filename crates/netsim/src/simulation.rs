@@ -5,7 +5,7 @@
 //! - packets on a stretch of constant delay keep their order, so only the head of each
 //!   [`DelayLine`] competes for the next event;
 //! - a queue whose discipline decides at arrival needs no event for departures
-//!   ([`LinkState`](crate::link::LinkState)); every other has one for each;
+//!   ([`ArrivalLink`](crate::arrival_link::ArrivalLink)); every other has one for each;
 //! - where acknowledgements meet no queue, receiving data and being told of it are one event.
 //!
 //! The engine can be run to the end, or advanced step by step while somebody watches and changes
@@ -14,6 +14,7 @@
 #[cfg(test)]
 mod books;
 mod delays;
+mod laid;
 mod packets;
 mod schedule;
 mod summary;
@@ -23,12 +24,10 @@ mod watch;
 
 pub use watch::{RouterCounters, SentByFlow};
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_aqm::Colour;
 use vermilion_parameters::ParameterError;
-use vermilion_tcp::AcknowledgementPolicy;
 use vermilion_tcp::registry::Profile;
 
 use crate::access::{AccessLinks, AccessRate};
@@ -37,17 +36,17 @@ use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
-use crate::flow::{Connection, Flow, Source, Tally};
+use crate::flow::{Flow, Tally};
 use crate::flow_delays::FlowDelays;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
-use crate::route::{Lines, Route};
-use crate::scenario::{Scenario, Traffic};
+use crate::route::Route;
+use crate::scenario::Scenario;
 use crate::timers::Timers;
-use crate::traffic::{OpenLoop, Transfers, segments_of};
 use crate::transfer_books::{TransferBooks, TransferCounts};
+use laid::Laid;
 
 /// A run was asked to stop before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -126,87 +125,20 @@ impl Simulation {
         scenario.check()?;
         let mut links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
-        let mut lines = Lines::default();
-        let mut events = Vec::new();
-        let (mut groups, mut flows) = (Vec::new(), Vec::new());
-        for (number, group) in scenario.flows.iter().enumerate() {
-            let profile = group
-                .sender
-                .as_ref()
-                .map(|sender| Profile::from_values(&sender.congestion_control, &sender.parameters))
-                .transpose()
-                .map_err(|error| error.under(&format!("flows.{}.sender", group.name)))?;
-            let separate_receiver = profile.as_ref().is_some_and(|profile| {
-                profile.acknowledgements != AcknowledgementPolicy::EverySegment
-            });
-            let mut laid: HashMap<u64, (u32, u64)> = HashMap::new();
-            let mut lay = |round_trip: u64| {
-                *laid.entry(round_trip).or_insert_with(|| {
-                    let route =
-                        Route::lay(&scenario, group, round_trip, separate_receiver, &mut lines);
-                    let first_access = route.first_access;
-                    groups.push(Group {
-                        number: number as u32,
-                        route,
-                        access: group
-                            .access_rate_bit_per_s
-                            .map(|rate| AccessRate::new(rate, group.packet_size_bytes)),
-                        packet_size: group.packet_size_bytes,
-                        acknowledgement_size: group.ack_size_bytes,
-                        colour: group.colour.into(),
-                        profile: profile.clone(),
-                    });
-                    (groups.len() as u32 - 1, first_access)
-                })
-            };
-            let stream = |purpose| Stream::new(seed, purpose, number as u64);
-            let mut starts = stream(Purpose::StartTimes);
-            let mut stops = stream(Purpose::StopTimes);
-            let mut phases = stream(Purpose::ClockPhases);
-            let mut round_trips = stream(Purpose::RoundTrips);
-            for index in 0..group.count {
-                let flow = flows.len() as u32;
-                let (shared, first_access) = lay(group.rtt_ns.of_flow(index, &mut round_trips));
-                let begin = starts.uniform_between(group.start_ns.0, group.start_ns.1);
-                events.push((begin + first_access, Control::Start(flow)));
-                if let Some((first, last)) = group.stop_ns {
-                    let stop = stops.uniform_between(first, last);
-                    events.push((stop + first_access, Control::Stop(flow)));
-                }
-                let index = (number as u64) << 32 | u64::from(index);
-                let source = if let Some(profile) = &profile {
-                    let tick = profile.sender.timer.longest_tick();
-                    match Transfers::new(group, seed, index, tick) {
-                        Some(source) => Source::Transfers(Box::new(source)),
-                        None => Source::Window(Connection::new(
-                            profile,
-                            phases.uniform_between(0, tick - 1),
-                        )),
-                    }
-                } else {
-                    let source = OpenLoop::new(group, seed, index);
-                    Source::OpenLoop(Box::new(source.expect("other traffic has a sender")))
-                };
-                let mut flow = Flow::new(source, shared);
-                if let Traffic::Transfer { size_bytes } = group.traffic {
-                    flow.limit_to(segments_of(size_bytes, group));
-                }
-                flows.push(flow);
-            }
-        }
+        let Laid { lines, groups, flows, mut events } = Laid::of(&scenario, seed)?;
         let phases = Phases::of(&scenario);
         events.extend(phases.boundaries().into_iter().map(|time| (time, Control::Boundary)));
         let changes = scenario.changes.iter().enumerate();
         events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
         let schedule = Schedule::new(events, scenario.probe_interval_ns);
-        let has_access = groups.iter().any(|group: &Group| group.access.is_some());
-        let first_turn = FIRST_LINE + lines.all.len() + 1;
+        let has_access = groups.iter().any(|group| group.access.is_some());
+        let first_turn = FIRST_LINE + lines.len() + 1;
         let turns = Self::number_turns(&mut links, first_turn);
         let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
         let sizes = (flows.len(), phases.phases.len());
-        let delays = Self::delay_books(&scenario, &groups, &lines.all, sizes);
+        let delays = Self::delay_books(&scenario, &groups, &lines, sizes);
         Ok(Self {
             now: 0,
             events: 0,
@@ -214,7 +146,7 @@ impl Simulation {
             schedule,
             timers: Timers::new(flows.len()),
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
-            lines: lines.all,
+            lines,
             turns,
             series: vec![Series::default(); links.len()],
             links,

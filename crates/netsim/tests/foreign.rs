@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use common::{MILLISECOND, bulk, link, parse, scenario};
 use serde_json::json;
 use vermilion_aqm::{
-    Arrival, Coin, Departure, Discipline, ForeignDiscipline, ForeignFactory, Link, Red, Verdict,
+    Arrival, Coin, Decide, Discipline, ForeignDiscipline, ForeignFactory, LinkFacts, Listed, Red,
+    Verdict,
 };
 use vermilion_netsim::{Scenario, Simulation};
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
@@ -36,7 +37,7 @@ impl ForeignFactory for ImportedRed {
     fn make(
         &self,
         settings: &Settings,
-        link: Link,
+        link: LinkFacts,
     ) -> Result<Box<dyn ForeignDiscipline>, ParameterError> {
         if settings.number("limit") == 13.0 {
             return Err(ParameterError::new("limit", 13, "another number"));
@@ -46,37 +47,37 @@ impl ForeignFactory for ImportedRed {
     }
 }
 
-impl ForeignDiscipline for Imported {
-    fn algorithm(&self) -> &'static Algorithm {
-        &ALGORITHM
-    }
-
+impl Discipline for Imported {
     fn watches_departures(&self) -> bool {
         self.watches_departures
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         self.red.reconfigure(settings, link)
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         self.red.link_changed(link);
     }
 
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut dyn Coin) -> Verdict {
-        Discipline::on_arrival(&mut self.red, arrival, &mut || coin.uniform())
-    }
-
-    fn on_departure(&mut self, _departure: &Departure, _coin: &mut dyn Coin) -> Verdict {
-        Verdict::Accept
-    }
-
     fn average_queue(&self) -> Option<f64> {
-        Discipline::average_queue(&self.red)
+        self.red.average_queue()
     }
 
     fn drop_probability(&self) -> Option<f64> {
-        Discipline::drop_probability(&self.red)
+        self.red.drop_probability()
+    }
+}
+
+impl<'coin> Decide<dyn Coin + 'coin> for Imported {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut (dyn Coin + 'coin)) -> Verdict {
+        self.red.on_arrival(arrival, &mut || coin.uniform())
+    }
+}
+
+impl ForeignDiscipline for Imported {
+    fn algorithm(&self) -> &'static Algorithm {
+        &ALGORITHM
     }
 
     fn copy(&self) -> Box<dyn ForeignDiscipline> {

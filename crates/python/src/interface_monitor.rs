@@ -39,10 +39,16 @@ pub struct InterfaceMonitor {
 #[pymethods]
 impl InterfaceMonitor {
     #[new]
-    #[pyo3(signature = (flows=65_536, largest_packet=1500, kept_flows=1000, seed=0))]
-    fn new(flows: u32, largest_packet: u32, kept_flows: usize, seed: u64) -> PyResult<Self> {
+    #[pyo3(signature = (flows=65_536, largest_packet=1500, kept_flows=1000, seed=0, shared_numbers=false))]
+    fn new(
+        flows: u32,
+        largest_packet: u32,
+        kept_flows: usize,
+        seed: u64,
+        shared_numbers: bool,
+    ) -> PyResult<Self> {
         let notes = Notes { departures: Departures::new(), largest: Largest::new(kept_flows) };
-        Ok(Self { monitor: monitor_of(flows, largest_packet, seed)?, notes })
+        Ok(Self { monitor: monitor_of(flows, largest_packet, seed, shared_numbers)?, notes })
     }
 
     /// Takes a block.

@@ -66,8 +66,14 @@ impl<'a> Document<'a> {
 }
 
 /// A monitor with these numbers.
-pub fn monitor_of(flows: u32, largest_packet: u32, seed: u64) -> PyResult<Monitor> {
-    let configuration = Configuration { flows, largest_packet, seed, ..Configuration::default() };
+pub fn monitor_of(
+    flows: u32,
+    largest_packet: u32,
+    seed: u64,
+    shared_numbers: bool,
+) -> PyResult<Monitor> {
+    let others = Configuration::default();
+    let configuration = Configuration { flows, largest_packet, seed, shared_numbers, ..others };
     Monitor::new(configuration)
         .map_err(|error| refused(ParameterError::new(error.field, error.value, error.accepted)))
 }
@@ -95,7 +101,7 @@ impl CaptureMonitor {
         round_trips: bool,
         stretch_ns: u64,
     ) -> PyResult<Self> {
-        let monitor = monitor_of(flows, largest_packet, 0)?;
+        let monitor = monitor_of(flows, largest_packet, 0, false)?;
         let notes = Notes {
             largest: Largest::new(kept_flows),
             round_trips: round_trips.then(Vec::new),

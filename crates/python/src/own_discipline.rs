@@ -9,7 +9,8 @@ use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use vermilion_aqm::{
-    Arrival, Departure, DropReason, ForeignDiscipline, ForeignFactory, Link, Verdict,
+    Arrival, Decide, Departure, Discipline, DropReason, ForeignDiscipline, ForeignFactory,
+    LinkFacts, Verdict,
 };
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Value};
 
@@ -102,7 +103,7 @@ impl ForeignFactory for Factory {
     fn make(
         &self,
         settings: &Settings,
-        link: Link,
+        link: LinkFacts,
     ) -> Result<Box<dyn ForeignDiscipline>, ParameterError> {
         let (registered, session) = (&self.registered, &self.session);
         Python::attach(|python| {
@@ -214,7 +215,7 @@ impl OwnDiscipline {
         })
     }
 
-    fn change(&self, settings: Option<&Settings>, link: Link) -> Result<(), ParameterError> {
+    fn change(&self, settings: Option<&Settings>, link: LinkFacts) -> Result<(), ParameterError> {
         let registered = &self.registered;
         Python::attach(|python| {
             settings
@@ -230,20 +231,16 @@ impl OwnDiscipline {
     }
 }
 
-impl ForeignDiscipline for OwnDiscipline {
-    fn algorithm(&self) -> &'static Algorithm {
-        self.registered.algorithm
-    }
-
+impl Discipline for OwnDiscipline {
     fn watches_departures(&self) -> bool {
         self.registered.on_departure.is_some()
     }
 
-    fn reconfigure(&mut self, settings: &Settings, link: Link) -> Result<(), ParameterError> {
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         self.change(Some(settings), link)
     }
 
-    fn link_changed(&mut self, link: Link) {
+    fn link_changed(&mut self, link: LinkFacts) {
         if let Err(error) = self.change(None, link) {
             Python::attach(|python| {
                 let error = PyValueError::new_err(error.accepted);
@@ -252,7 +249,20 @@ impl ForeignDiscipline for OwnDiscipline {
         }
     }
 
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut dyn vermilion_aqm::Coin) -> Verdict {
+    fn average_queue(&self) -> Option<f64> {
+        self.number(self.registered.average_queue.as_ref(), "average_queue")
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        self.number(self.registered.drop_probability.as_ref(), "drop_probability")
+    }
+}
+
+/// A source of random numbers of any kind.
+type AnyCoin<'coin> = dyn vermilion_aqm::Coin + 'coin;
+
+impl<'coin> Decide<AnyCoin<'coin>> for OwnDiscipline {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut AnyCoin<'coin>) -> Verdict {
         if self.session.has_failed() {
             return Verdict::Accept;
         }
@@ -266,11 +276,7 @@ impl ForeignDiscipline for OwnDiscipline {
         })
     }
 
-    fn on_departure(
-        &mut self,
-        departure: &Departure,
-        coin: &mut dyn vermilion_aqm::Coin,
-    ) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure, coin: &mut AnyCoin<'coin>) -> Verdict {
         let Some(on_departure) = &self.registered.on_departure else { return Verdict::Accept };
         if self.session.has_failed() {
             return Verdict::Accept;
@@ -284,13 +290,11 @@ impl ForeignDiscipline for OwnDiscipline {
             })
         })
     }
+}
 
-    fn average_queue(&self) -> Option<f64> {
-        self.number(self.registered.average_queue.as_ref(), "average_queue")
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        self.number(self.registered.drop_probability.as_ref(), "drop_probability")
+impl ForeignDiscipline for OwnDiscipline {
+    fn algorithm(&self) -> &'static Algorithm {
+        self.registered.algorithm
     }
 
     fn copy(&self) -> Box<dyn ForeignDiscipline> {

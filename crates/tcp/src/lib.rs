@@ -28,10 +28,10 @@ mod table;
 mod window;
 
 pub use receiver::{AcknowledgementPolicy, Receiver};
-pub use recovery::Recovery;
+pub use recovery::{Recovery, RecoveryOptions, ReductionBound};
 pub use round_trip::{RoundTripEstimator, TimeoutFloor, TimerRules};
 pub use rule::WindowRule;
 pub use rules::AnyRule;
 pub use segment::{Acknowledgement, KeptAcknowledgement, MOST_BLOCKS, SackBlocks, Segment};
-pub use sender::{Counters, Ecn, LossWindow, Sender, SenderOptions, Switches};
+pub use sender::{Counters, Ecn, EcnOptions, LossWindow, Sender, SenderOptions, SenderState};
 pub use window::Window;

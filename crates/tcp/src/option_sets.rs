@@ -52,6 +52,7 @@ const LINUX: &[(&str, Preset)] = &[
     ("ecn_fallback", Switch(true)),
     ("linear_handshake_timeouts", Number(4.0)),
     ("proportional_rate_reduction", Switch(true)),
+    ("window_validation", Switch(true)),
     ("delayed_acknowledgements", Switch(true)),
     ("acknowledgement_delay", Number(0.04)),
     ("quick_acknowledgements", Number(16.0)),

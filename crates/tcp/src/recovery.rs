@@ -1,4 +1,27 @@
-//! How losses are noticed and repaired.
+//! How losses are noticed and repaired: the recoveries, one file each under `recovery/`.
+//!
+//! A recovery is a state machine that owns what it knows of the segments in the network. It works on the
+//! [`Flight`], which is what all of them share: sequence numbers, window, timer. The sender asks it five
+//! things: which segment may leave, what an acknowledgement means, what follows from a timeout,
+//! whether a timer of its own is due, and how much it takes to be in the network. Which recovery a sender
+//! has is decided where [`AnyRecovery`] is made, and asked nowhere else.
+//!
+//! A flight of which nothing is known to be missing is the same for all: then the sender does not ask the
+//! recovery ([`Flight::whole`]).
+
+mod counted;
+mod duplicates;
+mod proportional;
+mod rack;
+mod sack1;
+mod selective;
+
+use crate::sender::flight::Flight;
+use crate::{Acknowledgement, SenderState};
+use counted::Counted;
+use duplicates::Duplicates;
+use sack1::Sack1;
+use selective::Selective;
 
 /// The published ways of noticing and repairing losses. They combine with every window rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +63,203 @@ impl Recovery {
         })
     }
 
-    /// Whether what to send is a matter of sequence numbers alone while nothing is missing.
-    #[must_use]
-    pub fn is_in_order(self) -> bool {
-        matches!(self, Self::Tahoe | Self::Reno | Self::NewReno)
-    }
-
-    /// Whether it reads selective acknowledgements.
+    /// Whether its receiver reports what arrives beyond a gap.
     #[must_use]
     pub fn is_selective(self) -> bool {
         matches!(self, Self::Sack | Self::Sack1 | Self::Rack)
+    }
+}
+
+/// How much may be sent while the window falls over a round trip and is below its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionBound {
+    /// RFC 9937.
+    Published,
+    /// ns-3.37: without progress no more than this acknowledgement delivers, whatever is owed.
+    Ns3,
+}
+
+/// A recovery and its options. Each takes those that concern it.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoveryOptions {
+    /// Which recovery.
+    pub kind: Recovery,
+    /// Whether the first two duplicate acknowledgements release a segment each.
+    pub limited_transmit: bool,
+    /// Whether all that an acknowledgement covers counts, also what had been reported before.
+    pub cumulative_counting: bool,
+    /// Whether the window falls over a round trip instead of at once (RFC 9937), and how.
+    pub proportional_rate_reduction: Option<ReductionBound>,
+    /// Whether every acknowledgement of a part of what was outstanding sends a lost segment again,
+    /// whatever is in the network, and only what was sent again counts as progress (ns-3.37,
+    /// `TcpSocketBase::ProcessAck`: the branch of partial acknowledgements, `DoRetransmit`).
+    pub repairs_with_partial_acknowledgements: bool,
+    /// Whether timer and timeouts have the rules of ns-3 (`recovery/selective.rs`).
+    pub timeouts_of_ns3: bool,
+    /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
+    pub tail_loss_probe: bool,
+}
+
+/// A recovery under way.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyRecovery {
+    /// By duplicate acknowledgements: Tahoe, Reno, NewReno.
+    Duplicates(Duplicates),
+    /// By counting them: Linux without selective acknowledgements.
+    Counted(Box<Counted>),
+    /// By selective acknowledgements, as ns-2 has it.
+    Sack1(Box<Sack1>),
+    /// By selective acknowledgements, in order or in time.
+    Selective(Box<Selective>),
+}
+
+/// The same call for whichever it is.
+macro_rules! each {
+    ($self:expr, $recovery:ident => $call:expr) => {
+        match $self {
+            AnyRecovery::Duplicates($recovery) => $call,
+            AnyRecovery::Counted($recovery) => $call,
+            AnyRecovery::Sack1($recovery) => $call,
+            AnyRecovery::Selective($recovery) => $call,
+        }
+    };
+}
+
+impl AnyRecovery {
+    /// The recovery of a connection of which nothing is outstanding; `first`: its first segment.
+    /// `sampling`: its window rule wants delivery rates.
+    pub(crate) fn new(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
+        match options.kind {
+            Recovery::Tahoe => Self::Duplicates(Duplicates::tahoe(options)),
+            Recovery::Reno => Self::Duplicates(Duplicates::reno(options)),
+            Recovery::NewReno => Self::Duplicates(Duplicates::newreno(options)),
+            Recovery::LinuxNewReno => Self::Counted(Box::new(Counted::new(options))),
+            Recovery::Sack1 => Self::Sack1(Box::new(Sack1::new(options, first))),
+            Recovery::Sack => Self::Selective(Box::new(Selective::new(options, first, sampling))),
+            Recovery::Rack => {
+                Self::Selective(Box::new(Selective::by_time(options, first, sampling)))
+            }
+        }
+    }
+
+    /// That of a connection that has nothing to repair: not begun, or over.
+    pub(crate) fn idle() -> Self {
+        Self::Duplicates(Duplicates::default())
+    }
+
+    /// Whether it treats a flight of which nothing is missing as all others do, from the start on.
+    pub(crate) fn begins_whole(&self) -> bool {
+        matches!(self, Self::Duplicates(_))
+    }
+
+    /// The next segment that may leave.
+    #[inline]
+    pub(crate) fn choose(&mut self, flight: &mut Flight) -> Option<u32> {
+        each!(self, recovery => recovery.choose(flight))
+    }
+
+    /// An acknowledgement has arrived at `now` that tells of so many new marks.
+    #[inline]
+    pub(crate) fn on_acknowledgement(
+        &mut self,
+        flight: &mut Flight,
+        now: u64,
+        answer: &Acknowledgement<'_>,
+        marked: u32,
+    ) {
+        each!(self, recovery => recovery.on_acknowledgement(flight, now, answer, marked));
+    }
+
+    /// Segment `sequence` leaves at `now`; `again`: not for the first time.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, flight: &Flight, now: u64, sequence: u32, again: bool) {
+        match self {
+            Self::Duplicates(_) | Self::Sack1(_) => {}
+            Self::Counted(recovery) => recovery.note_sent(),
+            Self::Selective(recovery) => recovery.note_sent(flight, now, sequence, again),
+        }
+    }
+
+    /// Whether a timeout finds a window that has been reduced for the same losses already.
+    pub(crate) fn has_reduced(&self, flight: &Flight) -> bool {
+        match self {
+            Self::Duplicates(_) | Self::Sack1(_) => false,
+            Self::Counted(recovery) => recovery.has_reduced(flight),
+            Self::Selective(recovery) => recovery.has_reduced(),
+        }
+    }
+
+    /// The retransmission timer has expired, and the window is reduced.
+    pub(crate) fn on_timeout(&mut self, flight: &mut Flight) {
+        each!(self, recovery => recovery.on_timeout(flight));
+    }
+
+    /// When a timer of its own is due, in nanoseconds; `u64::MAX` for never.
+    #[inline]
+    pub(crate) fn deadline(&self) -> u64 {
+        match self {
+            Self::Selective(recovery) => recovery.deadline(),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Whether something is due at `now` that goes before a timeout that is due as well.
+    pub(crate) fn precedes_timeout(&self, now: u64) -> bool {
+        match self {
+            Self::Selective(recovery) => recovery.probe_is_due(now),
+            _ => false,
+        }
+    }
+
+    /// A timer of its own may be due.
+    pub(crate) fn on_timer(&mut self, flight: &mut Flight, now: u64) {
+        if let Self::Selective(recovery) = self {
+            recovery.on_timer(flight, now);
+        }
+    }
+
+    /// Segments in the network.
+    pub(crate) fn in_network(&self, flight: &Flight) -> u32 {
+        each!(self, recovery => recovery.in_network(flight))
+    }
+
+    /// What is outstanding when the window is reduced, as far as it is neither reported nor lost.
+    pub(crate) fn pipe(&self, flight: &Flight) -> u32 {
+        match self {
+            Self::Duplicates(_) | Self::Counted(_) => flight.flight_size(),
+            Self::Sack1(recovery) => recovery.in_network(flight),
+            Self::Selective(recovery) => recovery.pipe(flight),
+        }
+    }
+
+    /// Segments that have arrived beyond the first missing one, as far as it knows.
+    pub(crate) fn sacked(&self) -> u32 {
+        each!(self, recovery => recovery.sacked())
+    }
+
+    /// Segments that are taken for lost and have not arrived since.
+    pub(crate) fn lost(&self, flight: &Flight) -> u32 {
+        each!(self, recovery => recovery.lost(flight))
+    }
+
+    /// Whether losses are being repaired that were noticed before a timeout.
+    #[inline]
+    pub(crate) fn is_repairing(&self) -> bool {
+        each!(self, recovery => recovery.is_repairing())
+    }
+
+    /// What the sender is about.
+    pub(crate) fn state(&self, flight: &Flight) -> SenderState {
+        if self.is_repairing() {
+            SenderState::Recovery
+        } else if each!(self, recovery => recovery.is_repairing_timeout(flight)) {
+            SenderState::Loss
+        } else if flight.is_reduced_for_marks() {
+            SenderState::Reduced
+        } else if self.sacked() > 0 {
+            SenderState::Disorder
+        } else {
+            SenderState::Open
+        }
     }
 }

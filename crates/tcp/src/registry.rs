@@ -3,8 +3,9 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::receiver::AcknowledgementPolicy;
+use crate::recovery::{RecoveryOptions, ReductionBound};
 use crate::rule::WindowRule;
-use crate::sender::{Ecn, LossWindow, SenderOptions, Switches};
+use crate::sender::{Ecn, EcnOptions, LossWindow, SenderOptions};
 use crate::senders::{BBR, CUBIC, DCTCP, LEDBAT, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
 use crate::{AnyRule, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets};
 
@@ -64,14 +65,14 @@ impl Profile {
             chosen.and_then(|name| Recovery::named(name)).expect("every choice has its recovery")
         });
         let accurate = settings.is("ecn_feedback", "accurate");
-        let ecn = match (settings.switch("ecn"), accurate) {
+        let feedback = match (settings.switch("ecn"), accurate) {
             (false, _) => Ecn::Off,
             (true, false) => Ecn::Classic,
             (true, true) if named.scalable => Ecn::Scalable,
             (true, true) => Ecn::Accurate,
         };
         let rule = (named.rule)(&settings);
-        if ecn == Ecn::Classic && rule.answers_marks() {
+        if feedback == Ecn::Classic && rule.answers_marks() {
             return Err(ParameterError::new(
                 "ecn_feedback",
                 "\"classic\"",
@@ -82,7 +83,7 @@ impl Profile {
         Ok(Self {
             sender: SenderOptions {
                 rule,
-                recovery,
+                recovery: recovery_options(recovery, &settings),
                 window_cap: settings.number("window_cap"),
                 initial_window: settings.number("initial_window"),
                 slow_start_threshold: settings
@@ -100,29 +101,24 @@ impl Profile {
                     tick: nanoseconds("clock_tick"),
                     timer_tick: nanoseconds("timer_tick"),
                 },
-                switches: Switches {
-                    loss_window: if settings.is("loss_window", "flight-size") {
-                        LossWindow::FlightSize
-                    } else if settings.is("loss_window", "pipe") {
-                        LossWindow::Pipe
-                    } else {
-                        LossWindow::CongestionWindow
-                    },
-                    limited_transmit: settings.switch("limited_transmit"),
-                    ecn,
-                    ecn_capable_retransmissions: settings.switch("ecn_capable_retransmissions"),
-                    ecn_fallback: settings.switch("ecn_fallback"),
-                    handshake: settings.switch("handshake"),
-                    linear_handshake_timeouts: settings.number("linear_handshake_timeouts") as u8,
-                    timestamps: settings.switch("timestamps"),
-                    byte_counting: settings.switch("byte_counting"),
-                    cumulative_counting: settings.switch("cumulative_counting"),
-                    proportional_rate_reduction: settings.switch("proportional_rate_reduction"),
-                    bound_of_ns3: settings.is("reduction_bound", "ns3"),
-                    recovery_of_ns3: settings.is("recovery_dialect", "ns3"),
-                    tail_loss_probe: settings.switch("tail_loss_probe"),
-                    pacing: settings.switch("pacing"),
+                loss_window: if settings.is("loss_window", "flight-size") {
+                    LossWindow::FlightSize
+                } else if settings.is("loss_window", "pipe") {
+                    LossWindow::Pipe
+                } else {
+                    LossWindow::CongestionWindow
                 },
+                byte_counting: settings.switch("byte_counting"),
+                window_validation: settings.switch("window_validation"),
+                timestamps: settings.switch("timestamps"),
+                handshake: settings.switch("handshake"),
+                linear_handshake_timeouts: settings.number("linear_handshake_timeouts") as u8,
+                ecn: EcnOptions {
+                    feedback,
+                    capable_retransmissions: settings.switch("ecn_capable_retransmissions"),
+                    fallback: settings.switch("ecn_fallback"),
+                },
+                pacing: settings.switch("pacing"),
             },
             acknowledgements: if settings.switch("delayed_acknowledgements") {
                 let quick = settings.number("quick_acknowledgements") as u32;
@@ -136,8 +132,8 @@ impl Profile {
     /// Both ends of a connection; `clock_phase`: see [`RoundTripEstimator`](crate::RoundTripEstimator).
     #[must_use]
     pub fn ends(&self, clock_phase: u64) -> (Sender, Receiver) {
-        let selective = self.sender.recovery.is_selective();
-        let first = u32::from(!self.sender.switches.handshake);
+        let selective = self.sender.recovery.kind.is_selective();
+        let first = u32::from(!self.sender.handshake);
         let receiver = Receiver::new(self.acknowledgements, selective, first);
         (Sender::new(&self.sender, clock_phase), receiver)
     }
@@ -145,5 +141,21 @@ impl Profile {
     /// Every sender's description, in the order in which they are listed to users.
     pub fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
         SENDERS.iter().map(|sender| &sender.algorithm)
+    }
+}
+
+fn recovery_options(kind: Recovery, settings: &Settings) -> RecoveryOptions {
+    let as_in_ns3 = settings.is("reduction_bound", "ns3");
+    let bound = if as_in_ns3 { ReductionBound::Ns3 } else { ReductionBound::Published };
+    RecoveryOptions {
+        kind,
+        limited_transmit: settings.switch("limited_transmit"),
+        cumulative_counting: settings.switch("cumulative_counting"),
+        proportional_rate_reduction: settings
+            .switch("proportional_rate_reduction")
+            .then_some(bound),
+        repairs_with_partial_acknowledgements: as_in_ns3,
+        timeouts_of_ns3: settings.is("recovery_dialect", "ns3"),
+        tail_loss_probe: settings.switch("tail_loss_probe"),
     }
 }

@@ -101,6 +101,12 @@ impl Scoreboard {
         self.arrived_count
     }
 
+    /// Lost segments, sent again or not, that have not arrived yet.
+    #[must_use]
+    pub fn lost(&self) -> u32 {
+        self.lost_count
+    }
+
     /// Whether any lost segment, sent again or not, has not arrived yet.
     #[inline]
     #[must_use]

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 29;
+pub const COMMON_COUNT: usize = 31;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +85,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
              has been counted survives a reduction of the window",
             "ns-3.37: TcpLinuxReno",
         ),
+        Parameter::number("linear_increase", "packets", Some(1.0), 0.0, 1e3).above_minimum().described(
+            "by how much the window grows in a round trip of congestion avoidance; of CUBIC what Reno \
+             would; rules of other kinds and the dialect linux ignore it",
+            "RFC 5681: 1; AIMD(a, b): Floyd, Handley and Padhye 2000",
+        ),
         Parameter::switch("limited_transmit", true)
             .described("the first two duplicate acknowledgements each release a segment", "RFC 3042"),
         Parameter::switch("proportional_rate_reduction", false).described(
@@ -93,8 +98,9 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         ),
         Parameter::choice("reduction_bound", "rfc9937", &["rfc9937", "ns3"]).described(
             "below the threshold as much is sent as was delivered since the beginning, or by this \
-             acknowledgement; and one more if it makes progress, or covers what was sent again",
-            "RFC 9937; ns-3.37: tcp-prr-recovery.cc",
+             acknowledgement; and one more if it makes progress, or covers what was sent again; with \
+             ns3, acknowledgements of a part also send a lost segment again whatever the window says",
+            "RFC 9937; ns-3.37: tcp-prr-recovery.cc, tcp-socket-base.cc (ProcessAck, DoRetransmit)",
         ),
         Parameter::choice("recovery_dialect", "rfc6675", &["rfc6675", "ns3"]).described(
             "recovery sack: what restarts the timer during recovery, what follows from a repeated \
@@ -107,6 +113,10 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         ),
         Parameter::switch("pacing", defaults.pacing)
             .described("segments are spaced over the round trip", "Linux, fq"),
+        Parameter::switch("window_validation", false).described(
+            "only a window that is used grows, and one that is not used for a timeout shrinks",
+            "RFC 7661, RFC 2861; Linux: tcp_cwnd_validate",
+        ),
         Parameter::switch("ecn", defaults.ecn)
             .described("data is sent ECN-capable and marks reduce the window", "RFC 3168"),
         Parameter::choice("ecn_feedback", defaults.ecn_feedback, &["classic", "accurate"])

@@ -1,5 +1,6 @@
-//! What ns-3.37 does differently around timeouts (`recovery_dialect`), worked out by hand from
-//! `tcp-socket-base.cc`: `EnterRecovery`, `NewAck`, `ReTxTimeout` and the end of `ProcessAck`.
+//! What ns-3.37 does differently around timeouts (`recovery_dialect`) and with partial acknowledgements
+//! (`reduction_bound`), worked out by hand from `tcp-socket-base.cc`: `EnterRecovery`, `NewAck`, `ReTxTimeout`,
+//! `DoRetransmit`, and in `ProcessAck` the branch of partial acknowledgements and the end.
 
 use vermilion_parameters::{Value, Values};
 use vermilion_tcp::registry::Profile;
@@ -69,5 +70,31 @@ fn in_ns3_the_acknowledgement_that_ends_the_repair_of_a_timeout_counts_for_nothi
         assert_eq!(sender.window(), grown, "{dialect}");
         answer(&mut sender, expired + 200 * MS, 10, &[]);
         assert_eq!(sender.window(), grown + 1.0, "{dialect}");
+    }
+}
+
+#[test]
+fn with_the_bound_of_ns3_every_partial_acknowledgement_sends_a_lost_segment_again() {
+    for (bound, again) in [("ns3", vec![2]), ("rfc9937", vec![])] {
+        let values = Values::from([
+            ("handshake".to_owned(), Value::Switch(false)),
+            ("initial_window".to_owned(), Value::Number(16.0)),
+            ("reduction_bound".to_owned(), Value::Choice(bound.to_owned())),
+        ]);
+        let profile = Profile::from_values("sack", &values).unwrap();
+        let (mut sender, _) = profile.ends(0);
+        sender.limit_to(16);
+        sender.start(&profile.sender);
+        assert_eq!(send(&mut sender, 0), 16);
+        // 1 to 3 are lost: the first leaves at once, ten are in the network, and the window is eight.
+        answer(&mut sender, 100 * MS, 1, &[(4, 7)]);
+        assert_eq!((sender.in_flight(), sender.window()), (11, 8.0));
+        // It arrives. There is no room, but DoRetransmit does not ask.
+        let partial =
+            Acknowledgement { next_expected: 2, blocks: &[(4, 7)], ..Acknowledgement::default() };
+        sender.on_acknowledgement(200 * MS, &partial);
+        let sent: Vec<_> =
+            std::iter::from_fn(|| sender.next_segment(200 * MS)).map(|it| it.sequence).collect();
+        assert_eq!(sent, again, "{bound}");
     }
 }

@@ -239,7 +239,7 @@ fn every_sender_can_be_made_from_its_defaults_with_every_recovery() {
         for recovery in choices {
             let value = Value::Choice((*recovery).to_owned());
             let made = profile(&Values::from([("recovery".to_owned(), value)]));
-            assert_eq!(Some(made.sender.recovery), Recovery::named(recovery), "{name}");
+            assert_eq!(Some(made.sender.recovery.kind), Recovery::named(recovery), "{name}");
         }
     }
 }

@@ -7,7 +7,8 @@ what it gives, what it costs, and the commands.
 from __future__ import annotations
 
 from vermilion.advise.advice import Advice, advise
+from vermilion.advise.options import read_question
 from vermilion.advise.present import Present, assumed
-from vermilion.advise.question import Question, read_question
+from vermilion.advise.question import Question
 
 __all__ = ["Advice", "Present", "Question", "advise", "assumed", "read_question"]

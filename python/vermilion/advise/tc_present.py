@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
 from vermilion.advise.families import LINUX_FIFO_PACKETS
+from vermilion.advise.options import check_word
 from vermilion.advise.present import Present
-from vermilion.advise.question import check_word
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.profiles import PROFILES, Place
 from vermilion.scenario import disciplines

@@ -205,7 +205,7 @@ def _complete(given: dict[str, str | None]) -> dict[str, str]:
     Raises:
         UserError: nobody is.
     """
-    from vermilion.advise.question import check_option
+    from vermilion.advise.options import check_option
     from vermilion.scenario import ScenarioError
 
     missing = [option for option, value in given.items() if value is None]

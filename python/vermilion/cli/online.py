@@ -37,11 +37,12 @@ def online(
     ] = None,
     *,
     router: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="ADDRESS",
             help="A real queue instead of a simulation: of this machine, like linux:eth0 or "
-            "linux:eth0/1:10 (see: vermilion routers), or of another, like snmp:192.0.2.1/eth0.",
+            "linux:eth0/1:10 (see: vermilion routers), or of another, like snmp:192.0.2.1/eth0. "
+            "May be repeated: several queues are set together.",
             show_default=False,
         ),
     ] = None,
@@ -191,7 +192,8 @@ def online(
             "--path",
             metavar="LINK,LINK...",
             help="Where several queues are tuned together: links that flows cross, in their "
-            "order. May be repeated. Default: what monitors see.",
+            "order. May be repeated. Default: what monitors see; without any, each queue has flows "
+            "of its own.",
             show_default=False,
         ),
     ] = None,
@@ -222,13 +224,14 @@ def online(
     applies what is significantly better, verifies and rolls back. Every decision is shown with its
     reason.
     """
-    if router is not None or (policy is not None and not scenarios):
+    if router or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
 
         _refuse_given(context, _OF_SIMULATIONS, "is for a simulation; leave it away with --router")
         online_router(
             RouterRequest(
-                address=router,
+                addresses=tuple(router or ()),
+                paths=_paths(paths),
                 credentials=credentials,
                 policy=policy,
                 mode=mode,
@@ -252,7 +255,8 @@ def online(
     if not scenarios:
         message = "SCENARIO is missing; expected a scenario, or --router; see vermilion online -h"
         raise UserError(message)
-    from vermilion.online.policy import CHANGES_PER_MINUTE, Policy
+    from vermilion.online.policy import CHANGES_PER_MINUTE
+    from vermilion.online.stated_policy import stated_policy
     from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
 
@@ -260,14 +264,14 @@ def online(
     options.load_plugins(plugins)
     loaded = [load_scenario(name, overrides or ()) for name in scenarios]
     for scenario in loaded:
-        Policy.of_scenario(scenario)
+        stated_policy(scenario)
     freedom = _Freedom(
         mode or "control",
         CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
         at_exit or "keep",
         without_model or "stay",
         knowledge,
-        tuple(tuple(name.strip() for name in path.split(",")) for path in paths or ()),
+        _paths(paths),
         atlas,
         plant,
     )
@@ -332,7 +336,6 @@ _OF_SIMULATIONS = {
     "plugins": "--plugin",
     "clock": "--clock",
     "knowledge": "--knowledge",
-    "paths": "--path",
     "plant": "--plant",
     "report": "--report",
 }
@@ -346,6 +349,11 @@ _OF_ROUTERS = {
     "metrics_token": "--metrics-token",
     "log_format": "--log-format",
 }
+
+
+def _paths(texts: list[str] | None) -> tuple[tuple[str, ...], ...]:
+    """The links of each path."""
+    return tuple(tuple(name.strip() for name in text.split(",")) for text in texts or ())
 
 
 def _refuse_given(context: typer.Context, names: dict[str, str], why: str) -> None:
@@ -394,8 +402,9 @@ def _run(
 ) -> "OnlineRun":
     from vermilion.kernel_plant.errors import KernelPlantError
     from vermilion.online.drive.run import run_online
-    from vermilion.online.policy import DEADLINE_S, Policy
+    from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
+    from vermilion.online.stated_policy import stated_policy
 
     def show(decision: "Decision") -> None:
         if decision.kind == "start":
@@ -404,14 +413,16 @@ def _run(
 
     memory = None
     if freedom.atlas is not None:
-        from vermilion.cli.atlas_file import read_atlas
+        from vermilion.cli.atlas_file import read_atlas, read_set_atlas
+        from vermilion.online.set_policy import SetPolicy
 
-        wanted = Policy.of_scenario(scenario)
-        if wanted.link not in scenario.links:
-            message = f"--atlas is of one queue; {scenario.origin} tunes {wanted.link} together"
-            raise UserError(message)
-        discipline = scenario.links[wanted.link].queue.algorithm.name
-        memory = read_atlas(freedom.atlas, discipline, wanted.parameters)
+        wanted = stated_policy(scenario)
+        named = {name: link.queue.algorithm.name for name, link in scenario.links.items()}
+        if isinstance(wanted, SetPolicy):
+            together = {link: named[link] for link in wanted.links}
+            memory = read_set_atlas(freedom.atlas, together, wanted)
+        else:
+            memory = read_atlas(freedom.atlas, named[wanted.link], wanted.parameters)
     try:
         return run_online(
             scenario,

@@ -17,7 +17,7 @@ from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.limited_file import read_limited
 from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
-from vermilion.cli.real_routers import check_privileges, real_router
+from vermilion.cli.real_routers import SNMP, check_privileges, real_router
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import ScenarioError, printable
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, Policy, WithoutModel
     from vermilion.online.record.entries import Decision
-    from vermilion.online.router_policy import ManagedLink, PolicyFile
+    from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile
     from vermilion.online.service import Service
-    from vermilion.routers.base import Observation, OperatedRouter
+    from vermilion.routers.base import LinkConfiguration, Observation, OperatedRouter
 
 _POLICY_MEGABYTES: Final = 1
 _STOPPING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -45,8 +45,9 @@ class RouterRequest:
     """What the command line says.
 
     Attributes:
-        address: like "linux:eth0/1:10" or "snmp:192.0.2.1/eth0"; ``None`` leaves it to the policy
-            file.
+        addresses: like "linux:eth0/1:10" or "snmp:192.0.2.1/eth0"; none leaves it to the policy
+            file. Several queues are set together.
+        paths: the links of several queues that flows cross, in their order.
         credentials: a file with a user of the agent, of the kind "snmp".
         policy: a policy file.
         mode: whether anything is changed.
@@ -65,7 +66,8 @@ class RouterRequest:
         log_format: how decisions are shown.
     """
 
-    address: str | None = None
+    addresses: tuple[str, ...] = ()
+    paths: tuple[tuple[str, ...], ...] = ()
     credentials: Path | None = None
     policy: Path | None = None
     mode: Mode | None = None
@@ -94,16 +96,27 @@ def online_router(request: RouterRequest) -> None:
     check_outputs(json=request.json)
     file = None if request.policy is None else _read_policy(request.policy)
     service = _service(request, file)
-    if service.router is None:
+    if not request.addresses and service.router is None:
         message = "--router is missing, and the policy has no router either; expected linux:eth0"
         raise UserError(message)
+    addresses = request.addresses or (service.router or "",)
+    if len(addresses) > 1 and service.monitor:
+        message = (
+            "--monitor listens to one interface; of several queues only counters are known: leave "
+            "it away, and say with --path which of them flows cross"
+        )
+        raise UserError(message)
+    if len(addresses) == 1 and request.paths:
+        message = "--path is for several queues; expected --router more than once"
+        raise UserError(message)
     with ExitStack() as opened:
-        watch = open_watch(service.router, opened) if service.monitor else None
-        _control(request, file, service, watch, opened)
+        watch = open_watch(addresses[0], opened) if service.monitor else None
+        _control(request, addresses, file, service, watch, opened)
 
 
 def _control(
     request: RouterRequest,
+    addresses: tuple[str, ...],
     file: PolicyFile | None,
     service: Service,
     watch: InterfaceWatch | None,
@@ -113,12 +126,11 @@ def _control(
     from vermilion.online.drive.real_router import run_on_router
     from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
-    from vermilion.online.router_policy import Freedom, policy_for
+    from vermilion.online.router_policy import Freedom
     from vermilion.routers import RouterError
 
-    address = service.router or ""
-    router = real_router(address, file, request.credentials, watch)
-    link = _managed_link(router)
+    router = _opened(addresses, file, request, watch)
+    address = str(router.address) if len(addresses) > 1 else addresses[0]
     freedom = Freedom(
         mode=request.mode,
         changes_per_minute=request.changes_per_minute,
@@ -126,10 +138,9 @@ def _control(
         without_model=request.without_model,
     )
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
-    policy = policy_for(link, file, freedom, deadline_s=deadline_s)
-    memory = _memory(request, link.discipline, policy)
-    if policy.mode != "observe":
-        check_privileges(router, address, policy.mode)
+    policy = _policy(router, file, freedom, request.paths, deadline_s)
+    memory = _memory(request, router.configuration, policy)
+    _check_privileges(router, policy)
     journal = _default_journal(router) if service.journal is None else Path(service.journal)
     metrics = open_metrics(service, router, policy, watch, opened)
     shown = request.json != STANDARD_OUTPUT
@@ -178,10 +189,70 @@ def _control(
         if json_file:
             import json
 
-            json_file.write(f"{json.dumps(_document(run), indent=2, allow_nan=False)}\n")
+            json_file.write(f"{json.dumps(_document(run, request), indent=2, allow_nan=False)}\n")
 
 
-def _managed_link(router: OperatedRouter) -> ManagedLink:
+def _opened(
+    addresses: tuple[str, ...],
+    file: PolicyFile | None,
+    request: RouterRequest,
+    watch: InterfaceWatch | None,
+) -> OperatedRouter:
+    """The queue, or all of them as one set."""
+    if len(addresses) == 1:
+        return real_router(addresses[0], file, request.credentials, watch)
+    from vermilion.online.drive.operated_set import OperatedSet
+    from vermilion.routers import RouterError
+
+    remote = [each.startswith(SNMP) for each in addresses]
+    if request.credentials is not None and not any(remote):
+        message = '--credentials is for a router of the kind "snmp"'
+        raise UserError(message)
+    with ExitStack() as opened:
+        routers = []
+        for address, is_remote in zip(addresses, remote, strict=True):
+            router = real_router(address, None, request.credentials if is_remote else None)
+            opened.callback(router.close)
+            routers.append(router)
+        try:
+            together = OperatedSet(routers)
+        except RouterError as error:
+            raise UserError(str(error)) from None
+        opened.pop_all()
+        return together
+
+
+def _check_privileges(router: OperatedRouter, policy: Policy) -> None:
+    """Whether every queue may be changed, where anything is."""
+    from vermilion.online.drive.operated_set import OperatedSet
+
+    if policy.mode == "observe":
+        return
+    each_one = router.routers.values() if isinstance(router, OperatedSet) else [router]
+    for each in each_one:
+        check_privileges(each, str(each.address), policy.mode)
+
+
+def _policy(
+    router: OperatedRouter,
+    file: PolicyFile | None,
+    freedom: Freedom,
+    paths: tuple[tuple[str, ...], ...],
+    deadline_s: float,
+) -> Policy:
+    """What is wanted of the queue, or of all queues together."""
+    from vermilion.online.drive.operated_set import OperatedSet
+    from vermilion.online.router_policy import policy_for
+    from vermilion.online.router_set_policy import policy_for_set
+
+    if not isinstance(router, OperatedSet):
+        link = _managed_link(router, router.address.interface)
+        return policy_for(link, file, freedom, deadline_s=deadline_s)
+    links = [_managed_link(each, link) for link, each in router.routers.items()]
+    return policy_for_set(links, file, freedom, paths=paths, deadline_s=deadline_s)
+
+
+def _managed_link(router: OperatedRouter, name: str) -> ManagedLink:
     """What the router says of its queue before anything is measured."""
     from vermilion.online.router_policy import ManagedLink
     from vermilion.routers import RouterError
@@ -191,20 +262,26 @@ def _managed_link(router: OperatedRouter) -> ManagedLink:
     except RouterError as error:
         raise UserError(str(error)) from None
     return ManagedLink(
-        interface=router.address.interface,
+        interface=name,
         discipline=router.configuration.discipline,
         in_force=in_force,
         settable=router.settable,
     )
 
 
-def _memory(request: RouterRequest, discipline: str, policy: Policy) -> AnswerMemory | None:
+def _memory(
+    request: RouterRequest, configuration: LinkConfiguration, policy: Policy
+) -> AnswerMemory | None:
     """What an atlas knows, where one is given."""
     if request.atlas is None:
         return None
-    from vermilion.cli.atlas_file import read_atlas
+    from vermilion.cli.atlas_file import read_atlas, read_set_atlas
+    from vermilion.online.set_policy import SetPolicy
 
-    return read_atlas(request.atlas, discipline, policy.parameters)
+    if isinstance(policy, SetPolicy):
+        disciplines = {each.link: each.discipline for each in configuration.queues}
+        return read_set_atlas(request.atlas, disciplines, policy)
+    return read_atlas(request.atlas, configuration.discipline, policy.parameters)
 
 
 def _unseen(_: Observation) -> None:
@@ -216,7 +293,6 @@ def _service(request: RouterRequest, file: PolicyFile | None) -> Service:
     from vermilion.online.service import Service
 
     given = Service(
-        router=request.address,
         journal=None if request.journal is None else str(request.journal),
         monitor=request.monitor,
         metrics=request.metrics,
@@ -354,7 +430,7 @@ def _show_end(run: RouterRun) -> None:
         typer.echo(f"{run.unwritten} entries could not be written into the journal", err=True)
 
 
-def _document(run: RouterRun) -> dict[str, object]:
+def _document(run: RouterRun, request: RouterRequest) -> dict[str, object]:
     """What became of the queue, for JSON."""
     from vermilion import _core
 
@@ -364,6 +440,7 @@ def _document(run: RouterRun) -> dict[str, object]:
         "router": run.router,
         "discipline": run.discipline,
         "link": policy.link,
+        "paths": [list(path) for path in request.paths],
         "mode": policy.mode,
         "at_exit": policy.at_exit,
         "objective": policy.objective.label,

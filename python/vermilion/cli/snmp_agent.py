@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +12,9 @@ from vermilion.cli.output import note
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from vermilion.routers.snmp.seen_traffic import SeenTraffic
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -32,6 +34,16 @@ def snmp_agent(
             show_default=False,
         ),
     ] = None,
+    monitor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="INTERFACE",
+            help="Listen to the packets of this interface (CAP_NET_RAW) and tell how many flows "
+            "there are and their round trips. May be repeated. Default: none, and these are "
+            "told to be unknown.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve the queues of this machine to SNMP, through snmpd.
 
@@ -39,6 +51,7 @@ def snmp_agent(
     decides who may read and write; nothing is changed but what --allow names. Ctrl-C ends it.
     """
     from vermilion.agentx.driver import MasterRefused, SubagentDriver
+    from vermilion.monitor import InterfaceError
     from vermilion.routers import RouterError
     from vermilion.routers.linux import RouteSocket
     from vermilion.routers.snmp.agent import queue_subagent
@@ -55,8 +68,12 @@ def snmp_agent(
         _check_privileges()
     stopped = threading.Event()
     try:
-        with _stopping(stopped), RouteSocket() as kernel:
-            queues = LinuxQueues(kernel, allow or (), say=say)
+        with (
+            _stopping(stopped),
+            _listening(monitor or (), say) as traffic,
+            RouteSocket() as kernel,
+        ):
+            queues = LinuxQueues(kernel, allow or (), traffic=traffic.of, say=say)
             driver = SubagentDriver(
                 socket,
                 lambda: queue_subagent(queues, time.monotonic),
@@ -67,6 +84,47 @@ def snmp_agent(
             driver.run()
     except (MasterRefused, RouterError) as error:
         raise UserError(str(error)) from None
+    except InterfaceError as error:
+        message = f"--monitor: {error}"
+        raise UserError(message) from None
+
+
+@contextmanager
+def _listening(
+    interfaces: "Iterable[str]", say: "Callable[[str], object]"
+) -> "Iterator[SeenTraffic]":
+    """Monitors of the interfaces, which a thread empties; that they needed is given up.
+
+    Raises:
+        InterfaceError: one cannot be listened to.
+    """
+    from vermilion.monitor import InterfaceWatch
+    from vermilion.monitor.privileges import CAP_NET_RAW, give_up
+    from vermilion.routers.snmp.seen_traffic import TAKE_IN_S, SeenTraffic
+
+    with ExitStack() as opened:
+        names = dict.fromkeys(interfaces)
+        traffic = SeenTraffic(
+            [opened.enter_context(InterfaceWatch(name, kept_flows=0)) for name in names], say=say
+        )
+        if not names:
+            yield traffic
+            return
+        give_up((CAP_NET_RAW,))
+        traffic.take_in()
+        done = threading.Event()
+
+        def listen() -> None:
+            while not done.wait(TAKE_IN_S):
+                traffic.take_in()
+
+        thread = threading.Thread(target=listen, daemon=True)
+        thread.start()
+        try:
+            yield traffic
+        finally:
+            done.set()
+            thread.join()
 
 
 @contextmanager

@@ -12,7 +12,10 @@ from vermilion.cli.output import output_file
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vermilion.online.record.restart import Untouched
+    from vermilion.routers.base import ParameterValue
 
 _PROFILES: Final = {
     "fq-codel": "linux-fq-codel",
@@ -23,6 +26,10 @@ _PROFILES: Final = {
     "drop-tail": "linux-fifo",
 }
 """Disciplines that Linux has, and the profile that writes them as tc does."""
+
+
+_SETS: Final = {"set", "simulated set"}
+"""Kinds of several queues together."""
 
 
 def undo(
@@ -69,6 +76,10 @@ def undo(
 
 def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
     original, now = dict(queue.original), dict(queue.in_force)
+    commands = _commands_of_set(queue, interface)
+    command = "\n".join(each for each in commands.values() if each)
+    if not commands:
+        command = _command(queue.discipline, original, queue, interface)
     return {
         "title": queue.title,
         "router": queue.router,
@@ -79,8 +90,41 @@ def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
         "changed": original != now,
         "original": original,
         "in_force": now,
-        "command": _command(queue, interface),
+        "command": command,
+        "commands": commands,
     }
+
+
+def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str]:
+    """Of several queues, what puts each back; empty for one queue.
+
+    What a run on real routers has written down is what counts. Of other queues the link's name
+    stands for the interface.
+    """
+    from vermilion.routers.queue_set import by_queue
+
+    if queue.router not in _SETS:
+        return {}
+    if interface is not None:
+        message = f"--interface is of one queue; {queue.title} has several, named by their links"
+        raise UserError(message)
+    settings = by_queue(queue.original)
+    if queue.commands:
+        return {link: queue.commands.get(link) or "" for link in settings}
+    return {
+        link: _command(_discipline(queue, setting), setting, queue, link)
+        for link, setting in settings.items()
+    }
+
+
+def _discipline(queue: "Untouched", setting: "Mapping[str, ParameterValue]") -> str:
+    """Which of a set's disciplines has just these parameters."""
+    from vermilion.scenario import disciplines
+
+    for name in queue.discipline.split("+"):
+        if name in disciplines() and set(disciplines()[name].parameters) == set(setting):
+            return name
+    return ""
 
 
 def _show(entry: dict[str, Any]) -> None:
@@ -95,7 +139,11 @@ def _show(entry: dict[str, Any]) -> None:
         if now != value:
             typer.echo(f"    {name}: was {_text(value)}, is {_text(now)}")
     if entry["command"]:
-        typer.echo(f"  to put it back:\n    {entry['command']}")
+        lines = "\n    ".join(entry["command"].splitlines())
+        typer.echo(f"  to put it back:\n    {lines}")
+    unknown = [link for link, command in entry["commands"].items() if not command]
+    if unknown:
+        typer.echo(f"  no command is known for {', '.join(unknown)}")
 
 
 def _text(value: object) -> str:
@@ -104,15 +152,20 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _command(queue: "Untouched", interface: str | None) -> str:
+def _command(
+    discipline: str,
+    original: "Mapping[str, ParameterValue]",
+    queue: "Untouched",
+    interface: str | None,
+) -> str:
     """As tc writes it; "" where Linux has no such queue, or does not take the values."""
-    if queue.discipline not in _PROFILES:
+    if discipline not in _PROFILES:
         return ""
     from vermilion.profiles import PROFILES, Place
     from vermilion.scenario import ScenarioError, disciplines, scenario_from_document
 
-    table = disciplines()[queue.discipline].parameters
-    given = {name: value for name, value in queue.original.items() if name in table}
+    table = disciplines()[discipline].parameters
+    given = {name: value for name, value in original.items() if name in table}
     link = "link"
     try:
         texts = {
@@ -128,14 +181,14 @@ def _command(queue: "Untouched", interface: str | None) -> str:
                     link: {
                         "rate": f"{queue.rate_bit_per_s or _UNKNOWN_RATE:.0f} bit/s",
                         "delay": "1 ms",
-                        "queue": {"discipline": queue.discipline, **texts},
+                        "queue": {"discipline": discipline, **texts},
                     }
                 },
                 "flows": {"any": {"path": [link], "rtt": "10 ms", "sender": "newreno"}},
             }
         )
         place = Place(device=None if interface is None else shlex.quote(interface), verb="change")
-        return PROFILES[_PROFILES[queue.discipline]](scenario, link).command({}, place)
+        return PROFILES[_PROFILES[discipline]](scenario, link).command({}, place)
     except ScenarioError:
         return ""
 

@@ -2,7 +2,7 @@
 
 It builds the network, starts the traffic, lets time pass, reads and changes the queues through the
 same netlink codecs and the same monitor as on a real router (:class:`LinuxRouter`,
-:class:`CaptureMonitor`). Between two orders the guest stands still (:mod:`.calendar`).
+:class:`InterfaceMonitor`). Between two orders the guest stands still (:mod:`.calendar`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from vermilion.routers.base import RouterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from vermilion.kernel_plant.management import Management
     from vermilion.kernel_plant.tap import Tap
     from vermilion.routers.linux.router import LinuxRouter
 
@@ -57,7 +58,8 @@ class Agent:
 
     def __init__(self) -> None:
         self._routers: list[LinuxRouter] = []
-        self._tap: Tap | None = None
+        self._taps: dict[int, Tap] = {}
+        self._management: Management | None = None
         self._traffic: socket.socket | None = None
         self._begins_ns = 0
         self._sample_ns = 0
@@ -90,11 +92,25 @@ class Agent:
                 address = f"linux:{OUT}/{SHAPED_CLASS}"
                 self._routers.append(LinuxRouter(address, rate_bit_per_s=rate))
 
-    def watch(self, link: int) -> None:
-        """Have the packets at a link's router watched."""
-        from vermilion.kernel_plant.tap import Tap
+    def watch(self, links: Sequence[int]) -> None:
+        """Have the packets at the exits of some links' queues watched."""
+        from vermilion.kernel_plant.tap import Tap, new_secret
 
-        self._tap = Tap(router(link))
+        secret = new_secret()
+        self._taps = {link: Tap(router(link), secret) for link in links}
+
+    def manage(self, links: Sequence[int], **user: str) -> None:
+        """Start an SNMP agent in the routers of some links."""
+        from vermilion.kernel_plant.management import Management
+
+        self._management = Management(links, **user)
+
+    def relay(self, link: int, datagram: str) -> str | None:
+        """Ask a router's SNMP agent; question and answer as hexadecimal digits."""
+        if self._management is None:
+            return None
+        answer = self._management.relay(link, bytes.fromhex(datagram))
+        return None if answer is None else answer.hex()
 
     def begin(
         self,
@@ -140,8 +156,8 @@ class Agent:
             while self._boundaries and self._boundaries[0] <= now_ns:
                 traffic.append({"at_ns": self._boundaries.pop(0), **self._ask_traffic()})
             if now_ns >= until_ns:
-                if self._tap is not None:
-                    self._tap.empty()
+                for tap in self._taps.values():
+                    tap.empty()
                 return {"samples": samples, "traffic": traffic}
             coming = [until_ns, self._samples * self._sample_ns]
             coming += [each["at_ns"] for each in self._timetable[:1]]
@@ -150,13 +166,30 @@ class Agent:
 
     def observe(self, link: int) -> dict[str, Any]:
         """What a controller may see of a link."""
-        found: dict[str, Any] = {"reading": self._sample(link)}
-        if self._tap is not None:
-            self._tap.empty()
-            found["active_flows"] = self._tap.active_flows()
-            found["round_trips"] = self._tap.round_trips()
-            found["unseen"] = self._tap.lost()
-        return found
+        return {"reading": self._sample(link), **self.traffic(link)}
+
+    def traffic(self, link: int) -> dict[str, Any]:
+        """What the monitor beside a link's queue has seen; nothing where there is none."""
+        tap = self._taps.get(link)
+        if tap is None:
+            return {}
+        tap.empty()
+        return {
+            "active_flows": tap.active_flows(),
+            "round_trips": tap.round_trips(),
+            "traffic": tap.traffic(),
+            "unseen": tap.lost(),
+        }
+
+    def flows(self, link: int) -> list[tuple[int, str]]:
+        """End the monitor beside a link's queue; which flows it followed, see :meth:`Tap.flows`."""
+        return self._taps.pop(link).flows()
+
+    def run(self, namespace: str, command: Sequence[str]) -> str:
+        """Run a program in a namespace; what it prints. For whoever looks into the guest."""
+        with inside(namespace):
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return done.stdout
 
     def parameters(self, link: int) -> dict[str, Any]:
         """Every parameter that the kernel says of a queue."""
@@ -252,9 +285,14 @@ def main() -> None:
         for each in (
             agent.build,
             agent.watch,
+            agent.manage,
+            agent.relay,
             agent.begin,
             agent.advance,
             agent.observe,
+            agent.traffic,
+            agent.flows,
+            agent.run,
             agent.parameters,
             agent.described,
             agent.apply,

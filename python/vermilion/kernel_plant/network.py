@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -20,10 +21,12 @@ from vermilion.routers.base import RouterError
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
 
+    from vermilion.routers.snmp.credentials import UserCredentials
     from vermilion.scenario.core_scenario import CoreScenario
     from vermilion.simulate.result_data import Measured
 
@@ -38,13 +41,22 @@ class RunningNetwork:
         now_ns: how far it has come.
     """
 
-    def __init__(self, scenario: CoreScenario, seed: int, watched: str | None = None) -> None:
+    def __init__(
+        self,
+        scenario: CoreScenario,
+        seed: int,
+        watched: Sequence[str] = (),
+        managed: Sequence[str] = (),
+        user: UserCredentials | None = None,
+    ) -> None:
         """Boot the kernel, set the network up, and start its traffic.
 
         Args:
             scenario: what to run.
             seed: of everything that is drawn, the kernel's own random numbers included.
-            watched: the link whose packets a monitor sees; ``None`` for none.
+            watched: the links beside whose queues there is a monitor.
+            managed: the links whose routers are asked and told over SNMP.
+            user: who may do so.
 
         Raises:
             FieldError: the scenario has what a kernel's network cannot be.
@@ -63,7 +75,9 @@ class RunningNetwork:
         self._rates = [rates_over_time(scenario, number) for number in numbers]
         changes = timetable(scenario, hosts)
         rates = [rate_at_start(scenario, number) for number in numbers]
-        made = commands(rates, [made_by(link.queue) for link in scenario.links], hosts)
+        queues = [made_by(link.queue) for link in scenario.links]
+        made = commands(rates, queues, hosts, managed=bool(managed))
+        self._one_at_a_time = Lock()
         self._guest = Guest(module=_AGENT, seed=seed)
         try:
             self.call(
@@ -75,8 +89,16 @@ class RunningNetwork:
                 rates_bit_per_s=rates,
             )
             self._set_queues(seed)
-            if watched is not None:
-                self.call("watch", link=self.number_of(watched))
+            if managed and user is not None:
+                self.call(
+                    "manage",
+                    links=[self.number_of(link) for link in managed],
+                    user=user.user,
+                    authentication=user.authentication_password,
+                    privacy=user.privacy_password,
+                )
+            if watched:
+                self.call("watch", links=[self.number_of(link) for link in watched])
             every = {*self._total, *(edge for phase in self._phases for edge in phase)}
             self.call(
                 "begin",
@@ -120,11 +142,27 @@ class RunningNetwork:
             RouterError: a queue refused.
             KernelPlantError: the guest failed.
         """
-        return self._guest.call(verb, **arguments)
+        with self._one_at_a_time:
+            return self._guest.call(verb, **arguments)
+
+    def traffic(self, link: int) -> dict[str, Any]:
+        """What the monitor beside a link's queue has seen since it was last asked."""
+        found: dict[str, Any] = self.call("traffic", link=link)
+        return found
+
+    def relay(self, link: int, datagram: bytes) -> bytes | None:
+        """Ask the SNMP agent of a link's router; ``None`` where no answer comes.
+
+        May be called from another thread: the guest takes one call after the other.
+        """
+        answer = self.call("relay", link=link, datagram=datagram.hex())
+        return None if answer is None else bytes.fromhex(answer)
 
     def advance(self, until_ns: int) -> None:
         """Let the network's time pass, at most to the end of the scenario."""
         until_ns = min(until_ns, self.scenario.duration_ns)
+        if self._samples and until_ns <= self.now_ns:
+            return
         told = self.call("advance", until_ns=until_ns)
         self.now_ns = max(self.now_ns, until_ns)
         self._samples += told["samples"]

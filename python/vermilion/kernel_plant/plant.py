@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import resource
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion import _core
-from vermilion.kernel_plant.errors import KernelPlantError
+from vermilion.kernel_plant.management_channel import ManagementChannel
 from vermilion.kernel_plant.network import RunningNetwork
 from vermilion.kernel_plant.router import KernelRouter
+from vermilion.kernel_plant.snmp_router import SnmpKernelRouter
+from vermilion.routers.queue_set import QueueSet
+from vermilion.routers.snmp.credentials import UserCredentials
 from vermilion.scenario.errors import FieldError
 from vermilion.simulate.result import Result
 from vermilion.simulate.runs import check_seed
@@ -18,11 +21,14 @@ from vermilion.simulate.runs import check_seed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from vermilion.routers.base import Knowledge
+    from vermilion.routers.base import Knowledge, ManagedQueue
     from vermilion.scenario import Scenario
     from vermilion.simulate.result_data import ResultData, Timing
 
 _STEPS: Final = 100
+
+Management = Literal["netlink", "snmp"]
+"""How queues of a guest are read and changed."""
 
 
 def run_on_kernel(
@@ -64,13 +70,13 @@ def _cpu_s() -> float:
 
 
 class KernelNetwork:
-    """A scenario's network on the kernel, with one queue under control.
+    """A scenario's network on the kernel, with one queue or several under control.
 
     Attributes:
-        router: that queue.
+        router: that queue, or the set.
     """
 
-    def __init__(self, network: RunningNetwork, router: KernelRouter, seed: int) -> None:
+    def __init__(self, network: RunningNetwork, router: ManagedQueue, seed: int) -> None:
         self.router = router
         self._network = network
         self._seed = seed
@@ -82,36 +88,66 @@ class KernelNetwork:
 
 
 class KernelPlant:
-    """Where the on-line controller gets its networks: kernels in virtual time."""
+    """Where the on-line controller gets its networks: kernels in virtual time.
+
+    Args:
+        management: how queues are read and changed: by netlink in the guest, at once; or over SNMP,
+            once a second, through snmpd and Vermilion's agent in each router.
+    """
+
+    def __init__(self, management: Management = "netlink") -> None:
+        self._management = management
 
     @contextmanager
     def under_control(
         self, scenario: Scenario, links: Sequence[str], seed: int, knowledge: Knowledge
     ) -> Iterator[KernelNetwork]:
-        """A network at its beginning, with the queue of one link to be controlled.
+        """A network at its beginning, with the queues of links to be controlled.
 
         Raises:
             ScenarioError: the scenario has what a kernel's network cannot be.
             KernelPlantError: there is no kernel, or it failed.
         """
-        if len(links) != 1:
-            message = f"{', '.join(links)} cannot be controlled together there; expected one link"
-            raise KernelPlantError(message)
-        [link] = links
-        watched = None if knowledge == "counters" else link
-        with _running(scenario, seed, watched) as network:
-            yield KernelNetwork(network, KernelRouter(network, link, knowledge), seed)
+        watched = () if knowledge == "counters" else tuple(links)
+        if self._management == "netlink":
+            with _running(scenario, seed, watched) as network:
+                queues = [KernelRouter(network, link, knowledge) for link in links]
+                yield KernelNetwork(network, _one_or_set(queues), seed)
+            return
+        # Nobody else can reach the guest's agents, so that its user's pass phrases are no secret.
+        user = UserCredentials("vermilion", "kernel-plant-1", "kernel-plant-2")
+        with ExitStack() as ends:
+            network = ends.enter_context(_running(scenario, seed, watched, tuple(links), user))
+            numbers = {link: network.number_of(link) for link in links}
+            channel = ManagementChannel(tuple(numbers.values()), network.relay)
+            ports = ends.enter_context(channel).ports
+            remote = []
+            for link in links:
+                queue = SnmpKernelRouter(network, link, knowledge, ports[numbers[link]], user)
+                ends.callback(queue.close)
+                remote.append(queue)
+            yield KernelNetwork(network, _one_or_set(remote), seed)
 
     def left_alone(self, scenario: Scenario, seed: int, probe_interval_s: float) -> Result:
         """The outcome of the same network that nobody touches."""
         return run_on_kernel(scenario, seed, probe_interval_s)
 
 
+def _one_or_set(queues: Sequence[ManagedQueue]) -> ManagedQueue:
+    return queues[0] if len(queues) == 1 else QueueSet(queues)
+
+
 @contextmanager
-def _running(scenario: Scenario, seed: int, watched: str | None = None) -> Iterator[RunningNetwork]:
+def _running(
+    scenario: Scenario,
+    seed: int,
+    watched: Sequence[str] = (),
+    managed: Sequence[str] = (),
+    user: UserCredentials | None = None,
+) -> Iterator[RunningNetwork]:
     check_seed(seed, scenario.origin)
     try:
-        network = RunningNetwork(scenario.core(), seed, watched)
+        network = RunningNetwork(scenario.core(), seed, watched, managed, user)
     except FieldError as error:
         raise error.at(scenario.origin) from None
     with network:

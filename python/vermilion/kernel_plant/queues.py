@@ -80,6 +80,8 @@ def settings(
         if name in settable or (queue.discipline == "linux-red" and name in _TABLE_OF_DECAY):
             continue
         if name == "perturbation":
+            if value is None:
+                continue
             raise FieldError(name, value, "nothing on the kernel, which draws its own")
         if name not in {"flows", "drop", "limit_bytes", "limit"}:
             own[name] = value

@@ -7,11 +7,12 @@ real one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from vermilion.routers.base import (
+    FlowTraffic,
     Knowledge,
     LinkConfiguration,
     ManagedQueue,
@@ -29,6 +30,38 @@ if TYPE_CHECKING:
     from vermilion.kernel_plant.network import RunningNetwork
 
 _NS_PER_S = 1_000_000_000
+
+
+def seen(reading: Reading, told: Mapping[str, Any], knowledge: Knowledge) -> Observation:
+    """A reading with what the monitor beside the queue tells.
+
+    Args:
+        reading: the counters.
+        told: by the guest's agent, since the last time; empty where there is no monitor.
+        knowledge: how much of it may be known.
+    """
+    if knowledge == "counters" or not told:
+        return Observation(reading)
+    if knowledge != "full":
+        return Observation(reading, told["active_flows"])
+    numbers, nanoseconds = told["round_trips"]
+    flows, packets, sizes, data, responsive = told["traffic"]
+    flow = np.array(flows, dtype=np.int64)
+    return Observation(
+        reading,
+        told["active_flows"],
+        RttSamples(
+            np.array(numbers, dtype=np.int64),
+            np.array(nanoseconds, dtype=np.float64) / _NS_PER_S,
+        ),
+        FlowTraffic(
+            # Flows of which only acknowledgements leave have numbers below 0, as on a real router.
+            np.where(np.array(data, dtype=np.bool_), flow, -flow - 1),
+            np.array(packets, dtype=np.int64),
+            np.array(sizes, dtype=np.int64),
+            np.array(responsive, dtype=np.bool_),
+        ),
+    )
 
 
 class KernelRouter(ManagedQueue):
@@ -75,16 +108,7 @@ class KernelRouter(ManagedQueue):
             drops=drops,
             marks=marks,
         )
-        if self._knowledge == "counters" or "active_flows" not in told:
-            return Observation(reading)
-        trips = None
-        if self._knowledge == "full":
-            flows, nanoseconds = told["round_trips"]
-            trips = RttSamples(
-                np.array(flows, dtype=np.int64),
-                np.array(nanoseconds, dtype=np.float64) / _NS_PER_S,
-            )
-        return Observation(reading, told["active_flows"], trips)
+        return seen(reading, told, self._knowledge)
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every parameter that the kernel says, by its name in the discipline's table."""

@@ -1,122 +1,114 @@
-"""A passive monitor beside a queue of the guest.
+"""A passive monitor beside a queue of the guest, at its exit.
 
-What passes the router is given to the core's monitor: every packet that comes into the router's
-namespace is copied into a ring (packet(7), TPACKET_V2), to its first 128 bytes, and emptied from
-there as a capture that never ends. Packets are not looked at one by one here: the core does that.
+It is the monitor of a real router (:class:`vermilion._core.InterfaceMonitor`), fed by the same ring
+(:mod:`vermilion.monitor.packet_ring`): it sees data when the queue has let it go, and the
+acknowledgements that come back. A router of the guest has its acknowledgements come in at other
+interfaces than the one with the queue, so that all of them are listened to, and a filter in the
+kernel keeps what a monitor at the exit would have: what leaves there, and what comes in from the
+far side.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
-import mmap
+import os
 import socket
-import struct
-from typing import Final
+import time
+from typing import Any, Final
 
-import numpy as np
-
-from vermilion._core import CaptureMonitor
+from vermilion._core import InterfaceMonitor
 from vermilion.kernel_plant.namespaces import inside
+from vermilion.kernel_plant.topology import IN, MANAGEMENT, NEAR, OUT
+from vermilion.monitor.packet_filter import SNAPSHOT_BYTES, Instruction
+from vermilion.monitor.packet_ring import CLOSED_AFTER_MS, PacketRing
 
-_PACKET_LEVEL: Final = 263
-_VERSION: Final = 10
-_IGNORE_OUTGOING: Final = 23
-_RING: Final = 5
-_STATISTICS: Final = 6
-_ATTACH_FILTER: Final = 26
-_EVERYTHING: Final = 3
-_FRAME_BYTES: Final = 256
-_FRAMES: Final = 1 << 15
-_BLOCK_BYTES: Final = 1 << 16
-_KEPT_BYTES: Final = 128
-_RECORD_BYTES: Final = 16
-_READY: Final = 1
-_MAGIC_NANOSECONDS: Final = 0xA1B23C4D
-_ETHERNET: Final = 1
-_FILTER: Final = ((0x28, 0, 0, 12), (0x15, 0, 1, 0x0800), (6, 0, 0, _KEPT_BYTES), (6, 0, 0, 0))
-"""Of every packet of IPv4 its first bytes, of others nothing."""
+_ACTIVE_NS: Final = 60_000_000_000
+_BEHIND_NS: Final = 5_000_000 * CLOSED_AFTER_MS
+_LARGEST_PACKET_BYTES: Final = 1500
+_FLOWS: Final = 4096
+
+# include/uapi/linux/bpf_common.h, filter.h and if_packet.h
+_LOAD_WORD, _EQUALS, _RETURN = 0x20, 0x15, 0x06
+_KIND_OF_PACKET, _INTERFACE = 0xFFFFF000 + 4, 0xFFFFF000 + 8
+_LEAVING: Final = 4
 
 
 class Tap:
-    """A monitor of the packets that come into a namespace.
+    """A monitor at the exit of one router's queue.
 
     Args:
-        namespace: its name.
+        namespace: the router's.
+        secret: what the numbers of flows follow from besides their addresses and ports, so that
+            monitors with the same one give a flow the same number.
     """
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, secret: int) -> None:
         with inside(namespace):
-            self._socket = socket.socket(
-                socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_EVERYTHING)
-            )
-        code = ctypes.create_string_buffer(
-            b"".join(struct.pack("=HBBI", *each) for each in _FILTER)
+            numbers = {name: number for number, name in socket.if_nameindex()}
+            near = [numbers[name] for name in ("lo", NEAR, IN, MANAGEMENT) if name in numbers]
+            self._ring = PacketRing(None, _program(numbers[OUT], near))
+        self._monitor = InterfaceMonitor(
+            _FLOWS, _LARGEST_PACKET_BYTES, _FLOWS, secret, shared_numbers=True
         )
-        program = struct.pack("HL", len(_FILTER), ctypes.addressof(code))
-        self._socket.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, program)
-        self._socket.setsockopt(_PACKET_LEVEL, _VERSION, struct.pack("=i", 1))
-        self._socket.setsockopt(_PACKET_LEVEL, _IGNORE_OUTGOING, struct.pack("=i", 1))
-        size = _FRAME_BYTES * _FRAMES
-        ring = struct.pack("=IIII", _BLOCK_BYTES, size // _BLOCK_BYTES, _FRAME_BYTES, _FRAMES)
-        self._socket.setsockopt(_PACKET_LEVEL, _RING, ring)
-        memory = mmap.mmap(self._socket.fileno(), size)
-        self._frames = np.frombuffer(memory, np.uint8).reshape(_FRAMES, _FRAME_BYTES)
-        self._words = self._frames.view(np.uint32)
-        self._at = 0
-        self._lost = 0
-        self._monitor = CaptureMonitor(kept_flows=0, round_trips=True)
-        head = struct.pack("=IHHiIII", _MAGIC_NANOSECONDS, 2, 4, 0, 0, _KEPT_BYTES, _ETHERNET)
-        self._monitor.feed(head)
 
     def empty(self) -> None:
         """Give the monitor what has come since the last call."""
-        while True:
-            states = self._words[self._at :, 0]
-            waiting = np.flatnonzero(states & _READY == 0)
-            count = len(states) if len(waiting) == 0 else int(waiting[0])
-            if count == 0:
-                return
-            self._feed(self._at, self._at + count)
-            self._at = (self._at + count) % _FRAMES
-            if self._at != 0:
-                return
+        for block in self._ring.blocks():
+            self._monitor.feed(block)
+        self._monitor.advance(max(0, time.time_ns() - _BEHIND_NS))
 
     def active_flows(self) -> int:
-        """Flows that have begun and not ended."""
-        summary = json.loads(self._monitor.summary())
-        ended: int = sum(summary["ended"].values())
-        return int(summary["flows_seen"]) - ended
+        """Flows that have sent data through the queue in the last minute, and have not ended."""
+        return self._monitor.active_flows(max(0, time.time_ns() - _ACTIVE_NS))
 
     def round_trips(self) -> tuple[list[int], list[int]]:
         """Whole round trips of data since the last call: numbers of flows, and nanoseconds."""
         taken = self._monitor.take_round_trips()
-        chosen = np.asarray(taken["whole"], dtype=bool) & np.asarray(taken["from_initiator"], bool)
-        flows = np.asarray(taken["flow"])[chosen]
-        nanoseconds = np.asarray(taken["round_trip_ns"])[chosen]
-        return flows.tolist(), nanoseconds.tolist()
+        return taken["flow"].tolist(), taken["round_trip_ns"].tolist()
+
+    def traffic(self) -> list[list[Any]]:
+        """What each flow has sent through the queue since the last call.
+
+        Columns: numbers of flows, packets, bytes, whether data is among them, and whether the
+        sender slows down when packets are lost.
+        """
+        taken = self._monitor.take_volumes()
+        names = ("flow", "packets", "bytes", "data", "responsive")
+        return [taken[name].tolist() for name in names]
+
+    def flows(self) -> list[tuple[int, str]]:
+        """End it; numbers of the flows that it followed, and "address:port" of their initiators."""
+        self.empty()
+        self._monitor.finish()
+        told = [(each, each["initiator"]) for each in json.loads(self._monitor.summary())["flows"]]
+        return [(each["number"], f"{own['address']}:{own['port']}") for each, own in told]
 
     def lost(self) -> int:
         """Packets for which the ring had no room, since the beginning."""
-        _, lost = struct.unpack("=II", self._socket.getsockopt(_PACKET_LEVEL, _STATISTICS, 8))
-        self._lost += int(lost)
-        return self._lost
+        self._ring.count_losses()
+        return self._ring.lost
 
-    def _feed(self, first: int, last: int) -> None:
-        frames, words = self._frames[first:last], self._words[first:last]
-        # struct tpacket2_hdr: state, length, kept, then where the packet begins, seconds, ns.
-        original, kept = words[:, 1], words[:, 2]
-        begin = int(self._frames[first, 12:14].view(np.uint16)[0])
-        records = np.empty((last - first, _RECORD_BYTES + _KEPT_BYTES), np.uint8)
-        heads = records[:, :_RECORD_BYTES].copy().view(np.uint32)
-        heads[:, 0], heads[:, 1], heads[:, 2], heads[:, 3] = (
-            words[:, 4],
-            words[:, 5],
-            kept,
-            original,
-        )
-        records[:, :_RECORD_BYTES] = heads.view(np.uint8)
-        records[:, _RECORD_BYTES:] = frames[:, begin : begin + _KEPT_BYTES]
-        wanted = np.arange(_RECORD_BYTES + _KEPT_BYTES) < (_RECORD_BYTES + kept)[:, None]
-        self._monitor.feed(records[wanted].tobytes())
-        words[:, 0] = 0
+
+def new_secret() -> int:
+    """Of the monitors of one network; it follows from the guest's seed."""
+    return int.from_bytes(os.urandom(8), "big")
+
+
+def _program(out: int, near: list[int]) -> list[Instruction]:
+    """Keeps what leaves at one interface, and what comes in but at those of the near side."""
+    keep: Instruction = (_RETURN, 0, 0, SNAPSHOT_BYTES)
+    drop: Instruction = (_RETURN, 0, 0, 0)
+    comes_in: list[Instruction] = [(_LOAD_WORD, 0, 0, _INTERFACE)]
+    for left, number in zip(range(len(near), 0, -1), near, strict=True):
+        comes_in.append((_EQUALS, left, 0, number))
+    return [
+        (_LOAD_WORD, 0, 0, _KIND_OF_PACKET),
+        (_EQUALS, 0, 4, _LEAVING),
+        (_LOAD_WORD, 0, 0, _INTERFACE),
+        (_EQUALS, 0, 1, out),
+        keep,
+        drop,
+        *comes_in,
+        keep,
+        drop,
+    ]

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 NEAR: Final = "near"
 FAR: Final = "far"
 OUT: Final = "out"
+IN: Final = "in"
+MANAGEMENT: Final = "management"
+"""A namespace of its own beside all routers, and the interface that each has towards it."""
+
 SHAPED_CLASS: Final = "1:10"
 QUEUE_HANDLE: Final = "10:"
 _LINK_ADDRESS: Final = "02:00:00:00:00:01"
@@ -42,6 +46,11 @@ _PACKETS_ON_THE_WAY: Final = 1_000_000
 def router(link: int) -> str:
     """The namespace of a link's router."""
     return f"r{link}"
+
+
+def management_address(link: int) -> str:
+    """Of a link's router on the management network."""
+    return f"192.168.{link}.2"
 
 
 @dataclass
@@ -81,7 +90,11 @@ def delay_command(host: Host, delay_ns: int, verb: str) -> str:
 
 
 def commands(
-    rates_bit_per_s: Sequence[float], queues: Sequence[str], hosts: Sequence[Host]
+    rates_bit_per_s: Sequence[float],
+    queues: Sequence[str],
+    hosts: Sequence[Host],
+    *,
+    managed: bool = False,
 ) -> Commands:
     """What sets the network up.
 
@@ -89,12 +102,16 @@ def commands(
         rates_bit_per_s: of each link.
         queues: of each link, in the words of ``tc``.
         hosts: all pairs of addresses.
+        managed: whether there is a management network.
     """
     names = [NEAR, FAR, *(router(link) for link in range(len(queues)))]
+    names += [MANAGEMENT] * managed
     made = Commands(names, ip={name: ["link set lo up"] for name in names})
     made.tc = {name: [] for name in names}
     for link, (rate, queue) in enumerate(zip(rates_bit_per_s, queues, strict=True)):
         _router(made, link, rate, queue)
+        if managed:
+            _management_wire(made, link)
     wires = _wires(hosts)
     for (one, device), (other, peer) in wires:
         _wire(made, one, device, other, peer)
@@ -122,6 +139,13 @@ def _router(made: Commands, link: int, rate: float, queue: str) -> None:
     ]
 
 
+def _management_wire(made: Commands, link: int) -> None:
+    device = f"to{link}"
+    _wire(made, MANAGEMENT, device, router(link), MANAGEMENT)
+    made.ip[MANAGEMENT].append(f"addr add 192.168.{link}.1/30 dev {device}")
+    made.ip[router(link)].append(f"addr add {management_address(link)}/30 dev {MANAGEMENT}")
+
+
 Wire = tuple[tuple[str, str], tuple[str, str]]
 
 
@@ -133,7 +157,7 @@ def _wires(hosts: Sequence[Host]) -> list[Wire]:
         found[(NEAR, f"to{first}"), (router(first), NEAR)] = None
         found[(FAR, _back(host)), (router(last), _back(host))] = None
         for link in (*host.path[1:], *host.return_path):
-            found[(FAR, f"to{link}"), (router(link), "in")] = None
+            found[(FAR, f"to{link}"), (router(link), IN)] = None
         for one, following in zip(host.path, host.path[1:], strict=False):
             found[(router(following), f"back{one}"), (router(one), f"from{following}")] = None
     return list(found)

@@ -16,19 +16,21 @@ import os
 import select
 import socket
 import struct
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from vermilion.monitor.packet_filter import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from vermilion.monitor.packet_filter import Instruction
 
 BLOCK_BYTES: Final = 1 << 16
 BLOCKS: Final = 256
 """So that the ring holds 16 MiB: 2.5 s of little traffic, about 70,000 packets of much."""
+
+ALL_INTERFACES: Final = "any"
+"""What a ring is called that listens to every interface."""
 
 CLOSED_AFTER_MS: Final = 10
 """So old a block gets at most before it is closed."""
@@ -56,29 +58,31 @@ class InterfaceError(Exception):
 
 
 class PacketRing:
-    """An open ring. Use as a context manager, or call :meth:`close`.
+    """An open ring; whoever opens it calls :meth:`close`.
 
     Args:
-        interface: its name, like "eth0".
+        interface: its name, like "eth0"; ``None`` for all interfaces there are.
         program: which packets the kernel is to hand over, and how much of each.
 
     Raises:
         InterfaceError: there is no such interface, or it may not be listened to.
     """
 
-    def __init__(self, interface: str, program: list[Instruction]) -> None:
-        self.interface = interface
+    def __init__(self, interface: str | None, program: list[Instruction]) -> None:
+        self.interface = ALL_INTERFACES if interface is None else interface
         self.packets = 0
         self.lost = 0
         self._next = 0
         try:
-            # Protocol 0: nothing is received before the filter and the ring are there.
-            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            # Protocol 0: nothing is received before the filter and the ring are there. Python can
+            # bind to a name only, so that all interfaces are listened to from the beginning.
+            protocol = socket.htons(_ALL_PROTOCOLS) if interface is None else 0
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, protocol)
         except PermissionError:
-            message = f'"{interface}": {HOW_TO_ALLOW}'
+            message = f'"{self.interface}": {HOW_TO_ALLOW}'
             raise InterfaceError(message) from None
         except (OSError, AttributeError) as error:
-            message = f'"{interface}": this system has no packet sockets ({error})'
+            message = f'"{self.interface}": this system has no packet sockets ({error})'
             raise InterfaceError(message) from None
         try:
             self.apply_filter(program)
@@ -87,10 +91,11 @@ class PacketRing:
             request = (BLOCK_BYTES, BLOCKS, _FRAME_BYTES, frames, CLOSED_AFTER_MS, 0, 0)
             self._socket.setsockopt(_SOL_PACKET, _RX_RING, struct.pack("=7I", *request))
             self._memory = mmap.mmap(self._socket.fileno(), BLOCK_BYTES * BLOCKS)
-            self._socket.bind((interface, _ALL_PROTOCOLS))
+            if interface is not None:
+                self._socket.bind((interface, _ALL_PROTOCOLS))
         except (OSError, ValueError, OverflowError) as error:
             self._socket.close()
-            raise InterfaceError(_words(interface, error)) from None
+            raise InterfaceError(_words(self.interface, error)) from None
 
     def apply_filter(self, program: list[Instruction]) -> None:
         """Put another program in place of the one in force, at once."""
@@ -144,17 +149,6 @@ class PacketRing:
         """Give everything back."""
         self._memory.close()
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _words(interface: str, error: OSError | ValueError | OverflowError) -> str:

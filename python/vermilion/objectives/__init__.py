@@ -29,7 +29,7 @@ from vermilion.objectives.registry import (
     stated_constraints,
 )
 from vermilion.objectives.windows import flow_windows, link_windows, weighted_mean
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 
 __all__ = [
     "DEFAULT_CONSTRAINT",

@@ -14,12 +14,15 @@ from vermilion.objectives.metrics import MetricPath
 from vermilion.objectives.windows import matching
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, RATIO, TIME, Quantity
-from vermilion.scenario.queue_target import target_delay
+from vermilion.scenario.target import target_delay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from vermilion.scenario import Scenario
+
+    ReadTable = Callable[[Mapping[str, Any], Scenario], Any]
+    """From an objective's table to the objective."""
 
 _KIND: Final = "objective field"
 
@@ -31,15 +34,23 @@ class FieldKind:
     Attributes:
         meaning: what it says, in words.
         read: from what a table holds (:data:`MISSING` where it is required and absent) to the
-            value; raises :class:`FieldError`.
+            value; raises :class:`FieldError`. It is given what reads an objective's table, for
+            fields that hold such tables themselves.
     """
 
     meaning: str
-    read: Callable[[object, Scenario], Any]
+    read: Callable[[object, Scenario, ReadTable], Any]
 
 
 def kind(meaning: str, read: Callable[[object, Scenario], Any]) -> Mapping[str, FieldKind]:
     """A kind of field, as ``field(metadata=...)`` takes it."""
+    return kind_with_tables(meaning, lambda value, scenario, _: read(value, scenario))
+
+
+def kind_with_tables(
+    meaning: str, read: Callable[[object, Scenario, ReadTable], Any]
+) -> Mapping[str, FieldKind]:
+    """The same for a field that holds tables of objectives."""
     return {_KIND: FieldKind(meaning, read)}
 
 

@@ -17,7 +17,7 @@ from vermilion.objectives.windows import (
     link_windows,
     weighted_mean,
 )
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 from vermilion.simulate.result_data import LinkMetrics, Stretch
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from vermilion.objectives.noticeable import of_metric
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, matching
 from vermilion.scenario.errors import FieldError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, RATE, RATIO, SIZE, TIME, Dimension
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

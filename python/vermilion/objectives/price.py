@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.interface import WindowObjective
 from vermilion.objectives.windows import flow_windows, is_idle, link_windows, weighted_mean
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:

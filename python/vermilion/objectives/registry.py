@@ -225,7 +225,7 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
     values = {}
     for field in [*required_fields(objective), *(key for key in table if key in kinds)]:
         try:
-            values[field] = kinds[field].read(table.get(field, MISSING), scenario)
+            values[field] = kinds[field].read(table.get(field, MISSING), scenario, read_table)
         except FieldError as error:
             raise error.under(field) from None
     return objective.from_values(values, scenario)

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from vermilion.objectives.fields import kind
+from vermilion.objectives.fields import kind_with_tables
 from vermilion.objectives.interface import NotMeasuredError, Objective
 from vermilion.scenario.errors import MISSING, FieldError
 from vermilion.scenario.quantities import RATIO, Quantity, QuantityError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from vermilion.objectives.fields import ReadTable
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
@@ -40,23 +41,20 @@ class Part:
     scale: float | None = None
 
 
-def _parts(value: object, scenario: Scenario) -> tuple[Part, ...]:
+def _parts(value: object, scenario: Scenario, read_table: ReadTable) -> tuple[Part, ...]:
     if not isinstance(value, list | tuple) or not value:
         accepted = "a list of tables, like [{ weight = 1, name = ... }, { weight = 2, name = ... }]"
         raise FieldError("", value, accepted)
     parts = []
     for index, table in enumerate(value):
         try:
-            parts.append(_part(table, scenario))
+            parts.append(_part(table, scenario, read_table))
         except FieldError as error:
             raise error.under(str(index)) from None
     return tuple(parts)
 
 
-def _part(table: object, scenario: Scenario) -> Part:
-    # Objectives are made of tables by the registry, which knows this one too.
-    from vermilion.objectives.registry import read_table
-
+def _part(table: object, scenario: Scenario, read_table: ReadTable) -> Part:
     if not isinstance(table, dict):
         raise FieldError("", table, "a table, like { weight = 1, name = ... }")
     own = {key: value for key, value in table.items() if key not in {"weight", "scale"}}
@@ -73,7 +71,9 @@ def _above_zero(name: str, value: object) -> float:
         raise error.under(name) from None
 
 
-PARTS: Final = kind("tables of objectives, each with weight and optionally scale", _parts)
+PARTS: Final = kind_with_tables(
+    "tables of objectives, each with weight and optionally scale", _parts
+)
 
 
 @dataclass(frozen=True)

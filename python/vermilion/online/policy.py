@@ -99,20 +99,15 @@ class Policy:
 
     @classmethod
     def of_scenario(cls, scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
-        """The policy in a scenario's ``[tuning]`` section, or the default one.
+        """The policy for one link in a scenario's ``[tuning]`` section, or the default one.
 
         Without an objective it is the knee; without parameters, those that the table of the
-        discipline says are worth a search. Where it names parameters of several links it is one
-        for all of them (:class:`~vermilion.online.set_policy.SetPolicy`).
+        discipline says are worth a search. Where parameters of several links may be named,
+        :func:`~vermilion.online.stated_policy.stated_policy` finds which policy is meant.
 
         Raises:
             ScenarioError: it cannot be pursued on line.
         """
-        from vermilion.online.set_policy import SetPolicy, tuned_links
-
-        links = tuned_links(scenario)
-        if len(links) > 1:
-            return SetPolicy.of_links(scenario, links, deadline_s)
         tuning = scenario.tuning
         objective = objective_of(scenario)
         if isinstance(objective, KnowsRoundTrip):

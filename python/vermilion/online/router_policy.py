@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 from vermilion.online.policy import (
     BLIND_AFTER_S,
@@ -31,6 +31,7 @@ from vermilion.online.policy import (
     WithoutModel,
 )
 from vermilion.online.service import SERVICE_KEYS, Service, read_service
+from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import (
     RATE,
     TIME,
@@ -208,8 +209,24 @@ def policy_for(
         ScenarioError: it cannot be pursued on this queue.
     """
     known = PolicyFile() if file is None else file
-    policy = Policy.of_scenario(scenario_of_router(link, known), deadline_s)
+    policy = stated_policy(scenario_of_router(link, known), deadline_s)
     given = (freedom or Freedom()).or_else(known.freedom)
+    return with_freedom(policy, given, _fall_back(link, given.fall_back, known.origin))
+
+
+_SomePolicy = TypeVar("_SomePolicy", bound=Policy)
+
+
+def with_freedom(
+    policy: _SomePolicy, given: Freedom, fall_back: Mapping[str, ParameterValue] | None
+) -> _SomePolicy:
+    """A policy with what a controller of a real router may do; where nothing is said, the usual.
+
+    Args:
+        policy: what is wanted.
+        given: what the operator says.
+        fall_back: the parameters for blind times, read.
+    """
     mode = given.mode or "observe"
     return replace(
         policy,
@@ -219,7 +236,7 @@ def policy_for(
         ),
         # Who only observes must not undo what others have done.
         at_exit="keep" if mode == "observe" else given.at_exit or "keep",
-        fall_back=_fall_back(link, given.fall_back, known.origin),
+        fall_back=fall_back,
         blind_after_s=BLIND_AFTER_S if given.blind_after_s is None else given.blind_after_s,
         without_model=given.without_model or "stay",
         watch_first_s=WATCH_FIRST_S,
@@ -288,17 +305,9 @@ def scenario_of_router(link: ManagedLink, file: PolicyFile) -> Scenario:
 
 def _parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
     """The paths of what may be changed."""
-    table = link.algorithm.parameters
     given = file.tuning.get("parameters")
     if given is None:
-        usual = [name for name in link.settable if name in table and table[name].search is not None]
-        if not usual:
-            accepted = (
-                f"some of {_names(link)}, with their ends in tuning.space: nothing of "
-                f"{link.discipline} is searched unless asked for"
-            )
-            raise ScenarioError("tuning.parameters", MISSING, accepted, file.origin)
-        return [_path(link, name) for name in usual]
+        return usual_parameters(link, file)
     if not isinstance(given, list) or not given:
         accepted = f"a list of {_names(link)}"
         raise ScenarioError("tuning.parameters", given, accepted, file.origin)
@@ -307,6 +316,23 @@ def _parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
             accepted = f"what can be changed on this queue: {_names(link)}"
             raise ScenarioError("tuning.parameters", name, accepted, file.origin)
     return [_path(link, _bare(link, name)) for name in given]
+
+
+def usual_parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
+    """The paths of what is worth a search and can be changed.
+
+    Raises:
+        ScenarioError: there is nothing.
+    """
+    table = link.algorithm.parameters
+    usual = [name for name in link.settable if name in table and table[name].search is not None]
+    if not usual:
+        accepted = (
+            f"some of {_names(link)}, with their ends in tuning.space: nothing of "
+            f"{link.discipline} is searched unless asked for"
+        )
+        raise ScenarioError("tuning.parameters", MISSING, accepted, file.origin)
+    return [_path(link, name) for name in usual]
 
 
 def _space(link: ManagedLink, file: PolicyFile) -> object:

@@ -95,6 +95,20 @@ class SetPolicy(Policy):
                 raise ScenarioError("path", ", ".join(path), accepted)
         return replace(self, paths=tuple(tuple(path) for path in paths))
 
+    def check_steps(self, origin: str) -> None:
+        """Whether the network itself can tell if a step without a model helps, if any is wanted.
+
+        Raises:
+            ScenarioError: it cannot.
+        """
+        sum_of = self.objective.parts if isinstance(self.objective, WeightedSum) else ()
+        if self.without_model == "step" and any(part.scale is None for part in sum_of):
+            accepted = (
+                '"stay", or an objective that several queues can be measured by: a weighted-sum '
+                "whose parts each state a scale, or goodput-variation"
+            )
+            raise ScenarioError("without_model", self.without_model, accepted, origin)
+
     @property
     def target_packets(self) -> float | None:
         """None: a set is never held at one length, even where each of its queues is to be."""

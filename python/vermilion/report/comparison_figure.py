@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
 from vermilion.report.numbers import significant
-from vermilion.simulate.comparison import GOODPUT
+from vermilion.simulate.compared_runs import GOODPUT
 from vermilion.simulate.notebook import stretch
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
-from vermilion.simulate.comparison import GOODPUT
+from vermilion.simulate.compared_runs import GOODPUT
 from vermilion.simulate.notebook import stretch
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.objectives.windows import flow_windows
 from vermilion.report.phases import traffic_of
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:

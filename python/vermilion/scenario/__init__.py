@@ -17,16 +17,7 @@ if TYPE_CHECKING:
     from vermilion.scenario.errors import ScenarioError
     from vermilion.scenario.library import scenario_names
     from vermilion.scenario.load import load_scenario, parse_scenario, scenario_from_document
-    from vermilion.scenario.model import (
-        Change,
-        FlowGroup,
-        Link,
-        Queue,
-        Scenario,
-        Sender,
-        Tuning,
-        TuningObjective,
-    )
+    from vermilion.scenario.model import Scenario
     from vermilion.scenario.quantities import (
         PACKETS,
         RATE,
@@ -38,29 +29,31 @@ if TYPE_CHECKING:
         format_quantity,
         parse_quantity,
     )
+    from vermilion.scenario.tables import Change, FlowGroup, Link, Queue, Sender
     from vermilion.scenario.traffic import Traffic
+    from vermilion.scenario.tuning_table import Tuning, TuningObjective
 
 _HOMES = {
     "Algorithm": "algorithms",
-    "Change": "model",
+    "Change": "tables",
     "CoreScenario": "core_scenario",
     "Dimension": "quantities",
-    "FlowGroup": "model",
-    "Link": "model",
+    "FlowGroup": "tables",
+    "Link": "tables",
     "PACKETS": "quantities",
     "Parameter": "algorithms",
     "QuantityError": "quantities",
-    "Queue": "model",
+    "Queue": "tables",
     "RATE": "quantities",
     "RATIO": "quantities",
     "SIZE": "quantities",
     "Scenario": "model",
     "ScenarioError": "errors",
-    "Sender": "model",
+    "Sender": "tables",
     "TIME": "quantities",
     "Traffic": "traffic",
-    "Tuning": "model",
-    "TuningObjective": "model",
+    "Tuning": "tuning_table",
+    "TuningObjective": "tuning_table",
     "disciplines": "algorithms",
     "format_quantity": "quantities",
     "load_scenario": "load",

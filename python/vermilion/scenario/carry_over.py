@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario import algorithms
+from vermilion.scenario.checked import checked
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.overrides import value_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from vermilion.scenario.algorithms import Algorithm
-    from vermilion.scenario.model import Scenario
+    from vermilion.scenario.written_scenario import AnyScenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class CarriedOver:
 
 
 def with_discipline(
-    scenario: Scenario, name: object, links: Iterable[str] | None = None
-) -> tuple[Scenario, list[CarriedOver]]:
+    scenario: AnyScenario, name: object, links: Iterable[str] | None = None
+) -> tuple[AnyScenario, list[CarriedOver]]:
     """A checked copy whose links have another discipline.
 
     Parameters that the scenario sets and that the new discipline has too, with the same unit,
@@ -80,7 +80,7 @@ def with_discipline(
         return scenario, reports
     if reports:
         document.pop("tuning", None)
-    return scenario_from_document(document, scenario.origin), reports
+    return checked(type(scenario), document, scenario.origin), reports
 
 
 def _named(given: object) -> tuple[Algorithm, dict[str, object]]:

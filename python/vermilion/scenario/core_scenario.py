@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.scenario.core_json import members
 from vermilion.scenario.core_network import CoreChange, CoreFlowGroup, CoreLink
+from vermilion.scenario.shortening import Shortening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -134,9 +135,23 @@ class CoreScenario:
         Raises:
             CannotShortenError: it would not be the same scenario with less time.
         """
-        from vermilion.scenario.shortening import shortened
-
-        return shortened(self, windows, fraction)
+        shortening = Shortening.of_windows(windows, fraction)
+        shortening.check(self.links, self.flows)
+        return replace(
+            self,
+            duration_ns=shortening.moved(self.duration_ns),
+            flows=tuple(
+                replace(
+                    group,
+                    start_ns=shortening.both_moved(group.start_ns),
+                    stop_ns=None if group.stop_ns is None else shortening.both_moved(group.stop_ns),
+                )
+                for group in self.flows
+            ),
+            changes=tuple(
+                replace(change, at_ns=shortening.moved(change.at_ns)) for change in self.changes
+            ),
+        )
 
     def to_json(self) -> str:
         """The scenario in the core's own words."""

@@ -18,7 +18,8 @@ from vermilion.scenario.wire import nominal_rate, schedule_to_core, trace_to_cor
 
 if TYPE_CHECKING:
     from vermilion.scenario.core_round_trips import CoreRoundTrips
-    from vermilion.scenario.model import FlowGroup, Link, Scenario
+    from vermilion.scenario.tables import FlowGroup, Link
+    from vermilion.scenario.written_scenario import WrittenScenario
 
 NANOSECONDS: Final = 1_000_000_000
 
@@ -26,7 +27,7 @@ MOST_POINTS: Final = 10_000_000
 """Points of a time series; each takes six numbers of eight bytes for every link."""
 
 
-def lowered(scenario: Scenario, probe_interval_s: float | None = None) -> CoreScenario:
+def lowered(scenario: WrittenScenario, probe_interval_s: float | None = None) -> CoreScenario:
     """The scenario as the core reads it.
 
     Raises:
@@ -44,7 +45,7 @@ def lowered(scenario: Scenario, probe_interval_s: float | None = None) -> CoreSc
     )
 
 
-def _probe_interval(scenario: Scenario, interval_s: float) -> int:
+def _probe_interval(scenario: WrittenScenario, interval_s: float) -> int:
     shortest = max(1e-6, scenario.duration / MOST_POINTS)
     if not shortest <= interval_s <= scenario.duration:
         accepted = f"an interval from {shortest:g} s to the duration, {scenario.duration:g} s"
@@ -60,7 +61,7 @@ def _range(ends: tuple[float, float]) -> tuple[int, int]:
     return _nanoseconds(ends[0]), _nanoseconds(ends[1])
 
 
-def _link(scenario: Scenario, name: str, link: Link) -> CoreLink:
+def _link(scenario: WrittenScenario, name: str, link: Link) -> CoreLink:
     try:
         rate = max(1, round(nominal_rate(scenario, name)))
         trace = trace_to_core(scenario, name)
@@ -77,7 +78,7 @@ def _link(scenario: Scenario, name: str, link: Link) -> CoreLink:
     )
 
 
-def _flow_group(scenario: Scenario, name: str, group: FlowGroup) -> CoreFlowGroup:
+def _flow_group(scenario: WrittenScenario, name: str, group: FlowGroup) -> CoreFlowGroup:
     sender = None
     if group.sender is not None:
         sender = CoreSender(group.sender.congestion_control, group.sender.parameters)
@@ -100,7 +101,7 @@ def _flow_group(scenario: Scenario, name: str, group: FlowGroup) -> CoreFlowGrou
     )
 
 
-def _round_trip(scenario: Scenario, group: FlowGroup) -> CoreRoundTrips:
+def _round_trip(scenario: WrittenScenario, group: FlowGroup) -> CoreRoundTrips:
     if group.rtt is not None:
         return to_core(group.rtt)
     # An open-loop flow need not say one: then it has no access delay.
@@ -108,7 +109,7 @@ def _round_trip(scenario: Scenario, group: FlowGroup) -> CoreRoundTrips:
     return sum(_nanoseconds(scenario.links[name].delay) for name in crossed)
 
 
-def _change(scenario: Scenario, index: int) -> CoreChange:
+def _change(scenario: WrittenScenario, index: int) -> CoreChange:
     change = scenario.changes[index]
     return CoreChange(
         at_ns=_nanoseconds(change.at),

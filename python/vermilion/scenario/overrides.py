@@ -1,22 +1,15 @@
-"""Changing a scenario before it is checked: ``--set path=value`` and values of a search."""
+"""Setting values in a scenario's document, before it is checked: ``--set path=value``."""
 
 from __future__ import annotations
 
 import fnmatch
 import tomllib
-from copy import deepcopy
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.scenario.algorithms import AUTOMATIC
-from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
-from vermilion.scenario.paths import fields_at, find_parameter
-from vermilion.scenario.quantities import Quantity, QuantityRange, exact_text
+from vermilion.scenario.errors import FieldError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from vermilion.scenario.model import Scenario
+    from collections.abc import Sequence
 
 # Tables that may be written as a single word, and the key which that word is the value of.
 _SHORT_FORMS: Final = {"sender": "congestion_control", "traffic": "kind"}
@@ -45,47 +38,6 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
                 set_value(document, one, value_of_text(text))
         except FieldError as error:
             raise FieldError("--set", error.value, error.accepted) from None
-
-
-def with_values(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
-    """A checked copy with other values; see :meth:`Scenario.with_values`."""
-    from vermilion.scenario.load import scenario_from_document
-
-    rest = {path: value for path, value in values.items() if not _link_of(scenario, path)}
-    if len(rest) < len(values):
-        scenario = _with_disciplines(scenario, values)
-        if not rest:
-            return scenario
-    document = deepcopy(dict(scenario.document))
-    try:
-        for path, value in rest.items():
-            set_value(document, path, _as_written(scenario, path, value))
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
-    return scenario_from_document(document, scenario.origin)
-
-
-def _with_disciplines(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
-    """With the disciplines among the values, which other values may be parameters of."""
-    from vermilion.scenario.carry_over import with_discipline
-
-    for path, value in values.items():
-        link = _link_of(scenario, path)
-        if link:
-            try:
-                scenario, _ = with_discipline(scenario, value, [link])
-            except ScenarioError as error:
-                # Where it is written is known here.
-                place = path if error.field == "discipline" else error.field
-                raise ScenarioError(place, error.value, error.accepted, error.origin) from None
-    return scenario
-
-
-def _link_of(scenario: Scenario, path: str) -> str:
-    """The link whose discipline is at a path; "" for any other path."""
-    link = path.removeprefix("links.").removesuffix(".queue.discipline")
-    known = path == f"links.{link}.queue.discipline" and link in scenario.links
-    return link if known else ""
 
 
 def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
@@ -163,37 +115,3 @@ def value_of_text(text: str) -> object:
         return text.strip()
     # A line break in the text could have added keys of its own.
     return read["value"] if len(read) == 1 else text.strip()
-
-
-def _as_written(scenario: Scenario, path: str, value: object) -> object:
-    """A value in SI units as a scenario would spell it."""
-    if value is None:
-        return AUTOMATIC
-    if isinstance(value, bool | str):
-        return value
-    parts = path.split(".")
-    if parts[0] == "changes" and parts[2:3] == ["queue"] and parts[1].isdecimal():
-        change = scenario.get(".".join(parts[:2]))
-        path = ".".join(["links", change.link, *parts[2:]])
-    try:
-        dimension = find_parameter(scenario, path).dimension
-    except FieldError:
-        rule = _rule(parts)
-        if rule is None:
-            return value
-        dimension = rule.dimension
-    if isinstance(value, list | tuple):
-        return " .. ".join(exact_text(float(end), dimension) for end in value)
-    return exact_text(float(value), dimension) if isinstance(value, Real) else value
-
-
-def _rule(parts: Sequence[str]) -> Quantity | QuantityRange | None:
-    """What the field at a path accepts, if that is a quantity."""
-    field = fields_at(parts[:-1]).get(parts[-1])
-    if field is None:
-        return None
-    # The rules of an optional field are those of the part that is not None.
-    rules = [*field.metadata]
-    for part in get_args(field.annotation):
-        rules += [*getattr(part, "__metadata__", ()), getattr(part, "quantity", None)]
-    return next((rule for rule in rules if isinstance(rule, Quantity | QuantityRange)), None)

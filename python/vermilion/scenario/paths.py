@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario.errors import FieldError, did_you_mean
-from vermilion.scenario.model import Queue, Scenario, Sender
 from vermilion.scenario.table import Table
+from vermilion.scenario.tables import Queue, Sender
+from vermilion.scenario.written_scenario import WrittenScenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from vermilion.scenario.algorithms import Parameter
 
 
-def value_at(scenario: Scenario, path: str) -> Any:  # noqa: ANN401 - whatever is there
+def value_at(scenario: WrittenScenario, path: str) -> Any:  # noqa: ANN401 - whatever is there
     """The value at a path, in SI units; see :meth:`Scenario.get`."""
     try:
         return _find(scenario, path)
@@ -24,7 +25,7 @@ def value_at(scenario: Scenario, path: str) -> Any:  # noqa: ANN401 - whatever i
         raise error.at(scenario.origin) from None
 
 
-def parameter_at(scenario: Scenario, path: str) -> Parameter:
+def parameter_at(scenario: WrittenScenario, path: str) -> Parameter:
     """The table row of a parameter; see :meth:`Scenario.parameter`."""
     try:
         return find_parameter(scenario, path)
@@ -32,7 +33,7 @@ def parameter_at(scenario: Scenario, path: str) -> Parameter:
         raise error.at(scenario.origin) from None
 
 
-def find_parameter(scenario: Scenario, path: str) -> Parameter:
+def find_parameter(scenario: WrittenScenario, path: str) -> Parameter:
     """The table row of a discipline's or sender's parameter.
 
     Raises:
@@ -51,7 +52,7 @@ def find_parameter(scenario: Scenario, path: str) -> Parameter:
 
 def fields_at(location: Sequence[str]) -> Mapping[str, FieldInfo]:
     """The fields of the table at a location of the scenario; none where there is no table."""
-    fields: Mapping[str, FieldInfo] = Scenario.model_fields
+    fields: Mapping[str, FieldInfo] = WrittenScenario.model_fields
     for part in location:
         field = fields.get(part)
         if field is not None:
@@ -71,7 +72,7 @@ def _table_in(annotation: Any) -> type[Table] | None:  # noqa: ANN401 - a type e
     return None
 
 
-def _find(scenario: Scenario, path: str) -> Any:  # noqa: ANN401 - whatever is there
+def _find(scenario: WrittenScenario, path: str) -> Any:  # noqa: ANN401 - whatever is there
     here: Any = scenario
     walked = ""
     for part in path.split("."):

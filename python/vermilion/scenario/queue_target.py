@@ -6,49 +6,18 @@ packet size of the flows whose data crosses the link, each flow counting once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from vermilion.scenario.errors import MISSING, FieldError
-from vermilion.scenario.quantities import (
-    PACKETS,
-    TIME,
-    Quantity,
-    QuantityError,
-    format_quantity,
-    number_text,
-)
+from vermilion.scenario.quantities import TIME, format_quantity, number_text
+from vermilion.scenario.target import LARGEST_TARGET, TARGET_PACKETS
+from vermilion.scenario.wire import nominal_rate
 
 if TYPE_CHECKING:
-    from vermilion.scenario.model import Scenario
-
-LARGEST_TARGET: Final = 1e9
-"""Packets."""
-
-_PACKETS: Final = Quantity(PACKETS, minimum=0.0, maximum=LARGEST_TARGET)
-_DELAY: Final = Quantity(TIME, minimum=0.0)
-
-ACCEPTED_TARGET: Final = f'{_PACKETS.accepted()}, or a time, like "20 ms"'
-"""What a target may be, in words."""
+    from vermilion.scenario.written_scenario import AnyScenario, WrittenScenario
 
 
-def target_delay(value: object) -> float | None:
-    """The time that a target is given as, in seconds; ``None`` where it is in packets.
-
-    Raises:
-        FieldError: it is neither.
-    """
-    try:
-        # First what is usual: to look for a unit that is not in the tables takes long.
-        _PACKETS.parse(value)
-    except QuantityError:
-        try:
-            return float(_DELAY.parse(value))
-        except QuantityError:
-            raise FieldError("", value, ACCEPTED_TARGET) from None
-    return None
-
-
-def with_target_in_packets(scenario: Scenario) -> Scenario:
+def with_target_in_packets(scenario: AnyScenario) -> AnyScenario:
     """The scenario with the packets of its objective's target, where that was given as a time.
 
     Raises:
@@ -70,7 +39,7 @@ def with_target_in_packets(scenario: Scenario) -> Scenario:
     )
 
 
-def mean_packet_bytes(scenario: Scenario, link: str) -> float | None:
+def mean_packet_bytes(scenario: WrittenScenario, link: str) -> float | None:
     """The mean packet size of the flows whose data crosses a link; ``None`` if none does."""
     crossing = [group for group in scenario.flows.values() if link in group.path]
     flows = sum(group.count for group in crossing)
@@ -79,7 +48,7 @@ def mean_packet_bytes(scenario: Scenario, link: str) -> float | None:
     return sum(group.count * group.packet_size for group in crossing) / flows
 
 
-def packets_sent_in(scenario: Scenario, link: str, time_s: float) -> float:
+def packets_sent_in(scenario: WrittenScenario, link: str, time_s: float) -> float:
     """How many packets a link sends in a time.
 
     Args:
@@ -90,14 +59,12 @@ def packets_sent_in(scenario: Scenario, link: str, time_s: float) -> float:
     Raises:
         FieldError: no flow's data crosses the link, or it sends nothing, or more than is accepted.
     """
-    from vermilion.scenario.wire import nominal_rate
-
     size = mean_packet_bytes(scenario, link)
     rate = nominal_rate(scenario, link)
     shown = format_quantity(time_s, TIME)
     if size is None or rate <= 0.0:
         why = "no flow's data crosses the link" if size is None else "the link's rate is 0"
-        raise FieldError("", shown, f"{_PACKETS.accepted()}, because {why}")
+        raise FieldError("", shown, f"{TARGET_PACKETS.accepted()}, because {why}")
     packets = time_s * rate / (8.0 * size)
     if packets > LARGEST_TARGET:
         raise FieldError("", shown, f"a time in which {link} sends at most 10^9 packets")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.scenario.algorithms import sender, senders
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
-from vermilion.scenario.model import LARGEST_FLOW_COUNT
+from vermilion.scenario.paths import find_parameter
 from vermilion.scenario.quantities import (
     PACKETS,
     RATE,
@@ -18,17 +18,19 @@ from vermilion.scenario.quantities import (
 )
 from vermilion.scenario.round_trips import accepted as round_trips_accepted
 from vermilion.scenario.round_trips import smallest
+from vermilion.scenario.tables import LARGEST_FLOW_COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from vermilion.scenario.algorithms import ParameterValue
-    from vermilion.scenario.model import FlowGroup, Scenario
+    from vermilion.scenario.tables import FlowGroup
+    from vermilion.scenario.written_scenario import WrittenScenario
 
 NANOSECONDS = 1_000_000_000
 
 
-def check_structure(scenario: Scenario) -> None:
+def check_structure(scenario: WrittenScenario) -> None:
     """Refuses a scenario whose fields do not fit each other.
 
     Raises:
@@ -50,14 +52,14 @@ def check_structure(scenario: Scenario) -> None:
     _check_tuning(scenario)
 
 
-def notes(scenario: Scenario) -> list[str]:
+def notes(scenario: WrittenScenario) -> list[str]:
     """What is accepted but probably not meant, a sentence each."""
     crossed = {link for group in scenario.flows.values() for link in group.path}
     crossed.update(link for group in scenario.flows.values() for link in group.return_path)
     return [f"links.{name} is crossed by no flow" for name in scenario.links if name not in crossed]
 
 
-def _check_group(scenario: Scenario, group: FlowGroup) -> None:
+def _check_group(scenario: WrittenScenario, group: FlowGroup) -> None:
     if not group.path:
         raise FieldError("path", group.path, "at least one link")
     _check_links("path", group.path, scenario.links)
@@ -95,7 +97,7 @@ def _check_sender(group: FlowGroup) -> None:
         raise FieldError("rtt", MISSING, round_trips_accepted())
 
 
-def _check_round_trip(scenario: Scenario, group: FlowGroup) -> None:
+def _check_round_trip(scenario: WrittenScenario, group: FlowGroup) -> None:
     if group.rtt is None:
         return
     used = sum(
@@ -116,7 +118,7 @@ def _check_access_rate(group: FlowGroup) -> None:
         raise FieldError("access_rate", format_quantity(access, RATE), accepted)
 
 
-def _check_changes(scenario: Scenario) -> None:
+def _check_changes(scenario: WrittenScenario) -> None:
     in_force: dict[str, dict[str, ParameterValue]] = {
         name: dict(link.queue.parameters) for name, link in scenario.links.items()
     }
@@ -129,7 +131,7 @@ def _check_changes(scenario: Scenario) -> None:
             raise error.under(f"changes.{index}") from None
 
 
-def _check_change(scenario: Scenario, index: int) -> None:
+def _check_change(scenario: WrittenScenario, index: int) -> None:
     change = scenario.changes[index]
     _check_links("link", [change.link], scenario.links)
     if not 0 <= change.at < scenario.duration:
@@ -144,7 +146,9 @@ def _check_change(scenario: Scenario, index: int) -> None:
         raise FieldError("rate", format_quantity(change.rate, RATE), accepted)
 
 
-def _check_queue_after(scenario: Scenario, index: int, in_force: dict[str, ParameterValue]) -> None:
+def _check_queue_after(
+    scenario: WrittenScenario, index: int, in_force: dict[str, ParameterValue]
+) -> None:
     """Adds what a change sets to what is in force, whose order must still hold."""
     algorithm = scenario.links[scenario.changes[index].link].queue.algorithm
     try:
@@ -154,12 +158,10 @@ def _check_queue_after(scenario: Scenario, index: int, in_force: dict[str, Param
         raise error.under("queue") from None
 
 
-def _check_tuning(scenario: Scenario) -> None:
+def _check_tuning(scenario: WrittenScenario) -> None:
     tuning = scenario.tuning
     if tuning is None:
         return
-    from vermilion.scenario.paths import find_parameter
-
     if not tuning.parameters:
         raise FieldError("tuning.parameters", tuning.parameters, "at least one path")
     for path in tuning.parameters:
@@ -180,7 +182,7 @@ def _check_tuning(scenario: Scenario) -> None:
         search_box(scenario, path)
 
 
-def search_box(scenario: Scenario, path: str) -> tuple[float, float] | None:
+def search_box(scenario: WrittenScenario, path: str) -> tuple[float, float] | None:
     """The ends between which a tuned parameter is searched, in its table's unit.
 
     The scenario's ``[tuning.space]`` comes before the table's own proposal; ``None`` where
@@ -189,8 +191,6 @@ def search_box(scenario: Scenario, path: str) -> tuple[float, float] | None:
     Raises:
         FieldError: the scenario's box is not one.
     """
-    from vermilion.scenario.paths import find_parameter
-
     parameter = find_parameter(scenario, path)
     given = None if scenario.tuning is None else scenario.tuning.space.get(path)
     if given is None:

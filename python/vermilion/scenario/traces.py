@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from vermilion.scenario.model import FlowGroup
-
 LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
 MOST_ROWS: Final = 1_000_000
 """Transfers of one group; the core has the same bound."""
@@ -35,23 +33,20 @@ _START: Final = f"a start_s from 0 to {LONGEST_TIME_S:.0f} seconds"
 _SIZE: Final = f"a size_bytes that is a whole number from 1 to {LARGEST_TRANSFER_BYTES:.0f}"
 
 
-def read_traces(groups: Mapping[str, FlowGroup], origin: str) -> dict[str, dict[str, list[int]]]:
+def read_traces(files: Mapping[str, str], origin: str) -> dict[str, dict[str, list[int]]]:
     """The transfers of every group whose traffic is a trace, as the core reads them.
 
     Args:
-        groups: the flow groups of a scenario.
+        files: the trace of each of these groups, by the group's name.
         origin: the scenario's file, to whose directory relative names refer.
 
     Raises:
         FieldError: a file that cannot be read or holds something else, naming file and line.
     """
-    tracing = {
-        name: group.traffic.file for name, group in groups.items() if group.traffic.file is not None
-    }
     lowered = {}
-    for name, file in tracing.items():
+    for name, file in files.items():
         try:
-            lowered[name] = _transfers(name, file, list(tracing), _directory(origin))
+            lowered[name] = _transfers(name, file, list(files), _directory(origin))
         except FieldError as error:
             raise error.under(f"flows.{name}.traffic.file") from None
     return lowered

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from vermilion.scenario.core_scenario import CoreScenario
-    from vermilion.scenario.model import FlowGroup, Scenario
+    from vermilion.scenario.model import Scenario
+    from vermilion.scenario.tables import FlowGroup
 
 NANOSECONDS: Final = 1_000_000_000
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from vermilion.simulate.data_frames import frames
 from vermilion.simulate.extras import MissingPackageError
-from vermilion.simulate.result import FlowsResult, LinkResult, Result, metric_of
+from vermilion.simulate.measured_run import FlowsResult, LinkResult
+from vermilion.simulate.metric import metric_of
+from vermilion.simulate.result import Result
 from vermilion.simulate.runs import run, run_many
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.simulate.variants import grid

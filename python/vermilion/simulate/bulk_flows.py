@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

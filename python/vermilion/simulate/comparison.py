@@ -1,207 +1,33 @@
-"""Several variants of a scenario over the same seeds: means, intervals, paired differences."""
+"""A comparison of variants of a scenario: made, and shown as tables and data frames."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING
 
-from vermilion.simulate.bulk_flows import (
-    SLOWEST_SHARE,
-    STARVED,
-    BulkFlows,
-    bulk_flows,
-    slowest_share,
-)
-from vermilion.simulate.result import metric_of
-from vermilion.simulate.result_data import Stretch
+from vermilion.simulate.compared_runs import ComparedRuns
+from vermilion.simulate.comparison_frame import comparison_frame
+from vermilion.simulate.comparison_tables import remark, tables
+from vermilion.simulate.data_frames import frames
 from vermilion.simulate.runs import run_many
-from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
     from vermilion.scenario import Scenario
-    from vermilion.simulate.result import Result
-    from vermilion.simulate.result_data import GroupMetrics, LinkMetrics
+    from vermilion.simulate.compared_runs import Measure
     from vermilion.simulate.tables import Table
-
-    Measure = Callable[[LinkMetrics], float | None]
-    Kind = Literal["links", "flows", "bulk_flows"]
-
-METRICS: Final = (
-    "utilization",
-    "queue_packets.mean",
-    "queue_packets.sd",
-    "queue_packets.p95",
-    "sojourn_ms.mean",
-    "sojourn_ms.p50",
-    "sojourn_ms.p95",
-    "sojourn_ms.p99",
-    "drop_rate",
-    "mark_rate",
-)
-"""What is compared of links: paths into a link's metrics."""
-
-GOODPUT: Final = "goodput_bit_per_s"
-"""Of a link: the goodput of all groups of flows whose data cross it, together."""
-
-FLOW_METRICS: Final = (
-    "goodput_bit_per_s.total",
-    "goodput_bit_per_s.min",
-    SLOWEST_SHARE,
-    "jain_index",
-    STARVED,
-    "completion_time_s.mean",
-    "completion_time_s.p95",
-)
-"""What is compared of groups of flows: paths into a group's metrics."""
-
-BULK_FLOWS: Final = "*"
-"""In place of a group's name: the bulk flows of all groups together."""
-
-
-class BulkFlowsWindow(Stretch, BulkFlows):
-    """The bulk flows of all groups over a window."""
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(ComparedRuns):
     """The outcome of comparing variants.
 
-    Attributes:
-        names: of the variants; the first is the one the others are compared with.
-        seeds: common to all variants, so that differences are not a matter of luck.
-        results: one list per variant, one result per seed.
-        measures: further metrics by name: how to compute each from a link's metrics over a
-            window; ``None`` where that is impossible.
-        scenarios: one per variant; without them it is not known which flows cross a link.
-        measure_units: units of the further metrics, by name, of those that have one.
-        phases_agree: whether all variants have the same phases; otherwise only whole runs are
-            compared.
+    Its fields, and what can be computed of them, are those of :class:`ComparedRuns`.
     """
-
-    names: tuple[str, ...]
-    seeds: tuple[int, ...]
-    results: tuple[tuple[Result, ...], ...]
-    measures: Mapping[str, Measure] = field(default_factory=dict)
-    scenarios: tuple[Scenario, ...] = ()
-    measure_units: Mapping[str, str] = field(default_factory=dict)
-    phases_agree: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        agree = len({_phases(replications[0]) for replications in self.results}) == 1
-        object.__setattr__(self, "phases_agree", agree)
-
-    @property
-    def links(self) -> list[str]:
-        """The names of the links."""
-        return self.results[0][0].links
-
-    @property
-    def groups(self) -> list[str]:
-        """The names of the groups of flows."""
-        return self.results[0][0].groups
-
-    @property
-    def bulk_groups(self) -> list[str]:
-        """The names of those that have bulk flows; :data:`BULK_FLOWS` stands for all of them."""
-        flows = self.results[0][0].data["flows"]
-        return [
-            name
-            for name, entry in flows.items()
-            if any(STARVED in window for window in (entry["total"], *entry["phases"]))
-        ]
-
-    def windows(self, link: str) -> list[LinkMetrics]:
-        """The phases and last the whole run, as the first run measured them."""
-        return self._link_windows(self.results[0][0], link)
-
-    def interval(self, variant: int, link: str, window: int, metric: str) -> Interval | None:
-        """The mean over the seeds and its 95 % interval; ``None`` where a run has no value."""
-        return _mean(self.values(variant, link, window, metric))
-
-    def difference(self, variant: int, link: str, window: int, metric: str) -> Interval | None:
-        """How far a variant is from the first, seed by seed, with its 95 % interval.
-
-        The pairs share their random numbers, so this interval is usually narrower than those
-        of the two means suggest.
-        """
-        return _mean_difference(
-            self.values(variant, link, window, metric), self.values(0, link, window, metric)
-        )
-
-    def flows_interval(self, variant: int, group: str, window: int, metric: str) -> Interval | None:
-        """As :meth:`interval`, of a group of flows, or of :data:`BULK_FLOWS`."""
-        return _mean(self._flow_values(variant, group, window, metric))
-
-    def flows_difference(
-        self, variant: int, group: str, window: int, metric: str
-    ) -> Interval | None:
-        """As :meth:`difference`, of a group of flows, or of :data:`BULK_FLOWS`."""
-        return _mean_difference(
-            self._flow_values(variant, group, window, metric),
-            self._flow_values(0, group, window, metric),
-        )
-
-    def values(self, variant: int, link: str, window: int, metric: str) -> list[float] | None:
-        """A metric of a link in every run of a variant; ``None`` where one has no value."""
-        if metric == GOODPUT:
-            return self._goodput(variant, link, window)
-        measure = self.measures.get(metric) or partial(metric_of, path=metric)
-        return _complete(
-            measure(self._link_windows(result, link)[window]) for result in self.results[variant]
-        )
-
-    def distribution(
-        self, variant: int, link: str, window: int
-    ) -> tuple[list[float], list[Interval]] | None:
-        """The distribution of the waiting times of single packets, in ms.
-
-        Returns:
-            Percents from 0 to 100, and for each the mean over the seeds of that percentile with
-            its 95 % interval; ``None`` if distributions were not asked for, or in some run no
-            packet was sent.
-        """
-        runs = [
-            self._link_windows(result, link)[window].get("sojourn_distribution_ms")
-            for result in self.results[variant]
-        ]
-        known = [run for run in runs if run is not None]
-        if len(known) < len(runs):
-            return None
-        values = zip(*(run["value"] for run in known), strict=True)
-        return known[0]["percent"], [mean_interval(replications) for replications in values]
-
-    def to_dict(self) -> dict[str, object]:
-        """Everything, for JSON; what cannot be computed is absent.
-
-        ``variants[].links.NAME`` and ``variants[].flows.NAME`` have ``total`` and ``phases``
-        like a single run, where each number is an object: ``mean``, ``low`` and ``high`` (the
-        95 % interval), ``replications``, and for all but the first variant ``difference`` from
-        the first. So does ``variants[].bulk_flows``, which is all bulk flows together, if there
-        are any.
-        """
-        return {
-            "seeds": list(self.seeds),
-            "version": self.results[0][0].data["version"],
-            "variants": [
-                {
-                    "name": name,
-                    "links": {link: self._entry(variant, "links", link) for link in self.links},
-                    "flows": {group: self._entry(variant, "flows", group) for group in self.groups},
-                    **(
-                        {"bulk_flows": self._entry(variant, "bulk_flows", BULK_FLOWS)}
-                        if self.bulk_groups
-                        else {}
-                    ),
-                }
-                for variant, name in enumerate(self.names)
-            ],
-        }
 
     def to_frame(self) -> pd.DataFrame:
         """The intervals as a pandas data frame in long form, a row for each number.
@@ -215,8 +41,6 @@ class Comparison:
         Raises:
             MissingPackageError: there is no pandas.
         """
-        from vermilion.simulate.data_frames import comparison_frame
-
         return comparison_frame(self)
 
     def runs_frame(self) -> pd.DataFrame:
@@ -225,20 +49,14 @@ class Comparison:
         Raises:
             MissingPackageError: there is no pandas.
         """
-        from vermilion.simulate.data_frames import frames
-
         return frames(dict(zip(self.names, self.results, strict=True)))
 
     def tables(self) -> list[Table]:
         """A table for each link and each group of flows: phases downwards, variants across."""
-        from vermilion.simulate.comparison_tables import tables
-
         return tables(self)
 
     def remark(self) -> str:
         """What the numbers in the tables are, in a sentence or two."""
-        from vermilion.simulate.comparison_tables import remark
-
         return remark(self)
 
     def __str__(self) -> str:
@@ -251,137 +69,6 @@ class Comparison:
         return "\n".join(
             ["<div>", *(table.html() for table in self.tables()), f"<p>{remark}</p>", "</div>"]
         )
-
-    def entries(self) -> Iterator[Entry]:
-        """Every number that is compared and could be computed."""
-        for variant in range(len(self.names)):
-            places: list[tuple[Kind, str]] = [("links", link) for link in self.links]
-            places += [("flows", group) for group in self.groups]
-            places += [("bulk_flows", BULK_FLOWS)] if self.bulk_groups else []
-            for kind, name in places:
-                for index, window in self._stretches(kind, name):
-                    for compared in self._compared(variant, kind, name, index):
-                        yield Entry(variant, kind, name, index, window, *compared)
-
-    def _compared(
-        self, variant: int, kind: Kind, name: str, window: int
-    ) -> Iterator[tuple[str, Interval, Interval | None]]:
-        for metric in self._metrics_of(kind):
-            values = self._values(variant, kind, name, window, metric)
-            interval = _mean(values)
-            if interval is not None:
-                first = self._values(0, kind, name, window, metric) if variant else None
-                yield metric, interval, _mean_difference(values, first)
-
-    def _stretches(self, kind: Kind, name: str) -> Iterator[tuple[int, Stretch]]:
-        first = self.results[0][0]
-        return enumerate(
-            self._link_windows(first, name) if kind == "links" else self._flow_windows(first, name)
-        )
-
-    def _metrics_of(self, kind: Kind) -> tuple[str, ...]:
-        return (*METRICS, GOODPUT, *self.measures) if kind == "links" else FLOW_METRICS
-
-    def _entry(self, variant: int, kind: Kind, name: str) -> dict[str, object]:
-        windows = []
-        for index, window in self._stretches(kind, name):
-            place = {"start_s": window["start_s"], "end_s": window["end_s"]}
-            windows.append({**place, **self._metrics(variant, kind, name, index)})
-        return {"total": windows[-1], "phases": windows[:-1]}
-
-    def _metrics(self, variant: int, kind: Kind, name: str, window: int) -> dict[str, object]:
-        """The metrics of a window, nested like those of a single run."""
-        metrics: dict[str, Any] = {}
-        for metric, interval, difference in self._compared(variant, kind, name, window):
-            *parents, last = metric.split(".")
-            here = metrics
-            for parent in parents:
-                here = here.setdefault(parent, {})
-            here[last] = _interval_dict(interval)
-            if difference is not None:
-                here[last]["difference"] = _interval_dict(difference)
-        return metrics
-
-    def _values(
-        self, variant: int, kind: Kind, name: str, window: int, metric: str
-    ) -> list[float] | None:
-        of = self.values if kind == "links" else self._flow_values
-        return of(variant, name, window, metric)
-
-    def _flow_values(
-        self, variant: int, group: str, window: int, metric: str
-    ) -> list[float] | None:
-        measure = slowest_share if metric == SLOWEST_SHARE else partial(metric_of, path=metric)
-        return _complete(
-            measure(self._flow_windows(result, group)[window]) for result in self.results[variant]
-        )
-
-    def _goodput(self, variant: int, link: str, window: int) -> list[float] | None:
-        if not self.scenarios:
-            return None
-        groups = [
-            name for name, group in self.scenarios[variant].flows.items() if link in group.path
-        ]
-        runs = []
-        for result in self.results[variant]:
-            goodputs = [
-                metric_of(self._flow_windows(result, group)[window], f"{GOODPUT}.total")
-                for group in groups
-            ]
-            # A group that is not there yet has no goodput, and takes no part.
-            present = [goodput for goodput in goodputs if goodput is not None]
-            runs.append(sum(present) if present else None)
-        return _complete(runs)
-
-    def _link_windows(self, result: Result, link: str) -> list[LinkMetrics]:
-        measured = result.link(link)
-        return [*measured.phases, measured.total] if self.phases_agree else [measured.total]
-
-    def _flow_windows(
-        self, result: Result, group: str
-    ) -> Sequence[GroupMetrics] | Sequence[BulkFlowsWindow]:
-        """Of a group, or of :data:`BULK_FLOWS`."""
-        if group != BULK_FLOWS:
-            return self._group_windows(result, group)
-        groups = [self._group_windows(result, name) for name in result.groups]
-        together: list[BulkFlowsWindow] = [
-            {
-                "start_s": windows[0]["start_s"],
-                "end_s": windows[0]["end_s"],
-                **bulk_flows(windows),
-            }
-            for windows in zip(*groups, strict=True)
-        ]
-        return together
-
-    def _group_windows(self, result: Result, group: str) -> list[GroupMetrics]:
-        measured = result.flows(group)
-        return [*measured.phases, measured.total] if self.phases_agree else [measured.total]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One number of a comparison.
-
-    Attributes:
-        variant: number of the variant.
-        kind: "links", "flows" or "bulk_flows".
-        name: of the link or group; :data:`BULK_FLOWS` for all bulk flows together.
-        index: number of the window, the whole run being the last.
-        window: what it covers.
-        metric: path into them.
-        interval: the mean over the seeds.
-        difference: from the first variant; ``None`` for that one itself.
-    """
-
-    variant: int
-    kind: Kind
-    name: str
-    index: int
-    window: Stretch
-    metric: str
-    interval: Interval
-    difference: Interval | None
 
 
 def compare(
@@ -398,7 +85,7 @@ def compare(
     Args:
         variants: scenarios by name; the first is the one the others are compared with.
         seeds: at least two, for intervals.
-        measures: further metrics; see :class:`Comparison`.
+        measures: further metrics; see :class:`ComparedRuns`.
         distributions: whether :meth:`Comparison.distribution` will be wanted.
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done.
@@ -414,29 +101,3 @@ def compare(
         tuple(result for result in replications if result is not None) for replications in results
     )
     return Comparison(tuple(variants), tuple(seeds), complete, measures or {}, scenarios)
-
-
-def _phases(result: Result) -> tuple[tuple[float, float], ...]:
-    phases = result.link(result.links[0]).phases
-    return tuple((phase["start_s"], phase["end_s"]) for phase in phases)
-
-
-def _complete(values: Iterable[float | None]) -> list[float] | None:
-    present = list(values)
-    return None if None in present else cast("list[float]", present)
-
-
-def _mean(values: list[float] | None) -> Interval | None:
-    return mean_interval(values) if values else None
-
-
-def _mean_difference(values: list[float] | None, first: list[float] | None) -> Interval | None:
-    if not values or not first:
-        return None
-    return mean_interval(value - reference for value, reference in zip(values, first, strict=True))
-
-
-def _interval_dict(interval: Interval) -> dict[str, float | int]:
-    bounds = {"mean": interval.mean, "low": interval.low, "high": interval.high}
-    present = {name: value for name, value in bounds.items() if value is not None}
-    return {**present, "replications": interval.count}

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED
-from vermilion.simulate.comparison import BULK_FLOWS, GOODPUT
+from vermilion.simulate.compared_runs import BULK_FLOWS, GOODPUT
 from vermilion.simulate.notebook import stretch
 from vermilion.simulate.tables import Section, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vermilion.simulate.comparison import Comparison
+    from vermilion.simulate.compared_runs import ComparedRuns
     from vermilion.simulate.statistics import Interval
 
     Of = Callable[[int, str, int, str], Interval | None]
@@ -63,7 +63,7 @@ FLOW_ROWS: Final = (
 _AMONG_FLOWS: Final = {"goodput_bit_per_s.min", SLOWEST_SHARE, "jain_index", STARVED}
 
 
-def tables(comparison: Comparison) -> list[Table]:
+def tables(comparison: ComparedRuns) -> list[Table]:
     """A table for each link and each group of flows."""
     units = comparison.measure_units
     link_rows = [
@@ -100,14 +100,14 @@ def tables(comparison: Comparison) -> list[Table]:
     return [*links, *flows]
 
 
-def _flow_rows(comparison: Comparison, group: str) -> Sequence[Row]:
+def _flow_rows(comparison: ComparedRuns, group: str) -> Sequence[Row]:
     """Without those that compare a group's flows, where it never has more than one."""
     scenarios = comparison.scenarios
     alone = bool(scenarios) and all(each.flows[group].count == 1 for each in scenarios)
     return [row for row in FLOW_ROWS if not (alone and row.metric in _AMONG_FLOWS)]
 
 
-def remark(comparison: Comparison) -> str:
+def remark(comparison: ComparedRuns) -> str:
     """What the numbers in the tables are."""
     count = len(comparison.seeds)
     if count == 1:
@@ -123,7 +123,7 @@ def remark(comparison: Comparison) -> str:
 
 
 def _table(
-    comparison: Comparison, title: str, name: str, rows: Sequence[Row], of: tuple[Of, Of]
+    comparison: ComparedRuns, title: str, name: str, rows: Sequence[Row], of: tuple[Of, Of]
 ) -> Table:
     windows = comparison.windows(comparison.links[0])
     headings = [stretch(window) for window in windows[:-1]]
@@ -138,7 +138,7 @@ def _table(
 
 
 def _section(
-    comparison: Comparison,
+    comparison: ComparedRuns,
     name: str,
     window: int,
     title: str,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from vermilion.simulate.result import metric_of
+from vermilion.simulate.metric import metric_of
 from vermilion.simulate.tables import Section, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.simulate.result import FlowsResult, LinkResult, Result
+    from vermilion.simulate.measured_run import FlowsResult, LinkResult, MeasuredRun
     from vermilion.simulate.result_data import Stretch
 
     # Label, path of the metric, factor to the unit shown, decimals.
@@ -45,7 +45,7 @@ _FLOW_ROWS: Final[Sequence[Row]] = (
 )
 
 
-def result_html(result: Result) -> str:
+def result_html(result: MeasuredRun) -> str:
     """A heading and two tables; every text is escaped."""
     links: Entries = {f"link {name}": result.link(name) for name in result.links}
     flows: Entries = {f"flows {name}": result.flows(name) for name in result.groups}

@@ -1,139 +1,33 @@
-"""What a run has measured, as plain dictionaries with documented keys."""
+"""The outcome of a run: what it has measured, and the ways to show it and to save it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vermilion.simulate.measured_run import MeasuredRun
+from vermilion.simulate.notebook import result_html
+from vermilion.simulate.result_frames import flows_frame, result_frame, series_frame
+from vermilion.simulate.traces import save_series
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from vermilion.simulate.result_data import (
-        GroupMetrics,
-        Ledger,
-        LinkMetrics,
-        Measured,
-        ResultData,
-        Timing,
-    )
-
-    Series = Mapping[str, NDArray[np.float64]]
-
-
-Value = TypeVar("Value")
+    from vermilion.simulate.measured_run import Series
+    from vermilion.simulate.result_data import Measured, ResultData, Timing
 
 
 @dataclass(frozen=True, slots=True)
-class LinkResult:
-    """One link's metrics.
-
-    Attributes:
-        total: over the whole run after the warm-up. ``utilization`` is between 0 and 1;
-            ``queue_packets``, ``queue_bytes``, ``average_queue_packets`` (only where the
-            discipline has an average) and ``sojourn_ms`` each hold mean, sd, p5, p50, p95,
-            p99 and max; further ``start_s``, ``end_s``, ``packets_forwarded``, ``arrivals``,
-            ``drops``, ``marks``, ``drop_rate``, ``mark_rate``.
-        phases: the same for each phase.
-        ledger: what went in and came out over the whole run from 0 s: Little's law.
-    """
-
-    total: LinkMetrics
-    phases: list[LinkMetrics]
-    ledger: Ledger
-
-
-@dataclass(frozen=True, slots=True)
-class FlowsResult:
-    """One flow group's metrics.
-
-    Attributes:
-        total: over the whole run after the warm-up: ``goodput_bit_per_s`` (total, mean, sd,
-            min, max), ``jain_index``, ``goodput_cov``, ``timeouts``, ``retransmissions`` and,
-            from a single run, ``each`` flow. Where flows have an end of their own also
-            ``transfers_begun``, ``completed`` and ``completion_time_s`` (count, mean, sd, min,
-            p5, p50, p95, p99, max); where they come and go, only the total of the goodput. With
-            ``flow_delays`` also ``delay_ms`` (mean, sd, p5, p50, p95, p99, max), ``jitter_ms``,
-            ``packet_loss_rate``, ``losses_in_a_row`` (count, mean, max) and what they were
-            counted over: ``packets_sent``, ``packets_delivered``, ``packets_lost``,
-            ``jitter_pairs``.
-        phases: the same for each phase.
-    """
-
-    total: GroupMetrics
-    phases: list[GroupMetrics]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(MeasuredRun):
     """The outcome of one run.
 
-    A number that cannot be computed is absent from the dictionaries, never zero.
-
-    Attributes:
-        data: ``seed``, ``version``, ``packets_forwarded``, ``events``, ``links``, ``flows``
-            and, for a single run, ``wall_s`` and ``cpu_s`` of the simulation alone.
+    What it has measured, and how to ask for it, is a :class:`MeasuredRun`'s: ``data``, ``link()``,
+    ``flows()``, ``series()``.
     """
-
-    data: ResultData
-    _series: Mapping[str, Series] = field(default_factory=dict, repr=False)
-
-    @property
-    def seed(self) -> int:
-        """The seed it was run with."""
-        return self.data["seed"]
-
-    @property
-    def links(self) -> list[str]:
-        """The names of the links."""
-        return list(self.data["links"])
-
-    @property
-    def groups(self) -> list[str]:
-        """The names of the flow groups."""
-        return list(self.data["flows"])
-
-    def link(self, name: str) -> LinkResult:
-        """One link's metrics.
-
-        Raises:
-            KeyError: there is no such link.
-        """
-        entry = _named("link", name, self.data["links"])
-        return LinkResult(entry["total"], entry["phases"], entry["ledger"])
-
-    def flows(self, group: str) -> FlowsResult:
-        """One flow group's metrics.
-
-        Raises:
-            KeyError: there is no such group.
-        """
-        entry = _named("flow group", group, self.data["flows"])
-        return FlowsResult(entry["total"], entry["phases"])
-
-    def series(self, link: str) -> Series:
-        """One link's time series: arrays of one length, a point at each probe interval.
-
-        ``time_s``, ``queue_packets``, ``queue_bytes``, ``average_queue_packets`` and
-        ``drop_probability`` (NaN where the discipline has none), ``throughput_bit_per_s``,
-        ``arrivals``, ``drops``, ``marks``.
-
-        Raises:
-            KeyError: there is no such link, or the run had no ``probe_interval_s``.
-        """
-        if not self._series:
-            message = "no time series: run with probe_interval_s"
-            raise KeyError(message)
-        return _named("link", link, self._series)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The data as strict JSON: what cannot be computed is absent, so there is no NaN."""
-        return json.dumps(self.data, indent=indent, allow_nan=False)
 
     def to_frame(self) -> pd.DataFrame:
         """All metrics as a pandas data frame in long form, a row for each number.
@@ -145,8 +39,6 @@ class Result:
         Raises:
             MissingPackageError: there is no pandas.
         """
-        from vermilion.simulate.data_frames import result_frame
-
         return result_frame(self)
 
     def flows_frame(self) -> pd.DataFrame:
@@ -159,8 +51,6 @@ class Result:
         Raises:
             MissingPackageError: there is no pandas.
         """
-        from vermilion.simulate.data_frames import flows_frame
-
         return flows_frame(self)
 
     def series_frame(self, link: str | None = None) -> pd.DataFrame:
@@ -172,8 +62,6 @@ class Result:
             KeyError: there is no such link, or the run had no ``probe_interval_s``.
             MissingPackageError: there is no pandas.
         """
-        from vermilion.simulate.data_frames import series_frame
-
         return series_frame(self, link)
 
     def write_series(self, path: str | os.PathLike[str]) -> None:
@@ -188,35 +76,11 @@ class Result:
             MissingPackageError: Parquet without pyarrow.
             OSError: the file cannot be written.
         """
-        from vermilion.simulate.traces import save_series
-
         save_series(self, path)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a table of the links and one of the groups of flows."""
-        from vermilion.simulate.notebook import result_html
-
         return result_html(self)
-
-
-def metric_of(window: Mapping[str, object], path: str) -> float | None:
-    """The number at a path like "queue_packets.mean" of a window's metrics.
-
-    ``None`` where it is absent because it could not be computed.
-    """
-    here: object = window
-    for part in path.split("."):
-        if not isinstance(here, dict) or part not in here:
-            return None
-        here = here[part]
-    return float(here) if isinstance(here, int | float) else None
-
-
-def _named(kind: str, name: str, known: Mapping[str, Value]) -> Value:
-    if name not in known:
-        message = f"no {kind} {name!r}; there is {', '.join(known)}"
-        raise KeyError(message)
-    return known[name]
 
 
 def result_of(

@@ -18,7 +18,7 @@ from vermilion.simulate.whole_file import whole_file
 if TYPE_CHECKING:
     import os
 
-    from vermilion.simulate.result import Result
+    from vermilion.simulate.measured_run import MeasuredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
         _pyarrow()
 
 
-def save_series(result: Result, path: str | os.PathLike[str]) -> None:
+def save_series(result: MeasuredRun, path: str | os.PathLike[str]) -> None:
     """Writes every link's series to a file, which appears under its name when it is complete.
 
     Raises:
@@ -102,7 +102,7 @@ def save_series(result: Result, path: str | os.PathLike[str]) -> None:
             write_csv(text, result)
 
 
-def write_csv(file: TextIO, result: Result) -> None:
+def write_csv(file: TextIO, result: MeasuredRun) -> None:
     """Writes every link's series as CSV; what does not exist is left empty."""
     names = [column.name for column in SERIES_COLUMNS[1:]]
     writer = csv.writer(file, lineterminator="\n")
@@ -113,7 +113,7 @@ def write_csv(file: TextIO, result: Result) -> None:
             writer.writerow((link, *("" if math.isnan(value) else repr(value) for value in point)))
 
 
-def write_parquet(file: BinaryIO, result: Result) -> None:
+def write_parquet(file: BinaryIO, result: MeasuredRun) -> None:
     """Writes every link's series as Parquet, a row group each; what does not exist is null.
 
     Units and meanings are with the columns, the seed and the version with the file, as metadata.

@@ -199,7 +199,7 @@ class Beside:
 
     @property
     def _seconds(self) -> float | None:
-        left = self.tuning.seconds_left(self.session)
+        left = self.tuning.seconds_left(self.session.deadline_s)
         return None if left is None else self.share * left
 
     def _report(self, stage: Stage, done: int, total: int) -> None:

@@ -40,7 +40,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
 
     plan, [case] = tuning.plan, tuning.cases
     warm_starts = [*plan.warm_starts, *(setting for _, _, setting in tuning.earlier)]
-    left = tuning.seconds_left(session)
+    left = tuning.seconds_left(session.deadline_s)
     if left is not None and left >= LEAST_DEADLINE_S:
         left *= 1.0 - BESIDE
     outcome = search_best(

@@ -27,39 +27,26 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
 from heapq import heappush
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from vermilion.objectives.feasible_first import BROKEN
-from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.edge import Length, is_at_edge, refined_settings
 from vermilion.tuning.memory import Used
 from vermilion.tuning.noise import MarginNoise
-from vermilion.tuning.progress import TuningProgress
 from vermilion.tuning.proof import Proof
 from vermilion.tuning.race import Race
-from vermilion.tuning.screening import Screening
+from vermilion.tuning.state import TuningState
 from vermilion.tuning.verdict import mean_violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from vermilion.search import Point, Search, Space
+    from vermilion.search import Point
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.fidelity import FidelityReport
-    from vermilion.tuning.horizon import Horizon, Shorter
-    from vermilion.tuning.memory import Memory
-    from vermilion.tuning.progress import ProgressReport, Stage
-    from vermilion.tuning.proof import Compare
-    from vermilion.tuning.race import RaceReport
     from vermilion.tuning.seeds import Seeds
-
-End = Literal["budget", "deadline", "interrupted"]
-"""What ended a tuning."""
 
 RESERVE = 1.2
 """Seconds set aside for the later stages per second that they are expected to take: they
@@ -100,90 +87,10 @@ def race_budget_of(shortlist: int, seeds: Seeds) -> int:
     return (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
 
 
-@dataclass(slots=True, kw_only=True)
-class Tuning:
-    """One tuning, from the incumbent's first simulation to the comparison.
+class Tuning(TuningState):
+    """One tuning, from the incumbent's first simulation to the comparison."""
 
-    Attributes:
-        full: the whole scenario, or all the scenarios.
-        space: the parameters and the box in which they are searched.
-        maximised: whether high values of the objective are wanted, for reports of progress.
-        seeds: of the simulations.
-        search: that is asked and told.
-        shortlist: how many settings race.
-        race_budget: simulations of the race.
-        progress: called now and then.
-        start: the moment when it began, on the clock of ``time.monotonic``.
-        until: the moment when all must be over, on the same clock.
-        search_start: the moment when the search began.
-        horizon: what the search simulates.
-        shorter: the shorter horizons, if there are any.
-        memory: of what has been simulated; ``None`` for none.
-        end: what has ended it.
-        evaluations: settings that the search has used.
-        ranking: the settings of the search, each after the number that it told the search and
-            the order in which they came, as a heap; the incumbent is not among them.
-        ranked: the identities of those in it: several points may mean one setting.
-        best: the first of them, and later the winner of the race.
-        compared: the best and the incumbent on fresh seeds, and their ``results``.
-        compare: decides between two settings at a confidence; without it the fresh seeds are met
-            and nothing is decided.
-        refines: whether further settings are tried along the constraints' edge, if the best
-            lies there.
-        comparison: what it has come to.
-        refinement: how many settings those were.
-        unsaved: settings whose values the search has used since the memory was last told.
-    """
-
-    full: Horizon
-    space: Space
-    maximised: bool
-    seeds: Seeds
-    search: Search
-    shortlist: int
-    race_budget: int
-    progress: ProgressReport | None
-    start: float
-    until: float | None
-    shorter: Shorter
-    memory: Memory | None
-    compare: Compare | None = None
-    refines: bool = False
-    comparison: Comparison | None = None
-    refinement: int = 0
-    horizon: Horizon = field(init=False)
-    search_start: float = 0.0
-    end: End = "budget"
-    evaluations: int = 0
-    ranking: list[tuple[float, int, Evaluation]] = field(default_factory=list)
-    ranked: set[int] = field(default_factory=set)
-    screening: Screening = field(default_factory=Screening)
-    best: Evaluation | None = None
-    race: RaceReport | None = None
-    fidelity: FidelityReport | None = None
-    compared: tuple[Evaluation, Evaluation] | None = None
-    results: list[list[Result]] = field(default_factory=lambda: [[], []])
-    unsaved: list[Used] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.horizon = self.full
-
-    @property
-    def simulations(self) -> int:
-        """Runs of the simulator so far."""
-        return self.full.simulations.count + self.shorter.count
-
-    @property
-    def why_not_compared(self) -> str:
-        """Why nothing can be said about the best, where the comparison was not reached."""
-        why = {
-            "interrupted": "it was interrupted",
-            "deadline": "time was up",
-            "budget": "the budget was spent",
-        }[self.end]
-        if self.best is None:
-            return f"{why} before any other setting had been simulated"
-        return f"{why} before the best setting had been compared on fresh seeds"
+    __slots__ = ()
 
     def run(self, budget: int, pilot_seed: int | None = None) -> None:
         """All stages, until all is done, the time is up, or somebody presses Ctrl-C.
@@ -232,16 +139,6 @@ class Tuning:
             self.end = "deadline"
         if self.compare is not None and len(self.compared[0].seeds) > 1:
             Proof(self, self.compare).run()
-
-    def meet(self, seeds: Sequence[int], evaluations: Sequence[Evaluation]) -> list[list[Result]]:
-        """Lets settings meet the seeds of the comparison, those that there is time for."""
-        return self.full.simulations.run_in_step(
-            evaluations,
-            seeds,
-            until=self.until,
-            progress=self._report("comparison", len(evaluations) * len(seeds)),
-            made_for="comparison",
-        )
 
     def _listen_to_noise(self) -> None:
         """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
@@ -297,7 +194,7 @@ class Tuning:
                     )
                 )
             asked = list({id(each): each for each in batch.values()}.values())
-            progress = self._report("search", budget, self.evaluations)
+            progress = self.report("search", budget, self.evaluations)
             simulations.run(
                 [each for each in asked if not each.is_complete(first)], first, until=until
             )
@@ -393,7 +290,7 @@ class Tuning:
             self.seeds.search,
             self.seeds.search[0],
             until,
-            self._report("refinement", count),
+            self.report("refinement", count),
         )
         if self.horizon is self.full:
             self._take_up(further.run(known, count))
@@ -453,18 +350,6 @@ class Tuning:
         ]
         known = {id(each) for each in leaders}
         return leaders + [each for each in ranked if id(each) not in known]
-
-    def ranked_by(self, inside: float) -> list[Evaluation]:
-        """The settings of the search, the best first, as all of it has shown them.
-
-        Args:
-            inside: how many times the usual distance to keep from the constraints' bounds.
-        """
-        order = [
-            (self.horizon.value(evaluation, inside=inside), number, evaluation)
-            for _, number, evaluation in self.ranking
-        ]
-        return [evaluation for _, _, evaluation in sorted(order)]
 
     def _rank(self, evaluation: Evaluation, value: float) -> None:
         """Takes up a setting whose value the search has used.
@@ -536,32 +421,6 @@ class Tuning:
             self.seeds.re_evaluation,
             self.race_budget,
             until=None if self.until is None else self.until - comparison,
-            progress=self._report("re-evaluation", self.race_budget),
+            progress=self.report("re-evaluation", self.race_budget),
         )
         self.best, self.race = race.winner, race.report
-
-    def _report(self, stage: Stage, total: int, before: int = 0) -> Callable[[int], object] | None:
-        """What turns a number of simulations done into a report of progress."""
-        progress = self.progress
-        if progress is None:
-            return None
-        horizon = self.horizon if stage != "comparison" else self.full
-        sign = -1.0 if self.maximised else 1.0
-        feasible = self.best is not None and self.ranking[0][0] < BROKEN
-        best, interval = math.inf, None
-        if self.best is not None and feasible:
-            best = sign * self.best.objective
-            if math.isfinite(best) and len(self.best.objectives) > 1:
-                interval = mean_interval(sign * value for value in self.best.objectives)
-        incumbent = sign * horizon.incumbent.objective
-        return lambda done: progress(
-            TuningProgress(
-                stage,
-                min(before + done, total),
-                total,
-                best,
-                interval,
-                incumbent,
-                feasible=feasible,
-            )
-        )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives.price import PriceRow
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.engine import End
+    from vermilion.tuning.state import End
 
 
 BESIDE: Final[Mapping[str, str]] = {

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from vermilion.search import Point, Space
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.engine import End
     from vermilion.tuning.memory import Memory, SimulatedFor
     from vermilion.tuning.progress import ProgressReport, Stage
     from vermilion.tuning.simulations import Simulations
+    from vermilion.tuning.state import End
 
 _ENDS: Final = 2
 _QUESTIONS: Final = 8

@@ -13,7 +13,7 @@ from vermilion.search import AUTOMATIC, chosen_search, search_from_state, search
 from vermilion.simulate.runs import check_seed
 from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison, compare
-from vermilion.tuning.engine import End, Tuning, complete, race_budget_of
+from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.horizon import Horizon, Shorter
 from vermilion.tuning.simulations import Simulations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.remembered_runs import Runner
     from vermilion.tuning.seeds import Seeds
+    from vermilion.tuning.state import End
 
 
 @dataclass(frozen=True, slots=True)

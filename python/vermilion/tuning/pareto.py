@@ -80,7 +80,7 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
         comparison=tuning.seeds.comparison,
         progress=session.progress,
         memory=session.study,
-        until=tuning.until(session),
+        until=tuning.until(session.deadline_s),
     )
     hunt.run()
     return _compared(hunt, tuning)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.other_discipline import Tuned
     from vermilion.tuning.plan import Goal, TuningPlan
-    from vermilion.tuning.session import TuningSession
 
 DEFAULT_PAIR: Final = ("links.{link}.sojourn_ms.mean", "links.{link}.utilization")
 """The objectives of a front unless others are named: the delay of a queue against the use of its
@@ -169,13 +168,17 @@ class PreparedTuning:
         """The links whose queues are tuned; where none is, all of the first scenario."""
         return tuned_links(self.cases[0].scenario, self.space.names)
 
-    def until(self, session: TuningSession) -> float | None:
-        """The moment when all must be over, on the clock of ``time.monotonic``."""
-        return None if session.deadline_s is None else self.start + session.deadline_s
+    def until(self, deadline_s: float | None) -> float | None:
+        """The moment when all must be over, on the clock of ``time.monotonic``.
 
-    def seconds_left(self, session: TuningSession) -> float | None:
+        Args:
+            deadline_s: wall seconds for everything; ``None`` for no end.
+        """
+        return None if deadline_s is None else self.start + deadline_s
+
+    def seconds_left(self, deadline_s: float | None) -> float | None:
         """Wall seconds until that moment."""
-        until = self.until(session)
+        until = self.until(deadline_s)
         return None if until is None else max(0.0, until - time.monotonic())
 
     def on_device(self, setting: Setting) -> OnDevice | None:

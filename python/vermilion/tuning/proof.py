@@ -26,16 +26,13 @@ from vermilion.objectives.feasible_first import BROKEN
 from vermilion.tuning.verdict import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from vermilion.search import Point
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.comparison import Comparison
-    from vermilion.tuning.engine import Tuning
     from vermilion.tuning.evaluation import Evaluation
-
-    Compare = Callable[[Evaluation, Evaluation, float], Comparison]
+    from vermilion.tuning.state import Compare, TuningState
 
 FIRST_LOOK: Final = 0.95
 LATER_LOOKS: Final = 0.99
@@ -62,7 +59,7 @@ class Proof:
         compare: decides between two settings at a confidence.
     """
 
-    def __init__(self, tuning: Tuning, compare: Compare) -> None:
+    def __init__(self, tuning: TuningState, compare: Compare) -> None:
         self._tuning = tuning
         self._compare = compare
         seeds = tuning.seeds

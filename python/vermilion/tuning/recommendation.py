@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.decision import Judgement
-    from vermilion.tuning.engine import End
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.seeds import Seeds
+    from vermilion.tuning.state import End
     from vermilion.tuning.verdict import ConstraintVerdict
 
 

@@ -147,7 +147,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
 
 def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | None:
     """The moment when all but what stands beside the outcome must be over."""
-    until = prepared.until(session)
+    until = prepared.until(session.deadline_s)
     if until is None or until - prepared.start < LEAST_DEADLINE_S:
         return until
     return until - BESIDE * (until - prepared.start)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.decision import Judgement
-    from vermilion.tuning.engine import End
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.recommendation import OnDevice, RivalOutcome
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.seeds import Seeds
+    from vermilion.tuning.state import End
 
 
 @dataclass(frozen=True, slots=True)

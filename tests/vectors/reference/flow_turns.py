@@ -10,14 +10,15 @@ The rules:
 - If it is empty instead, it leaves the lists, except that a new one becomes the last old one while
   there are old ones.
 
-The queues of a vector's flows differ: none depends on a hash. With one queue for all it is that of
-flow 0.
+The queues of a vector's flows differ: none depends on a hash. Its key is a coin drawn with the
+first packet, unless `perturbation` gives it. With one queue for all it is that of flow 0.
 """
 
 from collections import deque
 from dataclasses import dataclass
 
-from kept import Parcel
+from kept import Coin, Parcel
+from vector_file import Parameters
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,19 @@ class Queued:
 class FlowTurns:
     """The queues and the two lists."""
 
-    def __init__(self, *, single: bool) -> None:
-        self._single = single
+    def __init__(self, parameters: Parameters) -> None:
+        self._single = parameters["flows"] == 1.0
+        self._keyed = parameters["perturbation"] is not None
         self.queues: dict[int, deque[Queued]] = {}
         self._credit: dict[int, int] = {}
         self._new: deque[int] = deque()
         self._old: deque[int] = deque()
+
+    def draw_key(self, coin: Coin) -> None:
+        """A packet comes: the first one lets the hash have its key."""
+        if not self._keyed:
+            coin()
+        self._keyed = True
 
     def queue_of(self, parcel: Parcel) -> int:
         return 0 if self._single else parcel.flow

@@ -74,13 +74,13 @@ class FqCodel:
         "ecn": True,
         "ce_threshold": None,
         "dialect": "rfc8289",
-        "perturbation": 0.0,
+        "perturbation": None,
     }
 
     def __init__(self, parameters: Parameters, link: Link, comparison: Comparison) -> None:
         self._compare = comparison
         self._codels: dict[int, QueueCodel] = {}
-        self._turns = FlowTurns(single=parameters["flows"] == 1.0)
+        self._turns = FlowTurns(parameters)
         self.reconfigure(parameters, link)
 
     def reconfigure(self, parameters: Parameters, link: Link) -> None:
@@ -98,7 +98,8 @@ class FqCodel:
         return self._codels[queue]
 
     def offer(self, now: int, parcel: Parcel, idle_since: int | None, coin: Coin) -> Outcome:
-        del idle_since, coin
+        del idle_since
+        self._turns.draw_key(coin)
         self._turns.join(parcel, now, self._whole("quantum"))
         packets, size = self.waiting()
         if packets > self._whole("limit") or size > self._whole("memory_limit"):
@@ -320,7 +321,15 @@ def _forgotten(*, linux: bool) -> tuple[str, str, Parameters, Hand]:
 def vectors() -> VectorFile:
     told = [*order_of_turns(), *_overload(), _forgotten(linux=False), _forgotten(linux=True)]
     cases = [
-        Case(name, about, parameters, LINK, hand.steps, by_hand=True, ties=True)
+        Case(
+            name,
+            about,
+            parameters | {"perturbation": 0.0},
+            LINK,
+            hand.steps,
+            by_hand=True,
+            ties=True,
+        )
         for name, about, parameters, hand in told
     ]
     rise_and_fall = [

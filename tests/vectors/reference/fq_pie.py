@@ -29,13 +29,13 @@ class FqPie:
         "flows": 1024.0,
         "quantum": 1514.0,
         **{name: value for name, value in Pie.DEFAULTS.items() if name != "limit"},
-        "perturbation": 0.0,
+        "perturbation": None,
     }
 
     def __init__(self, parameters: Parameters, link: Link, comparison: Comparison) -> None:
         self._compare = comparison
         self._pies: dict[int, Pie] = {}
-        self._turns = FlowTurns(single=parameters["flows"] == 1.0)
+        self._turns = FlowTurns(parameters)
         self.reconfigure(parameters, link)
 
     def reconfigure(self, parameters: Parameters, link: Link) -> None:
@@ -51,6 +51,7 @@ class FqPie:
 
     def offer(self, now: int, parcel: Parcel, idle_since: int | None, coin: Coin) -> Outcome:
         del idle_since
+        self._turns.draw_key(coin)
         queue = self._turns.queue_of(parcel)
         packets, _ = self.waiting()
         arrival = Arrival(
@@ -149,7 +150,15 @@ def _own_queue() -> tuple[str, str, Parameters, Hand]:
 def vectors() -> VectorFile:
     told = [*order_of_turns(), _full(), _own_queue()]
     cases = [
-        Case(name, about, parameters, LINK, hand.steps, by_hand=True, ties=True)
+        Case(
+            name,
+            about,
+            parameters | {"perturbation": 0.0},
+            LINK,
+            hand.steps,
+            by_hand=True,
+            ties=True,
+        )
         for name, about, parameters, hand in told
     ]
     rise_and_fall = [

@@ -16,8 +16,7 @@ The rules, for a packet that meets a queue of q (packets; bytes in byte mode):
 - Spaced, with c the count: p / (1 - c p), or 1 if c p >= 1; with wait 0 if c p < 1, p / (2 - c p)
   if c p < 2, otherwise 1. In byte mode what is below 1 is multiplied by the packet's size over the
   mean, and is at most 1. The packet is chosen if a coin is at most that; the count is then 0.
-- A chosen packet is marked if ecn is on, it is ECN-capable and p is below mark_probability
-  or that is 1;
+- A chosen packet is marked if ecn is on, it is ECN-capable and p is below mark_probability;
   otherwise it is dropped: forced if p is 1, early if it is less.
 - A queue at its limit drops the packet whatever was decided; the count is then 0.
 
@@ -98,7 +97,6 @@ class Ns2Red:
         if number["max_probability"] != self._given_probability:
             self.max_probability = self._given_probability = number["max_probability"]
         self._mark_probability = number["mark_probability"]
-        self._marks_always = self._mark_probability == 1
         self._line_from_high = (
             (ONE - self._given_probability) / self.high,
             2 * self._given_probability - ONE,
@@ -169,7 +167,10 @@ class Ns2Red:
             return "accept", None
         self._restart(0, 0)
         markable = "ecn" in self._on and arrival.ecn_capable
-        rare = self._marks_always or self.compare.below(self._probability, self._mark_probability)
+        # A probability of 1 is exact, and below no bound.
+        rare = self._probability != ONE and self.compare.below(
+            self._probability, self._mark_probability
+        )
         if markable and rare:
             return "mark", None
         return "drop", "forced" if self._probability == ONE else "early"

@@ -269,6 +269,22 @@ def _mark_cases() -> list[Case]:
             ],
         ),
         Case(
+            name="with mark_probability 1 a probability of 1 drops",
+            about="no wait: 3/16 at 7 marks; at 12, above the maximum threshold, the probability "
+            "is 1, which is not below 1",
+            parameters=QUARTER | {"mark_probability": 1.0, "wait": False},
+            link=LINK,
+            by_hand=True,
+            ties=True,
+            steps=[
+                step(7, ecn=True),
+                step(7, "mark", ecn=True, coins=[0.1], probability=0.1875),
+                step(12, "drop forced", ecn=True, coins=[0.3], probability=1.0),
+                step(12, "drop forced", coins=[0.3], probability=1.0),
+                step(7, "mark", ecn=True, coins=[0.1], probability=0.1875),
+            ],
+        ),
+        Case(
             name="with ECN off everything is dropped",
             about="ecn off, mark_probability 1",
             parameters=QUARTER | {"ecn": False, "mark_probability": 1.0, "wait": False},

@@ -1,7 +1,9 @@
 //! Vectors of disciplines that keep the packets themselves: what is offered, and what leaves.
 
 use serde::Deserialize;
-use vermilion_aqm::{AnyScheduler, Coin, Colour, Dropped, Ecn, Packet};
+use vermilion_aqm::{
+    AnyScheduler, Coin, Colour, Discipline, Dropped, Ecn, Packet, Queue, Scheduler,
+};
 use vermilion_parameters::Values;
 
 use super::{Case, Codepoint, Figure, Hue, Step, codepoint, complete, reason_called, stated};
@@ -152,7 +154,7 @@ pub fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
             }
             Step::Settings(given) => {
                 queue
-                    .reconfigure(&complete(defaults, &given.parameters), given.link.into())
+                    .set_values(&complete(defaults, &given.parameters), given.link.into())
                     .map_err(|error| error.to_string())?;
                 continue;
             }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use vermilion_aqm::{
-    Advisor, AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Departure, DropReason, Dropped,
-    Ecn, Fifo, Link, Packet, Sent, Verdict,
+    AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Decide, Departure, Discipline, DropReason,
+    Dropped, Ecn, Fifo, LinkFacts, Packet, Queue, Scheduler, Sent, Verdict,
 };
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
@@ -40,21 +40,21 @@ struct Overheard {
     turn: Rc<Cell<Option<(Departure, Verdict)>>>,
 }
 
-impl Advisor for Overheard {
-    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        self.told.set(self.told.get().or(Some(*arrival)));
-        let verdict = self.discipline.borrow_mut().on_arrival(arrival, coin);
-        if let Verdict::MakeRoom { place, .. } = verdict {
-            assert!(place < arrival.queue_packets, "a place behind the last packet");
-            assert!(self.discipline.borrow().watches_departures(), "others may not make room");
-        }
-        verdict
+impl Discipline for Overheard {
+    fn watches_departures(&self) -> bool {
+        self.discipline.borrow().watches_departures()
     }
 
-    fn on_departure(&mut self, departure: &Departure, coin: &mut impl Coin) -> Verdict {
-        let verdict = self.discipline.borrow_mut().on_departure(departure, coin);
-        self.turn.set(Some((*departure, verdict)));
-        verdict
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
+        self.discipline.borrow_mut().reconfigure(settings, link)
+    }
+
+    fn is_flushed_by_change(&self) -> bool {
+        self.discipline.borrow().is_flushed_by_change()
+    }
+
+    fn link_changed(&mut self, link: LinkFacts) {
+        self.discipline.borrow_mut().link_changed(link);
     }
 
     fn average_queue(&self) -> Option<f64> {
@@ -66,8 +66,26 @@ impl Advisor for Overheard {
     }
 }
 
+impl<C: Coin> Decide<C> for Overheard {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        self.told.set(self.told.get().or(Some(*arrival)));
+        let verdict = self.discipline.borrow_mut().on_arrival(arrival, coin);
+        if let Verdict::MakeRoom { place, .. } = verdict {
+            assert!(place < arrival.queue_packets, "a place behind the last packet");
+            assert!(self.watches_departures(), "others may not make room");
+        }
+        verdict
+    }
+
+    fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
+        let verdict = self.discipline.borrow_mut().on_departure(departure, coin);
+        self.turn.set(Some((*departure, verdict)));
+        verdict
+    }
+}
+
 /// The queue: with a discipline that is overheard, or one that keeps the packets.
-enum Queue {
+enum Kept {
     Advised(Fifo<Parcel, Overheard>),
     Keeping(Box<AnyScheduler<Parcel>>),
 }
@@ -76,8 +94,8 @@ enum Queue {
 macro_rules! either {
     ($queue:expr, $it:ident => $call:expr) => {
         match $queue {
-            Queue::Advised($it) => $call,
-            Queue::Keeping($it) => $call,
+            Kept::Advised($it) => $call,
+            Kept::Keeping($it) => $call,
         }
     };
 }
@@ -197,9 +215,9 @@ pub struct Router {
     turn: Rc<Cell<Option<(Departure, Verdict)>>>,
     settings: Settings,
     bounds: Bounds,
-    link: Link,
+    link: LinkFacts,
     coin: Seeded,
-    queue: Queue,
+    queue: Kept,
     /// When the packet in transmission has been sent; `None` while the link is idle.
     busy_until: Option<u64>,
     /// When it fell idle.
@@ -220,19 +238,19 @@ pub struct Router {
 }
 
 impl Router {
-    pub fn new(algorithm: &Algorithm, values: &Values, link: Link, coin: Seeded) -> Self {
+    pub fn new(algorithm: &Algorithm, values: &Values, link: LinkFacts, coin: Seeded) -> Self {
         let (told, turn) = (Rc::new(Cell::new(None)), Rc::new(Cell::new(None)));
         let (queue, settings) =
             AnyScheduler::from_values(algorithm.name, values, link).expect("settings in the table");
         let algorithm_in_force = queue.algorithm();
         assert_eq!(algorithm_in_force.name, algorithm.name);
         let queue = match queue {
-            AnyScheduler::Fifo(fifo) => Queue::Advised(Fifo::around(Overheard {
+            AnyScheduler::Fifo(fifo) => Kept::Advised(Fifo::around(Overheard {
                 discipline: Rc::new(RefCell::new(fifo.into_advisor())),
                 told: Rc::clone(&told),
                 turn: Rc::clone(&turn),
             })),
-            keeping => Queue::Keeping(Box::new(keeping)),
+            keeping => Kept::Keeping(Box::new(keeping)),
         };
         Self {
             name: algorithm_in_force.name,
@@ -265,17 +283,21 @@ impl Router {
     }
 
     /// Takes new settings, which must be acceptable.
-    pub fn reconfigure(&mut self, values: &Values, link: Link) {
+    pub fn reconfigure(&mut self, values: &Values, link: LinkFacts) {
         self.try_reconfigure(values, link).expect("settings in the table");
     }
 
     /// Takes new settings, or is refused.
-    pub fn try_reconfigure(&mut self, values: &Values, link: Link) -> Result<(), ParameterError> {
+    pub fn try_reconfigure(
+        &mut self,
+        values: &Values,
+        link: LinkFacts,
+    ) -> Result<(), ParameterError> {
         self.settings = match &mut self.queue {
-            Queue::Advised(fifo) => {
-                fifo.advisor().discipline.borrow_mut().reconfigure(values, link)?
+            Kept::Advised(fifo) => {
+                fifo.advisor().discipline.borrow_mut().set_values(values, link)?
             }
-            Queue::Keeping(queue) => queue.reconfigure(values, link)?,
+            Kept::Keeping(queue) => queue.set_values(values, link)?,
         };
         self.bounds = Bounds::of(self.algorithm, &self.settings);
         self.link = link;
@@ -297,7 +319,7 @@ impl Router {
         let marked = either!(&mut self.queue, it => {
             it.enqueue(now, idle_since, packet, coin, &mut drop)
         });
-        if let Queue::Advised(_) = self.queue {
+        if let Kept::Advised(_) = self.queue {
             assert_eq!(self.told.take(), Some(expected), "{}: what the queue tells", self.name);
         }
         self.offered += 1;
@@ -381,7 +403,7 @@ impl Router {
         if self.waiting.is_empty() {
             self.empty_since = now;
         }
-        if let Queue::Advised(_) = self.queue {
+        if let Kept::Advised(_) = self.queue {
             assert!(self.waiting.range(..packet.number).next().is_none(), "{}", self.name);
             self.check_turn(now, arrived, &packet, marked);
         }
@@ -441,8 +463,8 @@ impl Router {
 
     fn outcome(&self, verdict: Verdict, others_dropped: Vec<u64>) -> Outcome {
         let (average, probability) = match &self.queue {
-            Queue::Advised(it) => (it.advisor().average_queue(), it.advisor().drop_probability()),
-            Queue::Keeping(it) => (it.average_queue(), it.drop_probability()),
+            Kept::Advised(it) => (it.advisor().average_queue(), it.advisor().drop_probability()),
+            Kept::Keeping(it) => (it.average_queue(), it.drop_probability()),
         };
         Outcome { verdict, others_dropped, average, probability }
     }
@@ -453,7 +475,7 @@ impl Router {
         let Some(full) = self.is_full(size, packets, bytes) else { return };
         assert!(full || !overflowed, "{}: {packets} packets, {bytes} bytes", self.name);
         assert!(overflowed || !full || !joins(verdict), "{}: joins {packets} packets", self.name);
-        if let (Verdict::Drop(_), Queue::Advised(_)) = (verdict, &self.queue) {
+        if let (Verdict::Drop(_), Kept::Advised(_)) = (verdict, &self.queue) {
             assert_eq!(full, overflowed, "{}: {verdict:?}", self.name);
         }
         // What had its place when the limit was lowered may keep it.

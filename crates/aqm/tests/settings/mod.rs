@@ -1,20 +1,20 @@
 //! Settings drawn from a discipline's own table, and links to put it in front of.
 
-use vermilion_aqm::{AnyScheduler, Coin, Ecn, Link, Packet};
+use vermilion_aqm::{AnyScheduler, Coin, Ecn, LinkFacts, Packet};
 use vermilion_parameters::{Algorithm, Kind, Parameter, Scale, Value, Values};
 
 use super::seeded::Seeded;
 
 /// A link between 100 kbit/s and 1 Gbit/s, with up to 200 ms of delay.
-pub fn random_link(random: &mut Seeded) -> Link {
-    Link {
+pub fn random_link(random: &mut Seeded) -> LinkFacts {
+    LinkFacts {
         rate: between(1e5, 1e9, Scale::Log, random).round(),
         delay: between(0.0, 0.2, Scale::Linear, random),
     }
 }
 
 /// Settings accepted in front of `link`, some left to their defaults.
-pub fn random_values(algorithm: &Algorithm, link: Link, random: &mut Seeded) -> Values {
+pub fn random_values(algorithm: &Algorithm, link: LinkFacts, random: &mut Seeded) -> Values {
     for _ in 0..1000 {
         let mut values = Values::new();
         for parameter in algorithm.parameters {
@@ -31,7 +31,7 @@ pub fn random_values(algorithm: &Algorithm, link: Link, random: &mut Seeded) -> 
 
 /// Each parameter in turn at the ends of its range or at each of its alternatives, the others at
 /// their defaults; what is refused in front of `link` is left out.
-pub fn corners(algorithm: &'static Algorithm, link: Link) -> impl Iterator<Item = Values> {
+pub fn corners(algorithm: &'static Algorithm, link: LinkFacts) -> impl Iterator<Item = Values> {
     let ends = |parameter: &Parameter| -> Vec<Value> {
         match parameter.kind {
             Kind::Number { minimum, minimum_excluded, maximum, .. } => {
@@ -55,7 +55,7 @@ pub fn corners(algorithm: &'static Algorithm, link: Link) -> impl Iterator<Item 
         .filter(move |values| accepts(algorithm, values, link))
 }
 
-fn accepts(algorithm: &Algorithm, values: &Values, link: Link) -> bool {
+fn accepts(algorithm: &Algorithm, values: &Values, link: LinkFacts) -> bool {
     AnyScheduler::<Any>::from_values(algorithm.name, values, link).is_ok()
 }
 

@@ -19,6 +19,11 @@ pub struct CaptureError {
     pub cut_short: bool,
 }
 
+/// Bytes as a person reads them in a hex dump: "23 20 43 61".
+pub(super) fn in_hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
 impl CaptureError {
     /// Something is wrong `offset` bytes from the beginning of what is at hand; the reader adds
     /// where that is.

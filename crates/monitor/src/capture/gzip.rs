@@ -6,6 +6,8 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
+use super::error::in_hexadecimal;
+
 /// Decompressed bytes at hand at a time.
 const AT_ONCE: usize = 65_536;
 /// The fixed part of a member's header.
@@ -116,7 +118,7 @@ impl Gzip {
         match part {
             Part::Header if self.hold(byte, HEADER) => {
                 if !matches!(self.held[..], [0x1f, 0x8b, 8, ..]) {
-                    let found = format!("{:02x?}", &self.held[..3]);
+                    let found = in_hexadecimal(&self.held[..3]);
                     let expected = "1f 8b 08, the beginning of gzip data";
                     return Err(self.wrong(HEADER - 1, found, expected));
                 }

@@ -2,7 +2,7 @@
 //!
 //! Source: draft-ietf-opsawg-pcap, "PCAP Capture File Format" (also `pcap-savefile(5)`).
 
-use super::error::CaptureError;
+use super::error::{CaptureError, in_hexadecimal};
 use super::{ByteOrder, LARGEST_PACKET, PacketPlace, Step};
 use crate::LinkType;
 
@@ -42,7 +42,7 @@ impl Pcap {
             return Ok(Err(FILE_HEADER));
         };
         let Some((order, nanoseconds_per_unit)) = magic(first) else {
-            return Err(CaptureError::new(0, format!("{first:02x?}"), "the header of a pcap file"));
+            return Err(CaptureError::new(0, in_hexadecimal(&first), "the header of a pcap file"));
         };
         let number = |at| order.u16(header, at).unwrap_or(0);
         let (major, minor) = (number(4), number(6));

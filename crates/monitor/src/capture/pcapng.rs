@@ -3,7 +3,7 @@
 //!
 //! Source: draft-ietf-opsawg-pcapng, "PCAP Next Generation (pcapng) Capture File Format".
 
-use super::error::CaptureError;
+use super::error::{CaptureError, in_hexadecimal};
 use super::{ByteOrder, LARGEST_PACKET, PacketPlace, Step};
 use crate::LinkType;
 
@@ -68,7 +68,7 @@ impl Pcapng {
                 [0x1a, 0x2b, 0x3c, 0x4d] => ByteOrder::Big,
                 [0x4d, 0x3c, 0x2b, 0x1a] => ByteOrder::Little,
                 other => {
-                    let found = format!("{other:02x?}");
+                    let found = in_hexadecimal(other);
                     return Err(CaptureError::new(8, found, "the byte-order magic 1a2b3c4d"));
                 }
             };

@@ -1,7 +1,7 @@
 //! Puts the pieces of a file together and recognises what it is.
 
 use super::Step;
-use super::error::CaptureError;
+use super::error::{CaptureError, in_hexadecimal};
 use super::gzip::{Corrupt, Gzip};
 use super::pcap::{Pcap, is_pcap};
 use super::pcapng::{Pcapng, is_pcapng};
@@ -217,7 +217,7 @@ impl Plain {
                     return Ok(Step::Skip(0));
                 }
                 if !is_pcap(first) {
-                    let found = format!("a file that begins with {first:02x?}");
+                    let found = format!("a file that begins with the bytes {}", in_hexadecimal(&first));
                     return Err(CaptureError::new(0, found, KINDS));
                 }
                 Ok(match Pcap::open(bytes)? {

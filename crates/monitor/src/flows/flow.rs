@@ -112,7 +112,7 @@ pub(super) struct Handshake {
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// In order of first sight, from 0.
+    /// In order of first sight, from 0, unless [`crate::Configuration::shared_numbers`] says otherwise.
     pub number: u64,
     pub(super) key: Key,
     /// Whether the lower end of the key is the initiator.

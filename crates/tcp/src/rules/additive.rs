@@ -7,6 +7,9 @@
 //! which adds its share of a segment (ns-2), and by segments acknowledged, a window of which adds a
 //! whole one (RFC 3465, Linux). ns-3's TcpLinuxReno counts segments, but keeps the count when the window is
 //! halved, and what slow start leaves of an acknowledgement is lost (`cumulative_counting`).
+//!
+//! As an option a window adds another number of segments than one (`linear_increase`): AIMD(a, b) of
+//! Floyd, Handley and Padhye ("A comparison of equation-based and AIMD congestion control", 2000).
 
 use vermilion_parameters::Settings;
 
@@ -14,14 +17,22 @@ use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
 /// See the module's head.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Additive {
     /// Whether the window grows by whole segments.
     by_segments: bool,
     /// Whether the count survives a reduction, as in ns-3.
     keeps_count: bool,
-    /// Segments acknowledged that have not made the window grow yet.
+    /// Segments by which a window of acknowledgements makes the window grow.
+    increase: f64,
+    /// Segments acknowledged, times the increase, that have not made the window grow yet.
     credit: f64,
+}
+
+impl Default for Additive {
+    fn default() -> Self {
+        Self { by_segments: false, keeps_count: false, increase: 1.0, credit: 0.0 }
+    }
 }
 
 impl Additive {
@@ -31,6 +42,7 @@ impl Additive {
         Self {
             by_segments: settings.switch("byte_counting"),
             keeps_count: settings.switch("cumulative_counting"),
+            increase: settings.number("linear_increase"),
             credit: 0.0,
         }
     }
@@ -43,7 +55,7 @@ impl Additive {
         } else if window.in_slow_start() {
             window.congestion += 1.0;
         } else {
-            window.congestion += 1.0 / window.congestion;
+            window.congestion += self.increase / window.congestion;
         }
     }
 
@@ -52,7 +64,7 @@ impl Additive {
             self.grow_as_in_ns3(counted, window);
             return;
         }
-        self.credit += window.slow_start(counted);
+        self.credit += self.increase * window.slow_start(counted);
         if self.credit >= window.congestion && !window.in_slow_start() {
             self.credit -= window.congestion;
             window.congestion += 1.0;
@@ -73,7 +85,7 @@ impl Additive {
             self.credit = 0.0;
             window.congestion += 1.0;
         }
-        self.credit += counted;
+        self.credit += self.increase * counted;
         let grown = (self.credit / whole).floor();
         self.credit -= grown * whole;
         window.congestion += grown;
@@ -100,7 +112,7 @@ mod tests {
     use crate::rule::tests::{acknowledged, window};
 
     const BY_ACKNOWLEDGEMENTS: Additive =
-        Additive { by_segments: false, keeps_count: false, credit: 0.0 };
+        Additive { by_segments: false, keeps_count: false, increase: 1.0, credit: 0.0 };
     const BY_SEGMENTS: Additive = Additive { by_segments: true, ..BY_ACKNOWLEDGEMENTS };
     const NS3: Additive = Additive { keeps_count: true, ..BY_SEGMENTS };
 
@@ -124,6 +136,16 @@ mod tests {
         assert!((20.95..=21.0).contains(&grown_by_shares), "{grown_by_shares}");
         assert_eq!(grown(BY_SEGMENTS, 20.0, 2.0, &[2; 9]), 20.0);
         assert_eq!(grown(BY_SEGMENTS, 20.0, 2.0, &[2; 10]), 21.0);
+    }
+
+    #[test]
+    fn another_increase_is_that_many_segments_in_one_round_trip() {
+        for rule in [BY_ACKNOWLEDGEMENTS, BY_SEGMENTS, NS3] {
+            let rule = Additive { increase: 0.25, ..rule };
+            let four_round_trips = grown(rule, 20.0, 2.0, &[1; 81]);
+            assert!((20.95..=21.05).contains(&four_round_trips), "{four_round_trips}");
+            assert_eq!(grown(rule, 8.0, 100.0, &[1; 8]), 16.0, "slow start is what it is");
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct CubicOptions {
     pub catches_up: bool,
     /// Whether the window grows by whole segments, as [`Additive`](super::Additive) does.
     pub by_segments: bool,
+    /// Segments by which the window Reno would have grows in each round trip, at a factor of 1/2.
+    pub increase: f64,
 }
 
 /// A stage of congestion avoidance.
@@ -125,7 +127,7 @@ impl Cubic {
         } else {
             3.0 * (1.0 - decrease) / (1.0 + decrease)
         };
-        stage.reno += slope * newly / current;
+        stage.reno += self.options.increase * slope * newly / current;
         self.stage = Some(stage);
         let grown = if here < stage.reno {
             stage.reno.max(current)
@@ -188,6 +190,7 @@ mod tests {
         fast_convergence: true,
         catches_up: true,
         by_segments: false,
+        increase: 1.0,
     };
     const SECOND: u64 = 1_000_000_000;
 
@@ -258,6 +261,23 @@ mod tests {
         run_on(&mut rule, &mut window, 1.14, 1.64);
         // Beyond the window before the reduction, a segment in each round trip.
         assert!((window.congestion - at_prior - 5.0).abs() < 0.4, "{}", window.congestion);
+    }
+
+    #[test]
+    fn a_network_in_little_has_the_same_windows_in_little() {
+        // A quarter of the window, of C and of Reno's increase: the same course in time.
+        for plateau in [1000.0, 20.0] {
+            let (mut rule, mut window) = reduced_from(plateau);
+            let options = CubicOptions { scaling: 0.1, increase: 0.25, ..RFC };
+            let mut small = Cubic::new(options, None);
+            let mut smaller = Window { congestion: plateau / 4.0, ..window };
+            smaller.congestion =
+                small.reduced(0, Congestion::Loss, smaller.congestion, &smaller);
+            run(&mut rule, &mut window, 4.0);
+            run(&mut small, &mut smaller, 4.0);
+            let ratio = window.congestion / smaller.congestion;
+            assert!((ratio - 4.0).abs() < 0.03, "{ratio}");
+        }
     }
 
     #[test]

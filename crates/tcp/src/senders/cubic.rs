@@ -61,6 +61,7 @@ pub static CUBIC: Named = Named {
             fast_convergence: settings.switch("fast_convergence"),
             catches_up: settings.switch("catch_up"),
             by_segments: settings.switch("byte_counting"),
+            increase: settings.number("linear_increase"),
         };
         Cubic::new(options, settings.switch("hystart").then(|| HyStart::new(paced))).into()
     },

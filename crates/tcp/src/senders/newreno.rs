@@ -1,7 +1,7 @@
 //! Recovery that repairs several losses of one window, one per round trip
 //!
-//! Additive increase; the recovery is in `sender/duplicates.rs`, that of the option set `linux` in
-//! `sender/counted.rs`.
+//! Additive increase; the recovery is in `recovery/duplicates.rs`, that of the option set `linux` in
+//! `recovery/counted.rs`.
 
 use vermilion_parameters::Algorithm;
 

@@ -1,6 +1,6 @@
 //! Fast retransmit and recovery that ends with the first new acknowledgement
 //!
-//! Additive increase; the recovery is in `sender/duplicates.rs`.
+//! Additive increase; the recovery is in `recovery/duplicates.rs`.
 
 use vermilion_parameters::Algorithm;
 

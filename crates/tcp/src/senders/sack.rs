@@ -1,7 +1,7 @@
 //! Recovery by selective acknowledgements: all losses of a window in one round trip
 //!
-//! Additive increase; the recoveries to choose from are in `sender/selective.rs` (RFC 6675 and, by
-//! time, RFC 8985) and `sender/sack1.rs` (ns-2).
+//! Additive increase; the recoveries to choose from are in `recovery/selective.rs` (RFC 6675 and, by
+//! time, RFC 8985) and `recovery/sack1.rs` (ns-2).
 
 use vermilion_parameters::Algorithm;
 

@@ -1,6 +1,6 @@
 //! Fast retransmit, then slow start from one segment
 //!
-//! Additive increase; the recovery is in `sender/duplicates.rs`.
+//! Additive increase; the recovery is in `recovery/duplicates.rs`.
 
 use vermilion_parameters::Algorithm;
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.decide.bounds_watch import BoundsWatch
 from vermilion.online.decide.budget import ChangeBudget
 from vermilion.online.decide.fluctuation import Fluctuation
 from vermilion.online.decide.regimes import Regimes
@@ -87,13 +88,16 @@ class Controller:
         flows_counted: how many there were then.
         calibrated_s: when the belief was last revised.
         senders: the kind last named in the log.
+        refuted: whether the senders believed in did not explain what was seen, and no others have
+            been looked for yet.
         promise: what the last quick answer was to deliver.
         fluctuation: how often conditions have changed lately, and within which span.
         starvation: what is counted of starved flows under the setting in force; ``None`` where that
             is the operator's own, or no model has said how many may starve.
         steps: small steps on the network itself, while no model explains it; ``None`` otherwise.
         drift: how often a drift without a cause may be answered.
-        broken: the bound last said to be broken.
+        broken: the bound that was last answered with a search.
+        bounds_watch: which bounds are said to be broken.
         unheard_since_s: since when the router has not answered; ``None`` while it does.
         samples: how many were taken.
         paused_by_person: whether a person has asked that nothing be changed.
@@ -128,12 +132,14 @@ class Controller:
     flows_counted: int = 0
     calibrated_s: float = -1.0
     senders: str = ""
+    refuted: bool = False
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
     starvation: StarvationWatch | None = None
     steps: Steps | None = None
     drift: Drift = field(default_factory=Drift)
     broken: str = ""
+    bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
     unheard_since_s: float | None = None
     samples: int = 0
     paused_by_person: bool = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Drift
 from vermilion.online.decide.detection import QueueWatch
+from vermilion.online.decide.fluctuation import WITHIN_S
 from vermilion.online.decide.set_detection import watch_of
 from vermilion.online.decide.starvation import StarvationWatch
 from vermilion.online.decide.states import (
@@ -24,7 +25,7 @@ from vermilion.online.decide.states import (
 from vermilion.online.model.calibration import are_enough
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
-from vermilion.online.sense.sampler import mean_and_seconds
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,11 +78,14 @@ def search_quickly(
     else:
         turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
     turn.change(conditions_since_s=since_s)
+    is_change = turn.controller.modelled is not None
     watch_conditions(turn, picture, traffic)
-    _notice_fluctuation(turn)
+    if is_change:
+        _notice_fluctuation(turn)
+    picture, traffic, ahead = _ahead(turn, picture, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
-        f"{picture.in_words()}{_model_target(turn)} ({why})",
+        f"{picture.in_words()}{_model_target(turn)} ({why}{ahead})",
         flows=picture.flows,
         round_trip_classes=[list(each) for each in traffic.classes],
         rate_bit_per_s=traffic.rate_bit_per_s,
@@ -104,6 +108,29 @@ def _notice_fluctuation(turn: Turn) -> None:
             f"conditions have changed {len(after.changes_s)} times within a minute: one setting is "
             f"sought for all {len(after.met)} that were met",
         )
+
+
+def _ahead(
+    turn: Turn, picture: TrafficPicture, traffic: Traffic
+) -> tuple[TrafficPicture, Traffic, str]:
+    """What to search for: the conditions of now, or where they lead; and why, in words.
+
+    A setting stays until the next change, so it is sought for the middle of that time: as long as
+    the budget wants between two changes, or as conditions have taken lately.
+    """
+    controller = turn.controller
+    trend, changes = controller.fluctuation.trend, controller.fluctuation.changes_s
+    if trend is None:
+        return picture, traffic, ""
+    usual_s = (changes[-1] - changes[0]) / max(1, len(changes) - 1)
+    allowed_s = WITHIN_S / max(1, controller.policy.changes_per_minute)
+    lead_s = turn.deadline_s("quick") + 0.5 * max(usual_s, allowed_s)
+    expected = trend.ahead(picture, lead_s)
+    modelled = turn.traffic(expected)
+    if modelled is None or expected == picture:
+        return picture, traffic, ""
+    turn.change(modelled=expected, conditions=watch_of(expected, modelled.queueing_s))
+    return expected, modelled, f"; {trend.in_words()}, modelled as in {lead_s:.0f} s"
 
 
 def refine(
@@ -245,6 +272,13 @@ def observe(
     turn.become(Observing(schedule, unverified))
 
 
+def explain(turn: Turn, since_s: float) -> None:
+    """Find out what explains what is seen since then, as soon as enough was seen."""
+    turn.change(promise=None)
+    enough_s = since_s + FEWEST_SAMPLES * SAMPLE_INTERVAL_S + EPSILON_S
+    turn.become(Observing(Schedule(turn.now_s, since_s, enough_s, enough_s, enough_s), None))
+
+
 def count_starved(turn: Turn, expected: Expectation) -> None:
     """From now on the starved flows are counted, where a model has said how many may starve."""
     if expected.most_starved is None or turn.controller.starvation is not None:
@@ -320,6 +354,16 @@ def is_drift(turn: Turn, now: TrafficPicture, then: TrafficPicture | None) -> bo
 def grown_s(turn: Turn, traffic: Traffic) -> float:
     """When the youngest flows will have found their windows."""
     return turn.controller.flows_changed_s + _GROWING_ROUND_TRIPS * traffic.longest_round_trip_s
+
+
+def settled_s(turn: Turn, traffic: Traffic) -> float:
+    """Since when the network does what the setting in force makes of grown flows."""
+    controller = turn.controller
+    since_s = max(controller.conditions_since_s, grown_s(turn, traffic))
+    changes_s = controller.budget.changes_s
+    if changes_s:
+        since_s = max(since_s, Schedule.after(changes_s[-1], traffic).half_settled_s)
+    return since_s
 
 
 def learn_from_promise(turn: Turn) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.states import Change, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
+from vermilion.online.plan.misfit import FEWEST_SAMPLES, misfits
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def _learn(turn: Turn, finding: Finding) -> None:
     if finding.packets_per_s is not None:
         turn.change(packets_per_s=finding.packets_per_s)
     explanation = finding.explanation
+    if explanation is not None:
+        turn.change(refuted=False)
     if explanation is not None and explanation.senders != turn.controller.senders:
         turn.change(senders=explanation.senders)
         turn.decide(
@@ -213,14 +216,18 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     if state.unverified is not None:
         since_s = max(since_s, state.unverified.schedule.half_settled_s)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
+    if not state.refining and not state.stale and _is_refuted(turn, answer):
+        return
     if not state.refining and before is not None and _promises_less(turn, answer, before):
         _go_on_as_it_is(turn, state, answer)
         return
     cost_before = _expected(answer, answer.incumbent)
+    mends = answer.verdict.advantage.mean <= 0.0
     if state.unverified is not None and _has_failed(turn, state.unverified, before):
         # What is replaced has not proved itself: the way back leads past it.
         previous, before = state.unverified.previous, state.unverified.before
         cost_before = state.unverified.expected.cost_before
+        mends = mends or state.unverified.mends
     verifying = Verifying(
         setting=answer.setting,
         picture=answer.picture,
@@ -236,7 +243,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         before=before,
         schedule=entering.schedule_for(turn, answer.picture),
         learned_s=turn.now_s,
-        mends=answer.verdict.advantage.mean <= 0.0,
+        mends=mends,
     )
     advantage = answer.verdict.advantage
     change = Change(
@@ -250,6 +257,35 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     )
     instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
     entering.make(turn, change, instead)
+
+
+def _is_refuted(turn: Turn, answer: Answer) -> bool:
+    """Whether a first answer's model is not what is seen; then that has to be explained first."""
+    controller = turn.controller
+    traffic = turn.traffic(answer.picture)
+    several = answer.models > 1 or bool(answer.picture.parts[1:])
+    if traffic is None or several:  # whose means are no prediction for what is there
+        return False
+    since_s = entering.settled_s(turn, traffic)
+    seen = controller.senses.since(since_s)
+    bias = 0.0 if answer.internal_target is None else controller.correction.packets
+    missed = misfits(answer, seen, turn.scale_packets(answer.picture), bias)
+    too_few = len(seen) < FEWEST_SAMPLES
+    if not missed and not (too_few and controller.refuted):
+        return False
+    why = "; ".join(figure.in_words() for figure in missed)
+    turn.decide(
+        DecisionKind.UNEXPLAINED,
+        "the answer is not put in force, because its model does not explain what is seen under the "
+        f"setting in force: {why}; what does is looked for first"
+        if missed
+        else "the answer is not put in force: its senders did not explain what was seen under the "
+        "setting in force a moment ago; what does is looked for first",
+        **{figure.name: [figure.seen, figure.model] for figure in missed},
+    )
+    turn.change(refuted=True)
+    entering.explain(turn, since_s)
+    return True
 
 
 def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
@@ -275,8 +311,13 @@ def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> 
     """Whether the quick answer is no setting to go back to, as far as can be told by now."""
     if measured is None:
         return True
-    policy = turn.controller.policy
-    result = verify(measured, unverified.before, unverified.expected, policy)
+    result = verify(
+        measured,
+        unverified.before,
+        unverified.expected,
+        turn.controller.policy,
+        mends=unverified.mends,
+    )
     return result.verdict == "worse"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import leaving_alone, pausing
+from vermilion.online.decide import bounds, leaving_alone, pausing
 from vermilion.online.decide.set_detection import watch_of
 from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
 from vermilion.online.decide.transitions import BESIDES, TRANSITIONS
@@ -46,6 +46,8 @@ def step(
     elif isinstance(event, Command) and not isinstance(controller.state, Ended):
         _obey(turn, event)
     _dispatch(turn, event)
+    if isinstance(event, Observed):
+        bounds.look(turn)
     return turn.controller, tuple(turn.effects)
 
 

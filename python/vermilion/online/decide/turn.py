@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.controller import Controller
     from vermilion.online.decide.states import State
     from vermilion.online.effects import Effect
-    from vermilion.online.plan.task import TaskKind
+    from vermilion.online.plan.task_kind import TaskKind
     from vermilion.online.record.entries import Entry
     from vermilion.online.record.kinds import DecisionKind
     from vermilion.online.sense.picture import TrafficPicture

@@ -115,8 +115,11 @@ def _why_worse(
             return "worse than the old setting would be"
         return ""
     broken = broken_bound(after, before, policy.bounds)
-    if broken and _name(broken_bound(before, None, policy.bounds)) != _name(broken):
+    broken_before = broken_bound(before, None, policy.bounds)
+    if broken and _name(broken_before) != _name(broken):
         return f"it breaks what the setting before kept ({broken})"
+    # What the operator asked for comes first: to keep it may cost what is optimised.
+    mends = mends or bool(broken_before and not broken)
     if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
         return "the link is used less"
     then = before.objective(objective)
@@ -160,7 +163,7 @@ def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[C
     """
     for bound in bounds:
         measured = stretch.bounded(bound)
-        limit = _limit(bound, reference)
+        limit = limit_of(bound, reference)
         if measured is None or limit is None or measured.low is None or measured.high is None:
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
@@ -169,8 +172,11 @@ def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[C
     return ""
 
 
-def _limit(bound: Constraint, reference: Stretch | None) -> float | None:
-    """The bound as a number; of a reference, the end of its interval that is easier to keep."""
+def limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
+    """The bound as a number; of a reference, the end of its interval that is easier to keep.
+
+    ``None`` where it refers to what was not measured.
+    """
     if not bound.of_reference:
         return bound.bound
     measured = None if reference is None else reference.bounded(bound)

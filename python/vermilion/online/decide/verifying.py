@@ -50,7 +50,10 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
         looks: how often it has been looked at, this time included.
     """
     policy = turn.controller.policy
-    result = verify(after, verifying.before, verifying.expected, policy, mends=verifying.mends)
+    # A mean over conditions that come and go is no prediction for those of a stretch.
+    is_unpredicted = verifying.before is None and turn.controller.fluctuation.lasts
+    mends = verifying.mends or is_unpredicted
+    result = verify(after, verifying.before, verifying.expected, policy, mends=mends)
     if verifying.is_step:
         stepping.judged(turn, verifying, result)
         return
@@ -60,7 +63,9 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     kind = DecisionKind.VERIFIED if result.verdict == "better" else DecisionKind.UNPROVEN
     turn.decide(kind, result.reason, **result.details)
     if result.broken and result.broken != turn.controller.broken:
-        turn.change(broken=result.broken)
+        name = result.broken.partition(":")[0]
+        watch = turn.controller.bounds_watch.with_broken([name], turn.now_s)
+        turn.change(broken=result.broken, bounds_watch=watch)
         turn.decide(
             DecisionKind.CONSTRAINT_BROKEN,
             f"the network breaks {result.broken}; no setting that was measured here keeps it",

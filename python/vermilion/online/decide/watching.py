@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import applying, entering, stepping
+from vermilion.online.decide.bounds import STRETCH_S
 from vermilion.online.decide.fluctuation import CALM_S
 from vermilion.online.decide.verification import broken_bound
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from vermilion.online.events import Observed
 
 _LATELY_S = (5.0, 10.0)  # how far back a drift, and a bias, are looked at
-_BOUNDS_S = 10.0  # stretches over which constraints are checked
 
 
 def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
@@ -122,8 +122,8 @@ def _learning(turn: Turn) -> Watching:
 
 def _check_bounds(turn: Turn, state: Watching) -> bool:
     """Whether the network breaks what the operator asked for, and something is done about it."""
-    since_s = max(state.since_s, turn.now_s - _BOUNDS_S)
-    if turn.now_s - since_s < _BOUNDS_S - LEARNING_S:
+    since_s = max(state.since_s, turn.now_s - STRETCH_S)
+    if turn.now_s - since_s < STRETCH_S - LEARNING_S:
         return False
     lately = turn.measured_since(since_s)
     broken = "" if lately is None else broken_bound(lately, None, turn.controller.policy.bounds)
@@ -133,7 +133,8 @@ def _check_bounds(turn: Turn, state: Watching) -> bool:
     name = broken.partition(":")[0]
     if turn.controller.broken.partition(":")[0] == name:
         return False
-    turn.change(broken=broken)
+    watch = turn.controller.bounds_watch.with_broken([name], turn.now_s)
+    turn.change(broken=broken, bounds_watch=watch)
     may_search = turn.now_s >= turn.controller.drift.allowed_s and state.queue is not None
     then = "a setting that keeps it is looked for" if may_search else "the setting stays"
     turn.decide(DecisionKind.CONSTRAINT_BROKEN, f"the network breaks {broken}; {then}")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
         RttSamples,
     )
 
-    Nearest = Callable[[str, Mapping[str, ParameterValue]], dict[str, ParameterValue]]
-    """Of a discipline, the values that the router has nearest to those that are wanted."""
+    Nearest = Callable[[Mapping[str, ParameterValue]], dict[str, ParameterValue]]
+    """The values that the router has nearest to those that are wanted."""
 
 
 class OperatedQueue(ManagedQueue):
@@ -37,7 +37,7 @@ class OperatedQueue(ManagedQueue):
         configuration: LinkConfiguration,
         *,
         may_change: bool,
-        nearest: Nearest = lambda _, parameters: dict(parameters),
+        nearest: Nearest = dict,
         on_observation: Callable[[Observation], object] = lambda _: None,
     ) -> None:
         """Prepare.
@@ -97,7 +97,7 @@ class OperatedQueue(ManagedQueue):
         if not self._may_change:
             message = "the queue is only observed; nothing is sent to it"
             raise RouterError(message)
-        self._queue.apply(self._nearest(self._configuration.discipline, parameters))
+        self._queue.apply(self._nearest(parameters))
 
     def wait(self, until_s: float) -> None:
         """Return when the network's time has reached ``until_s``."""

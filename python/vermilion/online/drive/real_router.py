@@ -8,20 +8,23 @@ be changed, nothing begins.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.entering import in_words
 from vermilion.online.drive.operated_queue import OperatedQueue
+from vermilion.online.drive.operated_set import OperatedSet, nearest_in
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.plan.solve import solve as solve_task
 from vermilion.online.record.entries import Decision
 from vermilion.online.record.journal import Journal, JournalError
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.record.log import Log
+from vermilion.online.sense.set_senses import SetSenses
+from vermilion.online.set_policy import SetPolicy
 from vermilion.routers.base import LinkConfiguration
-from vermilion.routers.linux.nearest import nearest_settable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,9 +82,10 @@ def run_on_router(
     """Keep a real queue tuned, or say what would be done, until a person says stop.
 
     Args:
-        router: the queue.
+        router: the queue, or a set of queues.
         policy: what its operator wants; mode "observe" never changes anything.
-        delay_s: the link's propagation delay, as far as it is known.
+        delay_s: the link's propagation delay, as far as it is known; those of a set's links are in
+            its configuration.
         journal_path: where to keep the journal; ``None`` keeps none.
         on_event: told of every decision as it is made.
         on_proposal: told of every proposal; the answer comes as a command.
@@ -98,14 +102,19 @@ def run_on_router(
     from vermilion import _core
 
     address, discipline = str(router.address), router.configuration.discipline
+    configuration, senses = LinkConfiguration(policy.link, discipline, delay_s), None
+    if isinstance(policy, SetPolicy):
+        configuration = router.configuration
+        senses = SetSenses.begin(policy.links, policy.paths)
     queue = OperatedQueue(
         router,
-        LinkConfiguration(policy.link, discipline, delay_s),
+        configuration,
         may_change=policy.mode != "observe",
-        nearest=nearest_settable,
+        nearest=partial(nearest_in, configuration),
         on_observation=on_observation,
     )
     found, undo = router.parameters(), router.undo_command()
+    commands = router.undo_commands() if isinstance(router, OperatedSet) else {}
     with Journal(
         journal_path,
         version=_core.VERSION,
@@ -117,7 +126,10 @@ def run_on_router(
     ) as journal:
         log = Log(journal, on_event)
         left_behind = journal.left_behind(found)
-        log.keep(_found(router.now_s(), address, found, undo, left_behind, policy))
+        stands = _found(router.now_s(), address, found, undo, left_behind, policy)
+        if commands:
+            stands = replace(stands, details={**stands.details, "commands": commands})
+        log.keep(stands)
         if log.lost and policy.mode != "observe":
             raise JournalError(log.obstacle)
         controller = Controller.of(
@@ -126,6 +138,7 @@ def run_on_router(
             push_price=queue.push_price,
             regimes=journal.regimes(address, policy.goal),
             memory=memory,
+            senses=senses,
         )
         driver = WallClockDriver(
             queue,

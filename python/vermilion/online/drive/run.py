@@ -10,12 +10,13 @@ from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
-from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, Policy
+from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S
 from vermilion.online.record.entries import OnlineRun
 from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
+from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def run_online(
     from vermilion import _core
 
     policy = replace(
-        Policy.of_scenario(scenario, deadline_s),
+        stated_policy(scenario, deadline_s),
         mode=mode,
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,
@@ -104,7 +105,8 @@ def run_online(
     links: tuple[str, ...] = (policy.link,)
     senses = None
     if isinstance(policy, SetPolicy):
-        _check_set(scenario, without_model, knowledge)
+        _check_set(scenario, knowledge)
+        policy.check_steps(scenario.origin)
         policy = policy.with_paths(paths)
         links, senses = policy.links, SetSenses.begin(policy.links, policy.paths)
     elif paths:
@@ -163,15 +165,12 @@ def run_online(
     )
 
 
-def _check_set(scenario: Scenario, without_model: WithoutModel, knowledge: Knowledge) -> None:
+def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:
     """Whether several queues can be controlled like this.
 
     Raises:
         ScenarioError: they cannot.
     """
-    if without_model != "stay":
-        accepted = '"stay": steps without a model are of one queue'
-        raise ScenarioError("without_model", without_model, accepted, scenario.origin)
     if knowledge == "flow count":
         accepted = '"full" or "counters": a count of flows says nothing of where they go'
         raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)

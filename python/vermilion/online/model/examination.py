@@ -44,7 +44,9 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
         further = {
             kind: odds
             for kind, odds in WIDER.items()
-            if kind not in belief.priors and not (kind.needs_marks and traffic.ecn_share == 0.0)
+            if kind not in belief.priors
+            and not (kind.needs_marks and traffic.ecn_share == 0.0)
+            and examination.scaling.suits(kind)
         }
         belief, figures = examination.explained_by(task.belief.widened(further))
     best = examination.model(belief.best, examination.horizon)
@@ -72,7 +74,9 @@ class _Examination:
             # A goal without a length says nothing of what is long: what is seen does.
             seen = fmean(sample.backlog_packets for sample in task.settled)
             self._scale = min(wanted, max(seen, _FEWEST_PACKETS))
-        self.scaling = scaling_for(traffic, task.configuration.discipline, wanted)
+        self.scaling = scaling_for(
+            traffic, task.configuration.discipline, wanted, [task.belief.best]
+        )
         self._traffic = self.scaling.traffic(traffic)
         self._others = [self.scaling.traffic(each) for each in other_traffic(traffic, task.picture)]
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
@@ -80,7 +84,9 @@ class _Examination:
         # To the millisecond: what is asked every tenth of a second comes a little early or late.
         self._interval_s = round(median(sample.interval_s for sample in task.settled), 3)
         self._watched: dict[tuple[SenderModel, Traffic | None], Sequence[Sample]] = {}
-        self.horizon = horizon_for(self._traffic, deadline_s, task.packets_per_s)
+        self.horizon = horizon_for(
+            self._traffic, deadline_s, task.packets_per_s, self.scaling.epoch_s(traffic)
+        )
 
     def model(
         self, kind: SenderModel, horizon: Horizon, traffic: Traffic | None = None
@@ -89,7 +95,12 @@ class _Examination:
         task = self._task
         in_force = {name: self.scaling.into(name, value) for name, value in task.in_force.items()}
         return build_model(
-            task.configuration, in_force, traffic or self._traffic, kind, task.policy, horizon
+            task.configuration,
+            in_force,
+            traffic or self._traffic,
+            self.scaling.senders(kind),
+            task.policy,
+            horizon,
         )
 
     def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
@@ -97,7 +108,8 @@ class _Examination:
         observed = self._task.settled
         if not are_enough(observed):
             return belief, ()
-        kinds = belief.plausible
+        # Kinds whose windows do not shrink would take longer than anybody waits.
+        kinds = [kind for kind in belief.plausible if self.scaling.suits(kind)]
         least_s = _FEWEST_WINDOWS * sum(sample.interval_s for sample in observed)
         watched_s = min(_CALIBRATION_S, self._affordable_s / len(kinds) - self.horizon.warm_up_s)
         if watched_s < least_s:  # the best alone, whatever it takes

@@ -40,9 +40,11 @@ DOUBTFUL: Final = 2.0
 """Standard deviations from which on another explanation is looked for."""
 
 # What the model may be wrong by itself, as standard deviations.
-_MEAN_FLOOR = 0.08  # of the scale
+MEAN_FLOOR: Final = 0.08
+"""Of the mean queue, as a share of the scale."""
 _DEVIATION_FLOOR = 0.06  # of the scale
-_SIGNALS_FLOOR = (0.15, 0.002)  # of what the model has, and of all packets
+SIGNALS_FLOOR: Final = (0.15, 0.002)
+"""Of the share of packets lost or marked: of what the model has, and of all packets."""
 _THROUGHPUT_FLOOR = 0.02  # of what the model has
 
 
@@ -140,10 +142,10 @@ def compare(
         axis=0,
     )
     mean = windows.mean(axis=0)
-    share, least = _SIGNALS_FLOOR
+    share, least = SIGNALS_FLOOR
     floors = np.array(
         [
-            _MEAN_FLOOR * scale,
+            MEAN_FLOOR * scale,
             _DEVIATION_FLOOR * scale,
             share * mean[2] + 100.0 * least,
             _THROUGHPUT_FLOOR * mean[3],

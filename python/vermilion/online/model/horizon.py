@@ -14,6 +14,7 @@ GUESSED_PACKETS_PER_S = 1e7
 _WARM_UP_S = 5.0  # a first packet lost costs 3 s (RFC 2988), and slow averages settle
 _MEASURED_ROUND_TRIPS = 80.0
 _MEASURED_S = (10.0, 16.0)
+_EPOCHS = 2.0  # of the longest sawtooth
 _LEAST_S = 2.0
 _LEAST_ROUND_TRIPS = 30.0
 _ENOUGH_SETTINGS = 200
@@ -32,7 +33,9 @@ class Horizon:
     measured_s: float
 
 
-def horizon_for(traffic: Traffic, deadline_s: float, packets_per_s: float | None) -> Horizon:
+def horizon_for(
+    traffic: Traffic, deadline_s: float, packets_per_s: float | None, epoch_s: float = 0.0
+) -> Horizon:
     """How long to simulate, so that a search gets enough settings done in its time.
 
     Long enough for the slowest flows to show their sawtooth; shortened on fast links, whose
@@ -44,14 +47,17 @@ def horizon_for(traffic: Traffic, deadline_s: float, packets_per_s: float | None
         deadline_s: how long the search may take.
         packets_per_s: how many packets this machine simulates per second of wall time;
             ``None`` for a guess.
+        epoch_s: how long large windows take to grow back; 0 where that is within seconds.
     """
     round_trip_s = traffic.longest_round_trip_s
     wanted_s = min(max(_MEASURED_ROUND_TRIPS * round_trip_s, _MEASURED_S[0]), _MEASURED_S[1])
+    wanted_s = max(wanted_s, _EPOCHS * epoch_s)
+    warm_up_s = max(_WARM_UP_S, epoch_s)
     speed = packets_per_s or GUESSED_PACKETS_PER_S
     affordable_s = deadline_s * speed / (_ENOUGH_SETTINGS * traffic.packets_per_s)
-    share = min(1.0, affordable_s / (_WARM_UP_S + wanted_s))
+    share = min(1.0, affordable_s / (warm_up_s + wanted_s))
     least_s = max(_LEAST_S, _LEAST_ROUND_TRIPS * round_trip_s)
     return Horizon(
-        warm_up_s=round(max(share * _WARM_UP_S, least_s), 3),
+        warm_up_s=round(max(share * warm_up_s, least_s), 3),
         measured_s=round(max(share * wanted_s, least_s), 3),
     )

@@ -84,7 +84,7 @@ def possibilities(
         picture: what it was made of, with its doubts.
         belief: in the senders.
     """
-    kinds = sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
+    kinds = _likeliest(belief)
     crowded = kinds[-1] if belief.evidence else kinds[:2][-1]
     if not belief.evidence:
         kinds = kinds[:1]
@@ -116,7 +116,9 @@ def by_turns(
     """Conditions that come and go, each of which the network will be now and then.
 
     Of many, the present ones stand for the middle, and the two that load the queue most and least
-    for the rest: the load grows with the flows and falls with the packets in flight.
+    for the rest: the load grows with the flows and falls with the packets in flight. Besides there
+    is a crowd, twice the heaviest load. Where loads come and go too fast for any to be compared
+    with a model, the senders stay a guess, so that the crowd has those of the next likely kind.
 
     Args:
         traffic: as it is now.
@@ -125,7 +127,19 @@ def by_turns(
     """
     ends = [min(others, key=_load), max(others, key=_load)] if others else []
     chosen = [traffic, *(end for end in ends if _differs(end, traffic))]
-    return tuple(Possibility(each, belief.best, 1.0 / len(chosen)) for each in chosen)
+    believed = tuple(Possibility(each, belief.best, 1.0 / len(chosen)) for each in chosen)
+    heaviest, kind = max(chosen, key=_load), _likeliest(belief)[:2][-1]
+    if 1.0 / _load(heaviest) > _CROWDED:
+        crowd = _other(heaviest, _CROWD, 1.0)
+        return (*believed, Possibility(crowd, kind, 0.0, _CROWD_IN_WORDS))
+    if kind == belief.best:
+        return believed
+    return (*believed, Possibility(heaviest, kind, 0.0, f"with {kind.in_words()}"))
+
+
+def _likeliest(belief: SenderBelief) -> list[SenderModel]:
+    """The kinds of senders between which the belief is split, the likeliest first."""
+    return sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
 
 
 def _load(traffic: Traffic) -> float:

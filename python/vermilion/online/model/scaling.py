@@ -20,6 +20,19 @@ Lengths shrink until they mean a few packets, and flows until a few are left: by
 windows strays by 1/sqrt(n), and the smaller model's queue more than the network's. Shares are
 powers of two, which devices with weights of powers of two need. How well a small model agrees with
 the full one is measured in docs/figures/scaled_models.txt.
+
+Where few flows share a fast link their windows are large, and it is the windows that shrink: all
+flows stay, each with a share b of its packets, as if k = 1/b packets were one. For the same course
+of windows in time one grows by b segments in a round trip instead of one, CUBIC's C becomes b C
+(both are growth in segments per time), and what queues drop by chance is dropped b times less often
+in packets, so as often in time: probabilities become p / b. A packet dropped is still one sign of
+congestion, and stands for one packet dropped of the network's. That holds while p / b is small and
+windows have some tens of packets left. What chance adds to a queue is a few packets, of the model
+as of the network, so that the model's mean queue, in the network's packets, is longer by a few
+times k: where a queue is to be far shorter than a usual one, that shows. What is dropped because there is no room comes in bursts
+that depend on single packets; the mean queue of drop-tail agrees, its share of packets lost does
+not. It holds for senders that grow by rule (Reno's family and CUBIC, in the form of RFC 9438), not
+for those that count marks (DCTCP) or rates (BBR).
 """
 
 from __future__ import annotations
@@ -37,8 +50,9 @@ from vermilion.simulate.batches import BatchRunner
 from vermilion.simulate.runs import run_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from vermilion.online.model.senders import SenderModel
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
@@ -47,58 +61,81 @@ if TYPE_CHECKING:
 _ENOUGH_PACKETS_PER_S = 20_000.0  # five seconds of it in 20 ms of a core: 100 settings a second
 _FAST_PACKETS_PER_S = 70_000.0  # about 0.8 Gbit/s of full packets; below, all is simulated
 _FEWEST_FLOWS = 16
+_FEW_PACKETS_PER_S = 4_000.0  # where windows shrink: time for their long sawteeth
+_FEWEST_OF_A_WINDOW = 24.0
+_FEWEST_OF_A_LENGTH = 16.0  # where windows shrink
+_MOST_HALVINGS_OF_WINDOWS = 9
+_CUBIC_SCALING = 0.4  # RFC 9438
+_CUBIC_DECREASE = 0.7
+
+_BY_RULE: Final = {"cubic", "newreno", "reno", "sack", "tahoe"}
+"""Senders whose windows shrink."""
 _FEWEST_PACKETS = 8.0  # of the length that the goal is about
 
 _NO_LENGTHS: Final = {"mean_packet_size", "maximum_packet_size", "max_packet_size"}
 """What is in bytes and is the size of a packet."""
 
 _QUEUES: Final = ("queue_packets", "queue_bytes", "average_queue_packets")
-_COUNTS: Final = {
-    "packets_forwarded", "arrivals", "drops", "marks", "losses", "forced_drops", "overflow_drops",
-    "queued_at_start", "queued_at_end", "flows", "starved", "timeouts", "retransmissions",
-    "transfers_begun", "completed", "packets_sent", "packets_delivered", "packets_lost",
-    "jitter_pairs",
+_PACKETS: Final = {
+    "packets_forwarded", "arrivals", "queued_at_start", "queued_at_end", "packets_sent",
+    "packets_delivered", "jitter_pairs",
 }  # fmt: skip
+"""Counts of packets."""
+_SIGNS: Final = {
+    "drops", "marks", "losses", "forced_drops", "overflow_drops", "flows", "starved", "timeouts",
+    "retransmissions", "transfers_begun", "completed", "packets_lost",
+}  # fmt: skip
+"""Counts of flows, and of what befalls them: as many where only windows are smaller."""
+_RATES_OF_SIGNS: Final = {"drop_rate", "mark_rate", "loss_rate"}
 
-_OF_SAMPLES: Final = (
-    "backlog_before_packets", "backlog_packets", "backlog_bytes", "packets", "bytes",
-    "drops", "marks", "active_flows", "heard_flows", "rtt_samples",
+_PACKETS_OF_SAMPLES: Final = (
+    "backlog_before_packets", "backlog_packets", "backlog_bytes", "packets", "bytes", "rtt_samples",
 )  # fmt: skip
+_SIGNS_OF_SAMPLES: Final = ("drops", "marks", "active_flows", "heard_flows")
 
 
-def _forgetting(weight: float, share: float) -> float:
+def _forgetting(weight: float, share: float, _: float) -> float:
     """A weight per packet that forgets as fast where a share of the packets come."""
     return 1.0 if weight >= 1.0 else -math.expm1(math.log1p(-weight) / share)
 
 
-def _forgetting_log(weight_log: float, share: float) -> float:
+def _forgetting_log(weight_log: float, share: float, _: float) -> float:
     """The same of a weight 2^-n; 0 is the quickest there is."""
     return max(weight_log + math.log2(share), 0.0)
 
 
-def _gain(gain: float, share: float) -> float:
-    """A gain per packet."""
-    return gain / share
+def _gain(gain: float, share: float, of_windows: float) -> float:
+    """A gain in probability per packet."""
+    return gain / (share * of_windows)
 
 
-_Law = dict[str, "Callable[[float, float], float]"]
+def _probability(probability: float, _: float, of_windows: float) -> float:
+    """A probability that a packet is dropped or marked."""
+    return min(1.0, probability / of_windows)
+
+
+_Law = dict[str, "Callable[[float, float, float], float]"]
 
 _AVERAGE: Final[_Law] = {"weight": _forgetting}
+_RED: Final[_Law] = {"weight": _forgetting, "max_probability": _probability}
 
 _LAWS: Final[Mapping[str, _Law]] = {
     "drop-tail": {},
-    "red": _AVERAGE,
-    "ns2-red": _AVERAGE,
+    "red": _RED,
+    "ns2-red": _RED,
     "self-configuring-red": _AVERAGE,
     "adaptive-red": _AVERAGE,
     "nonlinear-red": _AVERAGE,
     "wred": _AVERAGE,
-    "linux-red": {"weight_log": _forgetting_log},
+    "linux-red": {"weight_log": _forgetting_log, "max_probability": _probability},
     "step": {},
     "pi": {"a": _gain, "b": _gain},
     "pie": {},
 }
 """The disciplines that shrink, and what of each is neither a length nor stays as it is."""
+
+_WINDOWS_TOO: Final = {"red", "ns2-red", "linux-red", "drop-tail", "pi"}
+"""Those of which every probability is known, so that windows may shrink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,44 +144,89 @@ class Scaling:
 
     Attributes:
         discipline: of the queue.
-        halvings: the share is 1 / 2^halvings; 0 for a model of the whole.
+        halvings: the model has 1 / 2^halvings of the flows.
+        windows: it has 1 / 2^windows of the packets of each flow.
     """
 
     discipline: str
     halvings: int = 0
+    windows: int = 0
+
+    @property
+    def is_smaller(self) -> bool:
+        """Whether it is not a model of the whole."""
+        return self.halvings + self.windows > 0
 
     @property
     def share(self) -> float:
-        """Of the network's flows and rate that the model has."""
-        return math.ldexp(1.0, -self.halvings)
+        """Of the network's rate that the model has."""
+        return math.ldexp(1.0, -(self.halvings + self.windows))
+
+    @property
+    def of_windows(self) -> float:
+        """Of each flow's packets that the model has."""
+        return math.ldexp(1.0, -self.windows)
+
+    def suits(self, kind: SenderModel) -> bool:
+        """Whether such senders can be modelled in this way."""
+        return self.windows == 0 or shrinks(kind)
+
+    def senders(self, kind: SenderModel) -> SenderModel:
+        """What such senders are in the smaller model."""
+        if self.windows == 0:
+            return kind
+        slower: tuple[tuple[str, ParameterValue], ...] = (("linear_increase", self.of_windows),)
+        if kind.congestion_control == "cubic":
+            # The form of Linux, in whole segments, differs only where windows are small.
+            scaling = _CUBIC_SCALING * self.of_windows
+            slower = (*slower, ("cubic_scaling", scaling), ("dialect", "rfc9438"))
+        return replace(
+            kind,
+            parameters=(*kind.parameters, *slower),
+            beside=None if kind.beside is None else self.senders(kind.beside),
+        )
+
+    def epoch_s(self, traffic: Traffic) -> float:
+        """How long windows take to grow back, s, where they are large enough to shrink; else 0.
+
+        Args:
+            traffic: of the whole network. The time is that of CUBIC (RFC 9438: K).
+        """
+        if self.windows == 0:
+            return 0.0
+        lost = (1.0 - _CUBIC_DECREASE) * _window(traffic)
+        return math.cbrt(lost / _CUBIC_SCALING)
 
     def traffic(self, traffic: Traffic) -> Traffic:
         """The traffic of the smaller model; its mixture stays as far as whole flows allow."""
-        if self.halvings == 0:
+        if not self.is_smaller:
             return traffic
+        flows = max(1, round(math.ldexp(traffic.flows, -self.halvings)))
         return replace(
             traffic,
-            flows=max(1, round(self.share * traffic.flows)),
-            classes=_fewer(traffic.classes, max(1, round(self.share * traffic.flows))),
+            flows=flows,
+            classes=_fewer(traffic.classes, flows),
             rate_bit_per_s=self.share * traffic.rate_bit_per_s,
             unresponsive_bit_per_s=self.share * traffic.unresponsive_bit_per_s,
         )
 
     def into(self, name: str, value: ParameterValue) -> ParameterValue:
         """A parameter's value in the smaller model."""
-        return self._changed(name, value, self.share)
+        return self._changed(name, value, self.share, self.of_windows)
 
     def out_of(self, name: str, value: float) -> float:
         """The network's parameter that a value in the smaller model stands for."""
-        found = self._changed(name, value, 1.0 / self.share)
+        found = self._changed(name, value, 1.0 / self.share, 1.0 / self.of_windows)
         return value if found is None or isinstance(found, str) else float(found)
 
-    def _changed(self, name: str, value: ParameterValue, share: float) -> ParameterValue:
-        if self.halvings == 0 or value is None or isinstance(value, bool | str):
+    def _changed(
+        self, name: str, value: ParameterValue, share: float, of_windows: float
+    ) -> ParameterValue:
+        if not self.is_smaller or value is None or isinstance(value, bool | str):
             return value
         law = _LAWS[self.discipline].get(name)
         if law is not None:
-            return law(value, share)
+            return law(value, share, of_windows)
         row = disciplines()[self.discipline].parameters[name]
         if row.unit not in {"packets", "bytes"} or name in _NO_LENGTHS:
             return value
@@ -153,7 +235,7 @@ class Scaling:
 
     def result(self, result: Result) -> Result:
         """What a run of the smaller model says of the network."""
-        if self.halvings == 0:
+        if not self.is_smaller:
             return result
         data: dict[str, Any] = dict(result.data)
         for room in ("links", "flows"):
@@ -169,15 +251,13 @@ class Scaling:
 
     def samples(self, samples: Sequence[Sample]) -> list[Sample]:
         """What a monitor of the network would have seen where it saw these in the model."""
-        if self.halvings == 0:
+        if not self.is_smaller:
             return list(samples)
-        counted = (
-            "backlog_before_packets", "backlog_packets", "backlog_bytes", "packets", "bytes",
-            "drops", "marks", "active_flows", "heard_flows", "rtt_samples",
-        )  # fmt: skip
+        times = dict.fromkeys(_PACKETS_OF_SAMPLES, self.halvings + self.windows)
+        times |= dict.fromkeys(_SIGNS_OF_SAMPLES, self.halvings)
         return [
             replace(
-                sample, **{name: _times(getattr(sample, name), self.halvings) for name in counted}
+                sample, **{name: _times(getattr(sample, name), by) for name, by in times.items()}
             )
             for sample in samples
         ]
@@ -186,17 +266,24 @@ class Scaling:
         """One measured window of a link or a group of flows, in the network's numbers."""
         times = 1.0 / self.share
         of_model = name == UNRESPONSIVE  # as many flows as in the network, and each with less
+        of_flow = times if of_model else 1.0 / self.of_windows
         found: dict[str, Any] = {}
         for key, value in window.items():
             if key in _QUEUES:
                 found[key] = {each: times * number for each, number in value.items()}
             elif key == "goodput_bit_per_s":
-                scaled = (
-                    value if of_model else {"total": value["total"]} if "total" in value else {}
-                )
-                found[key] = {**value, **{each: times * scaled[each] for each in scaled}}
-            elif key in _COUNTS and not (of_model and key == "flows"):
+                found[key] = {
+                    each: (times if each == "total" else of_flow) * number
+                    for each, number in value.items()
+                }
+            elif key == "flows" and of_model:
+                found[key] = value
+            elif key in _PACKETS:
+                found[key] = _times(value, self.halvings + self.windows)
+            elif key in _SIGNS:
                 found[key] = _times(value, self.halvings)
+            elif key in _RATES_OF_SIGNS:
+                found[key] = None if value is None else self.of_windows * value
             else:
                 found[key] = value
         return found
@@ -237,16 +324,30 @@ class SmallRuns(BatchRunner):
         ]
 
 
-def scaling_for(traffic: Traffic, discipline: str, wanted_packets: float) -> Scaling:
+def shrinks(kind: SenderModel) -> bool:
+    """Whether windows of such senders can shrink.
+
+    A cap of a few segments would have to shrink to none.
+    """
+    capped = any(name == "window_cap" for name, _ in kind.parameters)
+    beside = kind.beside is None or shrinks(kind.beside)
+    return kind.congestion_control in _BY_RULE and not capped and beside
+
+
+def scaling_for(
+    traffic: Traffic, discipline: str, wanted_packets: float, kinds: Iterable[SenderModel] = ()
+) -> Scaling:
     """How small a model may be, so that a search gets a hundred settings a second done.
 
     It depends on nothing of the machine. A link of less than about a gigabit per second is modelled
-    whole, and so is one whose discipline does not shrink, or which has few flows.
+    whole, and so is one whose discipline does not shrink. Flows shrink first, and where few are
+    left, windows.
 
     Args:
         traffic: of the whole network.
         discipline: of the queue.
         wanted_packets: the length of queue that the goal is about.
+        kinds: the senders to be modelled; windows shrink only where all of them allow it.
     """
     scaling = Scaling(discipline)
     if discipline not in _LAWS or traffic.packets_per_s < _FAST_PACKETS_PER_S:
@@ -258,7 +359,31 @@ def scaling_for(traffic: Traffic, discipline: str, wanted_packets: float) -> Sca
         if smaller.share * wanted_packets < _FEWEST_PACKETS:
             break
         scaling = smaller
+    if scaling.share * traffic.packets_per_s <= _ENOUGH_PACKETS_PER_S:
+        return scaling
+    if discipline not in _WINDOWS_TOO or not all(shrinks(kind) for kind in kinds):
+        return scaling
+    return _with_smaller_windows(scaling, traffic, wanted_packets)
+
+
+def _with_smaller_windows(scaling: Scaling, traffic: Traffic, wanted_packets: float) -> Scaling:
+    """The same with windows as small as they may be."""
+    while scaling.share * traffic.packets_per_s > _FEW_PACKETS_PER_S:
+        smaller = replace(scaling, windows=scaling.windows + 1)
+        if smaller.of_windows * _window(traffic) < _FEWEST_OF_A_WINDOW:
+            break
+        if smaller.share * wanted_packets < _FEWEST_OF_A_LENGTH:
+            break
+        if smaller.windows > _MOST_HALVINGS_OF_WINDOWS:
+            break
+        scaling = smaller
     return scaling
+
+
+def _window(traffic: Traffic) -> float:
+    """The mean window of a flow, packets, with the wanted queue."""
+    trips = math.fsum(count * base_s for count, base_s in traffic.classes) / traffic.flows
+    return traffic.packets_per_s * (trips + traffic.queueing_s) / traffic.flows
 
 
 def _fewer(classes: Sequence[tuple[int, float]], flows: int) -> tuple[tuple[int, float], ...]:

@@ -21,7 +21,7 @@ from vermilion.online.model.senders import WIDER
 from vermilion.online.model.set_network import build_set_model
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample
 from vermilion.online.sense.set_picture import SetPicture
-from vermilion.online.sense.set_senses import SetSample
+from vermilion.online.sense.set_sample import SetSample
 from vermilion.routers.simulated_network import SimulatedNetwork
 from vermilion.simulate import run_many
 

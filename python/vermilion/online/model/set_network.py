@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.model.network import flow_groups, queue_texts, search_space, unresponsive
-from vermilion.online.model.possibilities import MOST, by_turns, other_traffic
+from vermilion.online.model.possibilities import by_turns, possibilities
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
 from vermilion.scenario import scenario_from_document
@@ -86,10 +86,22 @@ class SetTraffic:
         flows = whole.flows / self.whole.flows
         trips = whole.longest_round_trip_s - whole.queueing_s
         longer = trips / (self.whole.longest_round_trip_s - self.whole.queueing_s)
+        return replace(self.times(flows, longer), whole=whole)
+
+    def times(self, flows: float, longer: float) -> SetTraffic:
+        """With so many times the flows on every path, and as many times as long round trips."""
         return SetTraffic(
-            whole,
+            _times(self.whole, flows, longer),
             self.queues,
             tuple((links, _times(traffic, flows, longer)) for links, traffic in self.paths),
+        )
+
+    @property
+    def most_loaded(self) -> Traffic:
+        """What the queue sees whose flows have the smallest windows."""
+        return max(
+            self.queues.values(),
+            key=lambda each: each.flows / (each.packets_per_s * each.longest_round_trip_s),
         )
 
 
@@ -105,23 +117,36 @@ class SetPossibility:
     Attributes:
         traffic: of all queues.
         kind: how the senders behave.
-        share: how much it counts; those of all add up to 1.
+        share: how much it counts; those of all add up to 1. One that counts for nothing is not
+            believed: a setting need not be good there, but may do no harm.
+        words: how it differs from what is believed; "" where it does not.
     """
 
     traffic: SetTraffic
     kind: SenderModel
     share: float
+    words: str = ""
 
 
 def set_possibilities(
     traffic: SetTraffic, picture: SetPicture, belief: SenderBelief
 ) -> tuple[SetPossibility, ...]:
-    """What the network may be, the likeliest first; one thing where the numbers are not doubted."""
-    others = other_traffic(traffic.whole, picture)
-    if not others:
-        return (SetPossibility(traffic, belief.best, 1.0),)
-    wholes = [traffic, *(traffic.like(each) for each in others)][:MOST]
-    return tuple(SetPossibility(each, belief.best, 1.0 / len(wholes)) for each in wholes)
+    """What the network may be, the likeliest first, as for one queue.
+
+    Whether there is room for a crowd is asked where it is tightest: at the queue whose flows have
+    the smallest windows.
+    """
+    tightest = traffic.most_loaded
+    found: list[SetPossibility] = []
+    for each in possibilities(tightest, picture, belief):
+        flows = each.traffic.flows / tightest.flows
+        longer = (each.traffic.longest_round_trip_s - each.traffic.queueing_s) / (
+            tightest.longest_round_trip_s - tightest.queueing_s
+        )
+        same = each.traffic is tightest
+        of_all = traffic if same else traffic.times(flows, longer)
+        found.append(SetPossibility(of_all, each.kind, each.share, each.words))
+    return tuple(found)
 
 
 def set_by_turns(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.judgement import Verdict
-    from vermilion.online.plan.task import TaskKind
+    from vermilion.online.plan.task_kind import TaskKind
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import ParameterValue
 

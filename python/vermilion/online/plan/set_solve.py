@@ -32,7 +32,7 @@ from vermilion.online.plan.push_charge import (
     simulated_charge,
 )
 from vermilion.online.plan.search import Case, Looking, best_of
-from vermilion.online.plan.solve import most_starved
+from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
@@ -86,7 +86,9 @@ def solve_set(task: Task, policy: SetPolicy) -> Finding:
         deadline_s *= 1.0 - _EXAMINING_SHARE
         first_seed += _SEEDS_TO_EXAMINE
         if not explanation.explained:
-            return replace(without_answer(task, explanation.in_words()), explanation=explanation)
+            nothing = without_answer(task, explanation.in_words())
+            box = _box(task, policy, traffic)
+            return replace(nothing, explanation=explanation, space=box)
     try:
         search = _Search(task, policy, picture, traffic, deadline_s, first_seed)
         answer, packets_per_s = search.answer()
@@ -97,6 +99,18 @@ def solve_set(task: Task, policy: SetPolicy) -> Finding:
         answer=answer,
         packets_per_s=packets_per_s,
         explanation=explanation,
+    )
+
+
+def _box(task: Task, policy: SetPolicy, traffic: SetTraffic) -> Space | None:
+    """Where to step without a model, if that is wanted and the parameters are numbers."""
+    names = searched(policy, traffic)
+    if policy.without_model == "stay" or not set(names) <= set(_numbers(names, task.in_force)):
+        return None
+    horizon = horizon_for(traffic.whole, task.deadline_s, task.packets_per_s)
+    queues, kind = task.configuration.queues, task.belief.best
+    return Space.from_scenario(
+        build_set_model(queues, task.in_force, traffic, kind, policy, horizon)
     )
 
 
@@ -138,16 +152,18 @@ class _Search:
         cases = [self._case(each) for each in self._possible]
         names = searched(policy, self._traffic)
         model = cases[0].model
+        known = _numbers(policy.parameters, task.in_force)
         found = best_of(
             cases,
             Looking(
                 link=self._links,
                 space=Space.from_scenario(model),
                 incumbent={policy.path(name): model.get(policy.path(name)) for name in names},
+                # An atlas may know some of the queues; the others stay what they are.
                 starts=[
-                    {policy.path(name): start[name] for name in names}
+                    {policy.path(name): (known | dict(start))[name] for name in names}
                     for start in task.starts
-                    if set(names) <= set(start)
+                    if set(names) <= set(known | dict(start))
                 ],
                 seeds=self._seeds,
                 search_seed=self._first_seed,
@@ -168,6 +184,7 @@ class _Search:
         goal = cases[0].goal
         candidate = replace(found.candidate, setting=setting)
         incumbent = replace(found.incumbent, setting=in_force)
+        believed = sum(case.share > 0.0 for case in cases)
         charge = self._push_charge(cases, found.setting, candidate, incumbent.value.mean)
         answer = Answer(
             kind=task.kind,
@@ -186,12 +203,12 @@ class _Search:
                 found.candidate_verdicts,
                 found.incumbent_verdicts,
                 charge,
-                len(cases),
+                believed,
             ),
             candidate_noise=self._noise(cases, found.setting),
             incumbent_noise=self._noise(cases, {}),
             evaluations=found.evaluations,
-            models=len(cases),
+            models=believed,
             most_starved=most_starved(cases, incumbent),
             starved_over_s=self._horizon.measured_s,
             took_s=found.seconds,
@@ -223,22 +240,30 @@ class _Search:
         if goal.needs_incumbent:
             delays = needs_flow_delays(goal)
             goal = goal.relative_to(_runs(model, self._seeds.search, flow_delays=delays))
-        constraints = (
-            *(
+        stated = policy.constraints
+        if stated is not None:
+            # Of a link that never queued nothing is modelled, and so nothing can be held to.
+            left_out = tuple(f"links.{each}." for each in policy.links if each not in model.links)
+            stated = tuple(each for each in stated if not each.strip().startswith(left_out))
+        asked: list[Constraint] = []
+        if possibility.share > 0.0:
+            asked = [
                 each
-                for each in constraints_of(model, goal, policy.constraints, links=self._links)
+                for each in constraints_of(model, goal, stated, links=self._links)
                 if each.path.room == "flows" or each.path.name in self._links
-            ),
-            *self._harm_bounds(possibility, model),
-        )
+            ]
+        constraints = (*asked, *self._harm_bounds(possibility, model))
         return Case(model, goal, constraints, possibility.share)
 
     def _harm_bounds(self, possibility: SetPossibility, model: Scenario) -> list[Constraint]:
         """What a setting may cost, against the one that the controller met when it began."""
         task = self._task
-        bounds = harm_bounds(model, self._links, self._policy.harm)
+        bounds = [
+            replace(bound, text=f"{bound.text} {possibility.words}".strip())
+            for bound in harm_bounds(model, self._links, self._policy.harm)
+        ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
-            return list(bounds)
+            return bounds
         untouched = self._model(possibility, task.original)
         delays = any(needs_flow_delays(bound) for bound in bounds)
         results = _runs(untouched, self._seeds.comparison[:_HARM_RUNS], flow_delays=delays)
@@ -260,7 +285,9 @@ class _Search:
         """How far a second's mean of all queues strays in the model where it strays furthest."""
         seeds = self._seeds.comparison[:_NOISE_RUNS]
         return max(
-            queue_noise(case.model.with_values(setting), self._links, seeds) for case in cases
+            queue_noise(case.model.with_values(setting), self._links, seeds)
+            for case in cases
+            if case.share > 0.0
         )
 
 

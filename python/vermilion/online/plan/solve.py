@@ -29,6 +29,7 @@ from vermilion.online.plan.push_charge import (
     simulated_charge,
 )
 from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds
 from vermilion.online.set_policy import SetPolicy
@@ -57,6 +58,7 @@ _SEEDS_TO_EXAMINE = 100
 _SEARCH_SEEDS = {"quick": 1, "refined": 2}  # runs per setting; more are slower and surer
 _NOISE_RUNS = 3
 _HARM_RUNS = 6
+_ONE_END = 0.5  # of a box of which the model cannot tell the two ends apart
 _TIME_FOR_THE_SEARCH = 0.85  # of the deadline; the rest is for building models and noise
 
 
@@ -134,16 +136,20 @@ def _search(
     """
     policy = task.policy
     wanted = policy.scale_packets(traffic.packets_per_s)
+    possible = _possible(task, traffic)
     models = _Models(
         task,
-        scaling_for(traffic, task.configuration.discipline, wanted),
+        traffic,
+        scaling_for(
+            traffic, task.configuration.discipline, wanted, [each.kind for each in possible]
+        ),
         Seeds.counted(
             first_seed,
             search=_SEARCH_SEEDS[task.kind],
             re_evaluation=task.re_evaluations,
             comparison=task.comparisons,
         ),
-        _possible(task, traffic),
+        possible,
         deadline_s,
     )
     internal = None if policy.target_packets is None else task.correction.internal_target
@@ -166,6 +172,7 @@ def _search(
             evaluations=task.evaluations,
             deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
             workers=models.workers,
+            spares_incumbent=not task.met,
         ),
     )
     candidate = replace(found.candidate, setting=models.large(found.setting))
@@ -204,19 +211,6 @@ def _search(
     return answer, None if task.evaluations is not None else found.packets_per_s
 
 
-def most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
-    """How many flows the bound of harm lets starve, in the likely model that starves most."""
-    limits: list[float] = []
-    for case in cases:
-        for bound in case.constraints:
-            if case.share == 0.0 or not bound.of_harm or bound.path.metric != "starved":
-                continue
-            stood = incumbent.metric(str(bound.path))
-            reference = [None if stood is None else stood.mean]
-            limits.extend(each for each in bound.bounds([None], reference) if each is not None)
-    return max(limits, default=None)
-
-
 def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
     """What the network may be: by doubt, or by turns."""
     if not task.met:
@@ -236,6 +230,7 @@ class _Models:
     def __init__(
         self,
         task: Task,
+        traffic: Traffic,
         scaling: Scaling,
         seeds: Seeds,
         possible: Sequence[Possibility],
@@ -245,13 +240,16 @@ class _Models:
         self.scaling = scaling
         self.seeds = seeds
         self.possible = possible
-        self.workers = SmallRuns(scaling) if scaling.halvings else None
+        self._box: Space | None = None  # in the network's numbers
+        self.workers = SmallRuns(scaling) if scaling.is_smaller else None
         # The slowest flows of any decide, so that all are simulated for as long.
         slowest = max(
             (scaling.traffic(each.traffic) for each in possible),
             key=lambda traffic: traffic.longest_round_trip_s,
         )
-        self._horizon = horizon_for(slowest, deadline_s / len(possible), task.packets_per_s)
+        self._horizon = horizon_for(
+            slowest, deadline_s / len(possible), task.packets_per_s, scaling.epoch_s(traffic)
+        )
 
     @property
     def measured_s(self) -> float:
@@ -284,16 +282,15 @@ class _Models:
             task.policy,
             self._horizon,
         )
-        space = Space.from_scenario(whole)
-        if not self.scaling.halvings:
-            return space
-        ends = {
-            each.name: (
-                self._small_path(each.name, each.lower),
-                self._small_path(each.name, each.upper),
-            )
-            for each in space.dimensions
-        }
+        self._box = Space.from_scenario(whole)
+        if not self.scaling.is_smaller:
+            return self._box
+        ends: dict[str, tuple[float, float]] = {}
+        for each in self._box.dimensions:
+            lower = self._small_path(each.name, each.lower)
+            upper = self._small_path(each.name, each.upper)
+            # Probabilities that all mean "every packet" are one in the model.
+            ends[each.name] = (min(lower, _ONE_END * upper), upper)
         return Space.from_scenario(model, boxes=ends)
 
     def small(self, setting: Mapping[str, float]) -> dict[str, float]:
@@ -303,11 +300,18 @@ class _Models:
 
     def large(self, setting: Mapping[str, float | None]) -> dict[str, float]:
         """A setting found in the smaller model for the network, by name."""
-        return {
-            name: self.scaling.out_of(name, value)
-            for path, value in setting.items()
-            if value is not None and (name := path.rpartition(".")[2])
-        }
+        ends = {} if self._box is None else {each.name: each for each in self._box.dimensions}
+        found: dict[str, float] = {}
+        for path, value in setting.items():
+            if value is None:
+                continue
+            name = path.rpartition(".")[2]
+            large, box = self.scaling.out_of(name, value), ends.get(path)
+            # The model's box reaches further down where it cannot tell the network's ends apart.
+            if self.scaling.windows and box is not None:
+                large = max(large, box.lower)
+            found[name] = large
+        return found
 
     def push_charge(
         self,
@@ -373,7 +377,7 @@ class _Models:
             task.configuration,
             {name: scaling.into(name, value) for name, value in parameters.items()},
             scaling.traffic(possibility.traffic),
-            possibility.kind,
+            scaling.senders(possibility.kind),
             task.policy,
             self._horizon,
         )

@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vermilion.routers.queue_set import joint_name
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -49,11 +51,12 @@ class Steps:
         """The next setting to try, and the steps with its direction; ``None`` at their end.
 
         Args:
-            in_force: every parameter, by name; those of the box have to be numbers.
+            in_force: every parameter, by name, of several queues by its joint name; those of the
+                box have to be numbers.
         """
         steps = self
-        values = {path: in_force[path.rpartition(".")[2]] for path in self.space.names}
-        point = self.space.point({path: float(value or 0.0) for path, value in values.items()})
+        names = {path: _name(path, in_force) for path in self.space.names}
+        point = self.space.point({path: float(in_force[n] or 0.0) for path, n in names.items()})
         while not steps.is_over:
             place, down = divmod(steps.direction, 2)
             there = min(max(point[place] + (-steps.side if down else steps.side), 0.0), 1.0)
@@ -61,7 +64,7 @@ class Steps:
                 moved = [*point]
                 moved[place] = there
                 found = self.space.values(tuple(moved))
-                return steps, {path.rpartition(".")[2]: value for path, value in found.items()}
+                return steps, {names[path]: value for path, value in found.items()}
             steps = steps.told(better=False)  # the end of the box
         return None
 
@@ -74,3 +77,9 @@ class Steps:
         if after.failed < directions:
             return after
         return replace(after, side=0.5 * self.side, failed=0)
+
+
+def _name(path: str, known: Mapping[str, ParameterValue]) -> str:
+    """What the router calls the parameter of a path like ``links.first.queue.weight``."""
+    _, link, _, name = path.split(".")
+    return name if name in known else joint_name(link, name)

@@ -8,7 +8,7 @@ done twice gives the same finding where it is told how many settings to try.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from vermilion.routers.base import PushPrice
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.senders import SenderBelief
     from vermilion.online.plan.answer import Answer
     from vermilion.online.plan.correction import Correction
+    from vermilion.online.plan.task_kind import TaskKind
     from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
@@ -29,11 +30,6 @@ RE_EVALUATIONS = 4
 """Further seeds that the best few settings of a search may meet, unless told otherwise."""
 COMPARISONS = 12
 """Fresh seeds on which the best meets the setting in force, unless told otherwise."""
-
-TaskKind = Literal["quick", "refined"]
-"""A quick answer is for conditions that nothing is known of; a refined one follows what was seen
-under a setting and is searched longer, with more seeds."""
-
 
 FIRST_MODEL_SEED = 1 << 32
 """Models use seeds from here on; a simulated network's hidden seed is a small number."""

@@ -21,7 +21,7 @@ from vermilion.online.events import Done
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.restart import remembered
 from vermilion.online.sense.set_picture import picture_of
-from vermilion.online.sense.set_senses import SetSample
+from vermilion.online.sense.set_sample import SetSample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

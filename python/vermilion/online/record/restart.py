@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Untouched:
         since: when that was, by the wall clock (ISO 8601, UTC).
         original: every parameter before the first change.
         in_force: the same as last read back.
+        commands: of several queues of real routers, what puts each back, as it was written down
+            then; empty where nothing was.
     """
 
     router: str
@@ -71,6 +73,7 @@ class Untouched:
     since: str
     original: Mapping[str, ParameterValue]
     in_force: Mapping[str, ParameterValue]
+    commands: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
@@ -127,6 +130,9 @@ def untouched(path: Path) -> list[Untouched]:
             ) or (before is not None and _predecessor(database, run) is not None)
             original = before.original if goes_on and before is not None else settings[0]
             since = before.since if goes_on and before is not None else begun
+            commands = (
+                before.commands if goes_on and before is not None else _commands(database, run)
+            )
             found[key] = Untouched(
                 router=router,
                 link=link,
@@ -137,10 +143,19 @@ def untouched(path: Path) -> list[Untouched]:
                 since=since,
                 original=original,
                 in_force=settings[-1],
+                commands=commands,
             )
         return list(found.values())
     finally:
         database.close()
+
+
+def _commands(database: sqlite3.Connection, run: int) -> dict[str, str | None]:
+    """What puts each of several queues back, as a run has found them."""
+    row = database.execute(
+        "SELECT details FROM decision WHERE run = ? AND kind = 'found' ORDER BY id LIMIT 1", (run,)
+    ).fetchone()
+    return {} if row is None else dict(json.loads(row[0]).get("commands", {}))
 
 
 def _most_passed(database: sqlite3.Connection, run: int) -> float | None:

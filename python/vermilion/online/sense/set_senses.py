@@ -17,9 +17,9 @@ from vermilion.online.sense.flow_numbers import is_among
 from vermilion.online.sense.paths import alive, flows_on_paths, seen_paths
 from vermilion.online.sense.picture import rounded_to_total
 from vermilion.online.sense.round_trips import BaseRoundTrips
-from vermilion.online.sense.sampler import Sample
 from vermilion.online.sense.senses import HISTORY_S, Senses
 from vermilion.online.sense.set_picture import PathTraffic, SetPicture, set_picture
+from vermilion.online.sense.set_sample import SetSample
 from vermilion.online.sense.set_stretch import SetStretch
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.link_state import LinkKind, LinkState
     from vermilion.online.sense.paths import Path
     from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import Observation, RttSamples
 
 NOMINAL_BIT_PER_S = 1e9
@@ -50,22 +51,6 @@ _PATHS_CONFIGURED = (
     "counters do not tell how many flows take which path: as many are taken as make up the counts"
 )
 _TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "idle")
-
-
-@dataclass(frozen=True, slots=True)
-class SetSample(Sample):
-    """What happened in one interval at several queues, added up.
-
-    Attributes:
-        links: the links.
-        queues: what happened at each, in the same order.
-        delivered: (numbers of flows, bytes that left the last queue of their path); ``None``
-            where nobody looks at packets.
-    """
-
-    links: tuple[str, ...] = ()
-    queues: tuple[Sample, ...] = ()
-    delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vermilion.objectives import Constraint, Objective
-    from vermilion.online.sense.set_senses import SetSample
+    from vermilion.online.sense.set_sample import SetSample
     from vermilion.simulate.statistics import Interval
 
 _EPSILON_S = 1e-6

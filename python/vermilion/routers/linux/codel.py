@@ -20,12 +20,12 @@ from vermilion.routers.linux.options import (
     Parameters,
     Price,
     Surroundings,
+    limit_price,
     microseconds,
     refuse_fixed,
     u32_counters,
     whole,
 )
-from vermilion.routers.linux.pie import limit_price
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:

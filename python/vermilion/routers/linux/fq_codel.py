@@ -28,11 +28,11 @@ from vermilion.routers.linux.options import (
     Parameters,
     Price,
     Surroundings,
+    limit_price,
     refuse_fixed,
     u32_counters,
     whole,
 )
-from vermilion.routers.linux.pie import limit_price
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

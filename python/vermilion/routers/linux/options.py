@@ -267,6 +267,11 @@ class NumberOptions(QueueOptions):
         return all(self.said_back(name, value, hz) == said for hz in TIMER_RATES_HZ)
 
 
+def limit_price(limit: int | None, waiting: int) -> Price:
+    """What a limit in packets costs: those that it has no room for."""
+    return Price() if limit is None else Price(packets=max(waiting - limit, 0))
+
+
 def u32_counters(told: bytes, names: Sequence[str], what: str) -> dict[str, int]:
     """Numbers of 32 bits one after another; older kernels have fewer, newer ones more.
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.agentx.protocol import ValueType
 from vermilion.routers.base import PushPrice
-from vermilion.routers.linux.pie import BUILT_IN
+from vermilion.routers.linux.pie_family import BUILT_IN
 from vermilion.routers.snmp.scale import (
     COUNT,
+    LOG_OF_WEIGHT,
     MICROSECONDS,
     MICROSECONDS_OR_OFF,
     PER_THOUSAND,
@@ -130,6 +131,7 @@ LAST_REFUSAL: Final = Fact(15, "vermilionQueueLastRefusal", ValueType.OCTET_STRI
 FLOWS: Final = Fact(16, "vermilionQueueFlows", ValueType.GAUGE32)
 ROUND_TRIP_MEAN: Final = Fact(17, "vermilionQueueRoundTripMean", ValueType.GAUGE32)
 ROUND_TRIP_LEAST: Final = Fact(18, "vermilionQueueRoundTripLeast", ValueType.GAUGE32)
+TRAFFIC_KNOWN: Final = Fact(19, "vermilionQueueTrafficKnown", ValueType.INTEGER)
 
 FACTS: Final = (
     INTERFACE,
@@ -149,6 +151,7 @@ FACTS: Final = (
     FLOWS,
     ROUND_TRIP_MEAN,
     ROUND_TRIP_LEAST,
+    TRAFFIC_KNOWN,
 )
 
 TABLES: Final = (
@@ -218,6 +221,21 @@ TABLES: Final = (
             Setting(2, "vermilionFifoLimitBytes", "limit_bytes", COUNT),
         ),
     ),
+    SettingsTable(
+        6,
+        "vermilionChokeTable",
+        ("choke",),
+        (
+            Setting(1, "vermilionChokeLimit", "limit", COUNT),
+            Setting(2, "vermilionChokeMinThreshold", "min_threshold", COUNT),
+            Setting(3, "vermilionChokeMaxThreshold", "max_threshold", COUNT),
+            Setting(4, "vermilionChokeMaxProbability", "max_probability", PROBABILITY),
+            Setting(5, "vermilionChokeWeightLog", "weight", LOG_OF_WEIGHT),
+            Setting(6, "vermilionChokeEcn", "ecn", TRUTH),
+            Setting(7, "vermilionChokeDropAboveMaximum", "drop_above_maximum", TRUTH),
+            Setting(8, "vermilionChokeCandidates", "candidates", COUNT, writable=False),
+        ),
+    ),
 )
 
 TABLE_OF: Final[Mapping[str, SettingsTable]] = {
@@ -231,6 +249,7 @@ BUILT_INTO: Final[Mapping[str, Mapping[str, ParameterValue]]] = {
     "fq_pie": BUILT_IN,
     "codel": {"dialect": "linux"},
     "fq_codel": {"dialect": "linux"},
+    "choke": {},
     "pfifo": {"drop": "tail"},
     "bfifo": {"drop": "tail"},
     "pfifo_head_drop": {"drop": "head"},
@@ -238,9 +257,10 @@ BUILT_INTO: Final[Mapping[str, Mapping[str, ParameterValue]]] = {
 """Parameters that are the same of all queues of a kind, so that no object says them."""
 
 PRICE_OF: Final[Mapping[str, PushPrice]] = {
-    "red": PushPrice(flushes_queue=True, forgets_average=True)
+    "red": PushPrice(flushes_queue=True, forgets_average=True),
+    "choke": PushPrice(flushes_queue=False, forgets_average=True),
 }
-"""What a change costs, for the kinds where it costs anything (net/sched/sch_red.c)."""
+"""What a change costs, for the kinds where it costs anything (net/sched/sch_red.c, sch_choke.c)."""
 
 THRESHOLD: Final = Setting(5, "diffServAlgDropQThreshold", "limit", COUNT)
 """Of an algorithmic dropper."""

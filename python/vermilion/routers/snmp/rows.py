@@ -37,7 +37,9 @@ from vermilion.routers.snmp.mib import (
     TABLE_OF,
     TABLES,
     THRESHOLD,
+    TRAFFIC_KNOWN,
 )
+from vermilion.routers.snmp.registry import TrafficSeen
 from vermilion.routers.snmp.scale import LARGEST_32, TRUTH
 
 if TYPE_CHECKING:
@@ -135,6 +137,7 @@ def _facts(queue: ServedQueue, diffserv: int) -> Iterator[Binding]:
         DIFFSERV_ID: diffserv,
         CHANGES: queue.changes & LARGEST_32,
         LAST_REFUSAL: _text(queue.last_refusal),
+        TRAFFIC_KNOWN: TRUTH.said(traffic != TrafficSeen()),
         FLOWS: None if traffic.flows is None else _gauge(traffic.flows),
         ROUND_TRIP_MEAN: _microseconds(traffic.mean_round_trip_s),
         ROUND_TRIP_LEAST: _microseconds(traffic.least_round_trip_s),

@@ -61,6 +61,13 @@ def _counted(steps: float) -> Callable[[ParameterValue], int]:
     return lambda value: round(_number(value) * steps)
 
 
+def _log_of(weight: float) -> int:
+    if weight <= 0.0:
+        message = f"{weight!r} is no weight"
+        raise ValueError(message)
+    return round(-math.log2(weight))
+
+
 def _meant_weight(said: int) -> ParameterValue:
     if said <= 0 or said & (said - 1):
         message = "no power of two, and the kernel has no other weights"
@@ -115,6 +122,15 @@ PER_THOUSAND: Final = Scale(
 
 SHIFT: Final = Scale(ValueType.GAUGE32, 0, _MOST_SHIFT, COUNT.said, COUNT.meant)
 """A weight 2^-n, by its n."""
+
+LOG_OF_WEIGHT: Final = Scale(
+    ValueType.GAUGE32,
+    1,
+    _MOST_SHIFT,
+    lambda value: _log_of(_number(value)),
+    lambda said: 0.5**said,
+)
+"""A weight that is a power of two, by the n of 2^-n."""
 
 WEIGHT: Final = Scale(
     ValueType.GAUGE32,

@@ -9,14 +9,7 @@
 //! sent too much; above it, it counts bytes: a part of a segment is not rounded up to one
 //! (`reduction_bound`).
 
-/// How much may be sent below the threshold.
-#[derive(Clone, Copy, Debug)]
-enum Bound {
-    /// RFC 9937.
-    Published,
-    /// ns-3.37: without progress no more than this acknowledgement delivers, whatever is owed.
-    Ns3,
-}
+use super::ReductionBound;
 
 /// One episode of reduction.
 #[derive(Clone, Copy, Debug)]
@@ -27,18 +20,13 @@ pub struct ProportionalReduction {
     delivered: u32,
     /// Segments sent since.
     sent: u32,
-    bound: Bound,
+    bound: ReductionBound,
 }
 
 impl ProportionalReduction {
-    /// An episode that begins with a window of `base` segments.
-    pub fn new(base: f64) -> Self {
-        Self { base: base.max(1.0), delivered: 0, sent: 0, bound: Bound::Published }
-    }
-
-    /// The same with ns-3's bound.
-    pub fn as_in_ns3(outstanding: f64) -> Self {
-        Self { bound: Bound::Ns3, ..Self::new(outstanding) }
+    /// An episode that begins with `base` segments: the window, or what is outstanding (ns-3).
+    pub fn new(base: f64, bound: ReductionBound) -> Self {
+        Self { base: base.max(1.0), delivered: 0, sent: 0, bound }
     }
 
     /// A segment is sent.
@@ -59,18 +47,18 @@ impl ProportionalReduction {
         let sendable = if f64::from(in_network) > threshold {
             let share = f64::from(self.delivered) * threshold / self.base;
             let due = match self.bound {
-                Bound::Published => share.ceil(),
-                Bound::Ns3 => share,
+                ReductionBound::Published => share.ceil(),
+                ReductionBound::Ns3 => share,
             };
             due - f64::from(self.sent)
         } else {
             let owed = f64::from(self.delivered) - f64::from(self.sent);
             let conserving = match self.bound {
-                Bound::Published => owed.max(f64::from(delivered)),
+                ReductionBound::Published => owed.max(f64::from(delivered)),
                 // The larger of two unsigned numbers: one below zero is the larger one.
-                Bound::Ns3 if progress && owed < 0.0 => owed,
-                Bound::Ns3 if progress => owed.max(f64::from(delivered)),
-                Bound::Ns3 => f64::from(delivered),
+                ReductionBound::Ns3 if progress && owed < 0.0 => owed,
+                ReductionBound::Ns3 if progress => owed.max(f64::from(delivered)),
+                ReductionBound::Ns3 => f64::from(delivered),
             };
             let bound = if progress { conserving + 1.0 } else { conserving };
             bound.min(threshold - f64::from(in_network))
@@ -88,7 +76,7 @@ mod tests {
     #[test]
     fn the_window_falls_in_proportion_to_what_is_delivered() {
         // RFC 6937, section 3: 20 outstanding, threshold 10: one sent for every two delivered.
-        let mut reduction = ProportionalReduction::new(20.0);
+        let mut reduction = ProportionalReduction::new(20.0, ReductionBound::Published);
         let mut in_network = 19;
         let mut sent = 0;
         for _ in 0..18 {
@@ -106,7 +94,7 @@ mod tests {
 
     #[test]
     fn below_the_threshold_as_much_is_sent_as_was_delivered_and_one_more_with_progress() {
-        let mut reduction = ProportionalReduction::new(20.0);
+        let mut reduction = ProportionalReduction::new(20.0, ReductionBound::Published);
         reduction.note_sent();
         reduction.note_sent();
         // One delivered and two sent: still as much as this acknowledgement delivers.
@@ -117,7 +105,7 @@ mod tests {
 
     #[test]
     fn ns3_counts_bytes_and_takes_back_what_was_sent_too_much() {
-        let mut reduction = ProportionalReduction::as_in_ns3(7.0);
+        let mut reduction = ProportionalReduction::new(7.0, ReductionBound::Ns3);
         // 3 of 7 delivered, threshold 3.5: one and a half due, one has left.
         reduction.note_sent();
         assert_eq!(reduction.window(6, 3.5, 3, false), 6.5);

@@ -6,20 +6,37 @@
 //! have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
 //! (section 6.2, step 4): no path of this simulator reorders, so it never has to widen.
 //!
-//! The tail loss probe goes after two smoothed round trips (section 7.2), and later by the longest
-//! delay of an acknowledgement, 200 ms, if only one segment is outstanding.
+//! The tail loss probe goes after two smoothed round trips (section 7.2; one second before any is known),
+//! and later by the longest delay of an acknowledgement, 200 ms, if only one segment is outstanding; but
+//! never after the retransmission timer, in whose place it then goes. It is planned anew whenever new data is
+//! sent or acknowledged while nothing is missing. Only one is in the network at a time. A segment that
+//! was sent again as a probe has been lost if something beyond what was outstanding then is
+//! acknowledged before its duplicate is noticed (section 7.4.2).
 
 use std::collections::VecDeque;
 
 use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
+use crate::sender::timer::RetransmissionTimer;
 use crate::sent::SentSegments;
 
 /// Longest delay of an acknowledgement that a probe allows for, in nanoseconds.
 const LONGEST_ACKNOWLEDGEMENT_DELAY: u64 = 200_000_000;
 
+/// How long a probe waits before any round trip is known, in nanoseconds.
+const FIRST_WAIT: u64 = 1_000_000_000;
+
 /// What is added to both waits, in nanoseconds (Linux since 6.7: TCP_TIMEOUT_MIN_US).
 const SPARE_TIME: u64 = 2_000_000;
+
+/// A probe in the network.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// First segment not sent when it was.
+    end: u32,
+    /// Whether it was a segment sent again.
+    again: bool,
+}
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -35,8 +52,9 @@ pub struct Rack {
     /// When waiting segments are taken for lost.
     reordering_deadline: u64,
     probe_deadline: u64,
-    /// A probe is in the network: no other one before something new is acknowledged.
-    probed: bool,
+    /// When that was last looked at.
+    planned: u64,
+    probe: Option<Probe>,
 }
 
 impl Rack {
@@ -49,7 +67,8 @@ impl Rack {
             shortest_round_trip: u64::MAX,
             reordering_deadline: u64::MAX,
             probe_deadline: u64::MAX,
-            probed: false,
+            planned: u64::MAX,
+            probe: None,
         }
     }
 
@@ -60,8 +79,13 @@ impl Rack {
 
     pub(super) fn disarm(&mut self) {
         self.reordering_deadline = u64::MAX;
+        self.forget_probe();
+    }
+
+    /// The window is being reduced anyway: what becomes of the probe says nothing more.
+    pub(super) fn forget_probe(&mut self) {
         self.probe_deadline = u64::MAX;
-        self.probed = false;
+        self.probe = None;
     }
 
     #[inline]
@@ -78,7 +102,6 @@ impl Rack {
             return;
         }
         self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
-        self.probed = false;
         if (sent, sequence) > self.newest {
             self.newest = (sent, sequence);
             self.round_trip = round_trip;
@@ -134,35 +157,59 @@ impl Rack {
         due
     }
 
-    /// Arms the probe for two of the smoothed round trips given; without one, disarms it.
+    /// Whether the probe need not be planned again because a segment leaves at `now` while so many are
+    /// outstanding: that has been done, and only from one to two does it matter how many there are.
+    #[inline]
+    pub(super) fn has_planned(&self, now: u64, outstanding: u32) -> bool {
+        self.planned == now && outstanding > 2
+    }
+
+    /// Arms the probe, if one is `wanted` and none is in the network, for two of the smoothed round
+    /// trips from `now`, but no later than the retransmission timer; else disarms it.
     pub(super) fn plan_probe(
         &mut self,
         now: u64,
-        smoothed: Option<u64>,
+        wanted: bool,
         outstanding: u32,
-        retransmission: u64,
-        clock: &RoundTripEstimator,
+        timer: &RetransmissionTimer,
     ) {
+        self.planned = now;
         self.probe_deadline = u64::MAX;
-        let Some(smoothed) = smoothed.filter(|_| self.probing && !self.probed) else { return };
-        let due = if outstanding == 1 {
-            clock.after(now, 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY, 0)
-        } else {
-            clock.after(now, 2 * smoothed + SPARE_TIME, 0)
-        };
-        if due < retransmission {
-            self.probe_deadline = due;
+        if !wanted || !self.probing || self.probe.is_some() {
+            return;
         }
+        let wait = match timer.estimator.smoothed() {
+            None => FIRST_WAIT,
+            Some(smoothed) if outstanding == 1 => 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY,
+            Some(smoothed) => 2 * smoothed + SPARE_TIME,
+        };
+        self.probe_deadline = timer.estimator.after(now, wait, 0).min(timer.deadline);
     }
 
-    /// Whether a probe was due.
-    pub(super) fn take_probe(&mut self, now: u64) -> bool {
-        let due = self.probe_deadline <= now;
-        if due {
-            self.probe_deadline = u64::MAX;
-            self.probed = true;
+    /// Whether a probe is due.
+    #[inline]
+    pub(super) fn probe_is_due(&self, now: u64) -> bool {
+        self.probe_deadline <= now
+    }
+
+    /// A probe goes; `end`: the first segment not sent then; `again`: it has been sent before.
+    pub(super) fn note_probe(&mut self, end: u32, again: bool) {
+        self.probe_deadline = u64::MAX;
+        self.probe = Some(Probe { end, again });
+    }
+
+    /// All before `acknowledged` has arrived, or had: `duplicate`, and nothing is reported missing. Whether
+    /// this tells that the probe has repaired a loss.
+    #[inline]
+    pub(super) fn judge_probe(&mut self, acknowledged: u32, duplicate: bool) -> bool {
+        let Some(probe) = self.probe.filter(|probe| acknowledged >= probe.end) else {
+            return false;
+        };
+        let repaired = probe.again && acknowledged > probe.end;
+        if !probe.again || repaired || duplicate {
+            self.probe = None;
         }
-        due
+        repaired
     }
 
     /// Forgets sendings that have been acknowledged, while nothing is missing.

@@ -1,14 +1,14 @@
-//! A link and the queue in front of it.
+//! A link whose queue discipline decides when a packet arrives, and the queue in front of it.
 //!
-//! The disciplines here decide when a packet arrives and serve first in, first out. The instant at
+//! It serves first in, first out. The instant at
 //! which an accepted packet's transmission begins and ends is therefore known when it arrives, and
 //! no event is needed for either: departures are accounted for when somebody next looks
-//! ([`LinkState::catch_up`]). Only a change of rate moves instants already given; it re-times the
+//! ([`ArrivalLink::catch_up`]). Only a change of rate moves instants already given; it re-times the
 //! packets that are waiting.
 
 use std::collections::VecDeque;
 
-use vermilion_aqm::{AnyDiscipline, Arrival, Colour, Ecn, Link, Verdict};
+use vermilion_aqm::{AnyDiscipline, Arrival, Colour, Decide, Discipline, Ecn, LinkFacts, Verdict};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
@@ -43,7 +43,7 @@ pub const LOST: u32 = u32::MAX;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
-pub struct LinkState {
+pub struct ArrivalLink {
     delay: u64,
     transmitter: Transmitter,
     discipline: AnyDiscipline,
@@ -60,7 +60,7 @@ pub struct LinkState {
     traffic: Option<Box<FlowTraffic>>,
 }
 
-impl LinkState {
+impl ArrivalLink {
     /// An idle link at time 0 with `discipline`, which has been built from `values`, all of its
     /// parameters.
     pub fn new(
@@ -211,17 +211,17 @@ impl LinkState {
         self.waiting.iter().map(|packet| u128::from(now - packet.arrival)).sum()
     }
 
-    /// Packets and bytes waiting, as of the last [`LinkState::catch_up`].
+    /// Packets and bytes waiting, as of the last [`ArrivalLink::catch_up`].
     pub fn queue(&self) -> (u32, u64) {
         (self.queue_packets, self.queue_bytes)
     }
 
-    /// See [`AnyDiscipline::average_queue`].
+    /// See [`Discipline::average_queue`].
     pub fn average_queue(&self) -> Option<f64> {
         self.discipline.average_queue()
     }
 
-    /// See [`AnyDiscipline::drop_probability`].
+    /// See [`Discipline::drop_probability`].
     pub fn drop_probability(&self) -> Option<f64> {
         self.discipline.drop_probability()
     }
@@ -232,13 +232,13 @@ impl LinkState {
     }
 
     /// Replaces some parameters of the discipline; on error nothing changes. Whether what waits has
-    /// to be dropped ([`LinkState::flush`]).
+    /// to be dropped ([`ArrivalLink::flush`]).
     pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
         self.catch_up(now);
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
         let link = facts(self.transmitter.rate(), self.delay);
-        let settings = self.discipline.reconfigure(&values, link)?;
+        let settings = self.discipline.set_values(&values, link)?;
         let values = settings.to_values();
         let changed = values != self.values;
         self.values = values;
@@ -332,6 +332,6 @@ impl LinkState {
 }
 
 /// What a discipline may know of a link of `rate` bits per second and `delay` nanoseconds.
-pub fn facts(rate: u64, delay: u64) -> Link {
-    Link { rate: rate as f64, delay: delay as f64 / 1e9 }
+pub fn facts(rate: u64, delay: u64) -> LinkFacts {
+    LinkFacts { rate: rate as f64, delay: delay as f64 / 1e9 }
 }

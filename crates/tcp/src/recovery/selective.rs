@@ -1,0 +1,594 @@
+//! Losses noticed and repaired by selective acknowledgements.
+//!
+//! Source: RFC 6675 (a segment with three arrivals beyond it is lost; as many segments may be in
+//! the network as the window says; lost ones go first, then new ones, then any that have not been
+//! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 9937
+//! (`proportional.rs`). After a timeout everything that has not been reported is lost and is sent
+//! again in slow start; reports stay valid (receivers here never renege).
+//!
+//! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
+//! with it the reported segments, which have left the network, do.
+//!
+//! Rules of ns-3.37 (`tcp-socket-base.cc`), where one asks for them with `recovery_dialect`:
+//! 1. Recovery does not restart the retransmission timer when it begins, and only its first partial
+//!    acknowledgement does (the "impatient" variant of RFC 6582). Repairs that take longer than the
+//!    timeout end in slow start, and what was on its way is sent a second time.
+//! 2. The acknowledgement that ends the repair of a timeout counts for what it covers beyond the point
+//!    of recovery: as a rule for nothing, and the window does not grow.
+//! 3. Every timeout sets the threshold anew, also one while an earlier one is being repaired.
+
+use super::proportional::ProportionalReduction;
+use super::rack::Rack;
+use super::{RecoveryOptions, ReductionBound};
+use crate::delivery_rate::DeliveryRate;
+use crate::rule::WindowRule;
+use crate::scoreboard::Scoreboard;
+use crate::sender::flight::Flight;
+use crate::sent::{Sent, SentSegments};
+use crate::{Acknowledgement, RoundTripEstimator};
+
+/// What an acknowledgement has told.
+#[derive(Clone, Copy, Debug)]
+struct News {
+    /// Segments newly known to have arrived.
+    delivered: u32,
+    /// Segments that count for the window's growth.
+    counted: u32,
+    /// Segments newly acknowledged.
+    newly: u32,
+    marked: u32,
+    /// Segments newly lost.
+    lost: u32,
+    /// Whether something that had been sent again was acknowledged.
+    repaired: bool,
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Selective {
+    board: Scoreboard,
+    /// Sendings of outstanding segments; kept only for those who ask for them.
+    sent: SentSegments,
+    // In boxes of their own: most flows of a large run have neither.
+    rate: Option<Box<DeliveryRate>>,
+    rack: Option<Box<Rack>>,
+    reduction: Option<ProportionalReduction>,
+    in_recovery: bool,
+    /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
+    after_timeout: bool,
+    /// The first lost segment is sent again whatever is in the network.
+    must_repair: bool,
+    /// A rescue has been sent in this recovery.
+    rescued: bool,
+    partial_seen: bool,
+    /// Holes before this have been looked at for rule 3 of NextSeg.
+    tried: u32,
+    shortest_round_trip: u64,
+    limited_transmit: bool,
+    proportional: Option<ReductionBound>,
+    cumulative_counting: bool,
+    repairs_with_partial_acknowledgements: bool,
+    timeouts_of_ns3: bool,
+}
+
+impl Selective {
+    /// RFC 6675. `sampling`: delivery rates are wanted.
+    pub(super) fn new(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
+        let mut board = Scoreboard::default();
+        board.acknowledge(first);
+        Self {
+            board,
+            sent: SentSegments::default(),
+            rate: sampling.then(Box::default),
+            rack: None,
+            reduction: None,
+            in_recovery: false,
+            after_timeout: false,
+            must_repair: false,
+            rescued: false,
+            partial_seen: false,
+            tried: 0,
+            shortest_round_trip: u64::MAX,
+            limited_transmit: options.limited_transmit,
+            proportional: options.proportional_rate_reduction,
+            cumulative_counting: options.cumulative_counting,
+            repairs_with_partial_acknowledgements: options.repairs_with_partial_acknowledgements,
+            timeouts_of_ns3: options.timeouts_of_ns3,
+        }
+    }
+
+    /// RFC 8985.
+    pub(super) fn by_time(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
+        let rack = Some(Box::new(Rack::new(options.tail_loss_probe)));
+        Self { rack, ..Self::new(options, first, sampling) }
+    }
+
+    /// When something besides the retransmission timer is due, in nanoseconds.
+    #[inline]
+    pub(super) fn deadline(&self) -> u64 {
+        self.rack.as_ref().map_or(u64::MAX, |rack| rack.deadline())
+    }
+
+    /// The retransmission timer has expired: what has not been reported is lost.
+    pub(super) fn on_timeout(&mut self, flight: &mut Flight) {
+        let Self { board, sent, rate, .. } = self;
+        board.acknowledge(flight.unacknowledged);
+        board.mark_all_lost(flight.highest, |sequence| note_lost(rate, sent, sequence));
+        self.in_recovery = false;
+        self.partial_seen = false;
+        self.after_timeout = true;
+        self.reduction = None;
+        self.must_repair = false;
+        if let Some(rack) = &mut self.rack {
+            rack.disarm();
+        }
+        flight.whole = false;
+    }
+
+    /// Whether a timeout finds a window reduced by an earlier one that is being repaired. ns-3 asks for a head
+    /// that has been sent again after it has forgotten which were.
+    pub(super) fn has_reduced(&self) -> bool {
+        self.after_timeout && !self.timeouts_of_ns3
+    }
+
+    /// Segment `sequence` leaves; `again`: not for the first time.
+    #[inline]
+    pub(super) fn note_sent(&mut self, flight: &Flight, now: u64, sequence: u32, again: bool) {
+        if let Some(reduction) = &mut self.reduction {
+            reduction.note_sent();
+        }
+        if self.rack.is_none() && self.rate.is_none() {
+            return;
+        }
+        let outstanding = flight.outstanding();
+        let in_network = self.board.in_network(outstanding).saturating_sub(1);
+        let sent = match &mut self.rate {
+            Some(rate) => rate.stamp(now, in_network),
+            None => Sent { time: now, ..Sent::default() },
+        };
+        self.sent.note(sequence, sent);
+        if let Some(rack) = &mut self.rack {
+            rack.note_sent(now, sequence);
+            if !again && !rack.has_planned(now, outstanding) {
+                self.plan_probe(flight, now);
+            }
+        }
+    }
+
+    /// There is nothing new to send: if that, and not the window or a repair, is what keeps the
+    /// sender quiet, the delivery rate is the application's.
+    fn note_limited(&mut self, outstanding: u32, window: f64) {
+        if let Some(rate) = &mut self.rate {
+            let in_network = self.board.in_network(outstanding);
+            if f64::from(in_network) < window && !self.board.awaits_repair() {
+                rate.note_limited(in_network);
+            }
+        }
+    }
+
+    /// Files the reports of an acknowledgement. How many segments are newly known to have arrived.
+    #[inline]
+    fn file(&mut self, now: u64, answer: &Acknowledgement<'_>, first: u32, highest: u32) -> u32 {
+        let Self { board, sent, rate, rack, .. } = self;
+        let mut delivered = 0;
+        let tracked = rack.is_some() || rate.is_some();
+        let mut note = |sequence: u32, again: bool| {
+            if let Some(sent) = sent.get(sequence) {
+                if let Some(rate) = rate {
+                    rate.note_delivered(now, sent);
+                }
+                if let Some(rack) = rack {
+                    rack.note_delivered(now, sequence, sent.time, again);
+                }
+            }
+        };
+        let acknowledged = answer.next_expected;
+        if acknowledged > first {
+            if tracked {
+                for sequence in first..acknowledged {
+                    if !board.has_arrived(sequence) {
+                        note(sequence, board.is_sent_again(sequence));
+                    }
+                }
+            }
+            delivered += board.acknowledge(acknowledged);
+        }
+        for &(begin, after) in answer.blocks {
+            board.report(begin, after.min(highest), |sequence, again| {
+                delivered += 1;
+                note(sequence, again);
+            });
+        }
+        if tracked && acknowledged > first {
+            sent.acknowledge(acknowledged);
+            if let Some(rack) = rack {
+                rack.forget_before(acknowledged);
+            }
+        }
+        delivered
+    }
+
+    /// Whether losses are being repaired, however they were noticed.
+    fn is_repairing_anything(&self) -> bool {
+        self.in_recovery || self.after_timeout
+    }
+
+    /// Marks segments as lost. How many.
+    fn find_losses(&mut self, now: u64, clock: &RoundTripEstimator) -> u32 {
+        let repairing = self.is_repairing_anything();
+        let Self { board, sent, rate, rack, .. } = self;
+        let newly = |sequence| note_lost(rate, sent, sequence);
+        match rack {
+            Some(rack) => rack.find_losses(now, board, sent, clock, repairing, newly),
+            None => board.judge_by_arrivals(newly),
+        }
+    }
+
+    /// Which segment may leave: RFC 6675, NextSeg.
+    #[inline]
+    pub(super) fn choose(&mut self, flight: &mut Flight) -> Option<u32> {
+        if flight.allowance == 0 {
+            return None; // not begun
+        }
+        let outstanding = flight.outstanding();
+        let usable = flight.window.congestion as u32;
+        if self.board.is_clean() {
+            if outstanding >= usable || !flight.has_new_data() {
+                return None;
+            }
+            return Some(flight.take_next());
+        }
+        if std::mem::take(&mut self.must_repair)
+            && let Some(sequence) = self.send_lost_again()
+        {
+            return Some(sequence);
+        }
+        let in_network = if self.is_repairing_anything() || self.limited_transmit {
+            self.board.in_network(outstanding)
+        } else {
+            outstanding
+        };
+        if in_network >= usable {
+            return None;
+        }
+        if let Some(sequence) = self.send_lost_again() {
+            return Some(sequence);
+        }
+        if flight.has_new_data() {
+            return Some(flight.take_next());
+        }
+        // By time only what is known to be lost is sent again.
+        if !self.in_recovery || self.rack.is_some() {
+            return None;
+        }
+        self.choose_unreported(flight.highest - 1)
+    }
+
+    fn send_lost_again(&mut self) -> Option<u32> {
+        let sequence = self.board.next_lost()?;
+        self.board.note_sent_again(sequence);
+        Some(sequence)
+    }
+
+    /// NextSeg, rules 3 and 4: what may be lost, then a rescue of the `last` segment.
+    fn choose_unreported(&mut self, last: u32) -> Option<u32> {
+        if let Some(sequence) = self.board.next_unreported(self.tried) {
+            self.tried = sequence + 1;
+            self.board.note_sent_again(sequence);
+            return Some(sequence);
+        }
+        if self.rescued || self.board.has_arrived(last) || self.board.is_sent_again(last) {
+            return None;
+        }
+        self.rescued = true;
+        self.board.note_sent_again(last);
+        Some(last)
+    }
+
+    pub(super) fn on_acknowledgement(
+        &mut self,
+        flight: &mut Flight,
+        now: u64,
+        answer: &Acknowledgement<'_>,
+        marked: u32,
+    ) {
+        if flight.whole && answer.blocks.is_empty() {
+            return acknowledge_whole(flight, now, answer, marked);
+        }
+        let acknowledged = answer.next_expected;
+        let first = flight.unacknowledged;
+        if acknowledged < first {
+            return; // overtaken
+        }
+        if flight.highest == first {
+            self.judge_probe(flight, now, acknowledged, answer.blocks.is_empty());
+            return; // nothing outstanding
+        }
+        if marked > 0
+            && let Some(old) = flight.respond_to_marks(now, acknowledged, self.pipe(flight))
+        {
+            self.spread_reduction(flight, old);
+        }
+        let newly = acknowledged - first;
+        if flight.whole {
+            self.board.acknowledge(first);
+        }
+        if flight.next >= flight.available {
+            self.note_limited(flight.outstanding(), flight.window.congestion);
+        }
+        let repaired = self.repairs_with_partial_acknowledgements
+            && (first..acknowledged).any(|sequence| self.board.is_sent_again(sequence));
+        let delivered = self.file(now, answer, first, flight.highest);
+        if self.repairs_with_partial_acknowledgements
+            && self.in_recovery
+            && newly > 0
+            && acknowledged < flight.recover
+            && !self.board.is_sent_again(acknowledged)
+        {
+            self.must_repair = true;
+        }
+        if newly > 0 {
+            flight.unacknowledged = acknowledged;
+            flight.timer.take(now, answer, marked > 0);
+            if !self.leaves_timer(flight) {
+                flight.run_timer(now);
+            }
+        }
+        self.judge_probe(flight, now, acknowledged, newly == 0 && answer.blocks.is_empty());
+        if let Some(round_trip) = flight.timer.last_round_trip {
+            self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
+        }
+        let mut counted = if self.cumulative_counting { newly } else { delivered };
+        if acknowledged >= flight.recover {
+            if self.after_timeout && (self.cumulative_counting || self.timeouts_of_ns3) {
+                counted = acknowledged - flight.recover;
+            }
+            self.end(flight);
+        }
+        let mut lost = 0;
+        if !self.board.is_clean() {
+            lost = self.find_losses(now, &flight.timer.estimator);
+            if self.board.any_lost() && !self.is_repairing_anything() {
+                self.begin(flight, now);
+            }
+        }
+        let news = News { delivered, counted, newly, marked, lost, repaired };
+        self.set_window(flight, now, &news);
+        self.plan_probe(flight, now);
+        flight.whole = self.is_whole();
+        flight.allowance = u32::MAX;
+    }
+
+    /// Everything outstanding at the beginning has been acknowledged.
+    fn end(&mut self, flight: &mut Flight) {
+        self.after_timeout = false;
+        // A reduction for marks lasts until something sent after it is acknowledged.
+        let over = std::mem::take(&mut self.in_recovery) || flight.unacknowledged > flight.recover;
+        if over && self.reduction.take().is_some() {
+            flight.window.congestion = flight.window.slow_start_threshold;
+        }
+    }
+
+    /// Whether the timer runs on although new data has been acknowledged: rule 1 of ns-3.
+    fn leaves_timer(&mut self, flight: &Flight) -> bool {
+        self.timeouts_of_ns3
+            && self.in_recovery
+            && flight.unacknowledged < flight.recover
+            && std::mem::replace(&mut self.partial_seen, true)
+    }
+
+    /// Whether nothing is missing, and nobody wants to know of every segment.
+    fn is_whole(&self) -> bool {
+        self.board.is_clean()
+            && !self.is_repairing_anything()
+            && self.proportional.is_none()
+            && self.rack.is_none()
+            && self.rate.is_none()
+    }
+
+    /// Losses have been noticed in a window that was whole: reduce it, and repair them.
+    fn begin(&mut self, flight: &mut Flight, now: u64) {
+        if let Some(rack) = &mut self.rack {
+            rack.forget_probe();
+        }
+        let pipe = self.pipe(flight);
+        self.rescued = false;
+        self.tried = 0;
+        self.in_recovery = true;
+        self.partial_seen = false;
+        self.must_repair = true;
+        flight.timer.stop_timing();
+        if !self.timeouts_of_ns3 {
+            flight.timer.restart(now);
+        }
+        // Marks have reduced this window already, or losses have: then only repair.
+        if flight.takes_reduction_for_marks() {
+            return;
+        }
+        let old = flight.window.congestion;
+        flight.reduce_for_loss(now, pipe);
+        self.spread_reduction(flight, old);
+    }
+
+    /// Lets the window fall from `old` to the threshold over a round trip, if so told.
+    fn spread_reduction(&mut self, flight: &mut Flight, old: f64) {
+        let Some(bound) = self.proportional else { return };
+        if flight.rule.governs_window() {
+            return;
+        }
+        let base = match bound {
+            // What the receiver does not allow was never in the network.
+            ReductionBound::Published => old.min(flight.window.cap),
+            ReductionBound::Ns3 => f64::from(flight.outstanding()),
+        };
+        self.reduction = Some(ProportionalReduction::new(base, bound));
+        flight.window.congestion = old;
+    }
+
+    /// The window after an acknowledgement.
+    #[inline]
+    fn set_window(&mut self, flight: &mut Flight, now: u64, news: &News) {
+        if !flight.rule.governs_window() {
+            let reducing = self.reduce_proportionally(flight, news);
+            // Only ns-3's rule 2 leaves new data that counts for nothing.
+            let nothing = news.counted == 0 && flight.open && !flight.byte_counting;
+            let told = news.newly > 0 && !(self.in_recovery || reducing || nothing)
+                || flight.rule.answers_marks() && (news.delivered > 0 || news.marked > 0);
+            if told {
+                self.grow_or_open(flight, now, news);
+            }
+            return;
+        }
+        if news.delivered == 0 && news.lost == 0 {
+            return;
+        }
+        let shortest = self.shortest_round_trip;
+        let rate = self.rate.as_mut().and_then(|rate| rate.take_sample(shortest));
+        if !flight.open {
+            flight.open = true;
+            flight.window.congestion = flight.initial_window;
+        }
+        let mut event = flight.acknowledged(now, news.delivered, news.marked);
+        (event.rate, event.lost) = (rate, news.lost);
+        event.in_recovery = self.is_repairing_anything();
+        event.in_network = self.board.in_network(flight.outstanding());
+        flight.rule.grow(&event, &mut flight.window);
+    }
+
+    fn grow_or_open(&mut self, flight: &mut Flight, now: u64, news: &News) {
+        if !flight.open || !self.in_recovery {
+            flight.grow_or_open(now, news.counted, news.marked);
+            return;
+        }
+        let mut event = flight.acknowledged(now, news.counted, news.marked);
+        event.in_recovery = true;
+        flight.rule.grow(&event, &mut flight.window);
+    }
+
+    /// Whether the window is falling over a round trip; then it falls.
+    fn reduce_proportionally(&mut self, flight: &mut Flight, news: &News) -> bool {
+        let Some(reduction) = &mut self.reduction else { return false };
+        if news.delivered > 0 {
+            let in_network = self.board.in_network(flight.outstanding());
+            let threshold = flight.window.slow_start_threshold;
+            let progress = if self.repairs_with_partial_acknowledgements {
+                news.repaired
+            } else {
+                news.newly > 0 && news.lost == 0
+            };
+            flight.window.congestion =
+                reduction.window(in_network, threshold, news.delivered, progress).max(1.0);
+        }
+        true
+    }
+
+    /// Plans the tail loss probe (RFC 8985, section 7.2): one goes if nothing is known to be missing.
+    fn plan_probe(&mut self, flight: &Flight, now: u64) {
+        let repairing = self.is_repairing_anything() || !flight.open;
+        let Some(rack) = &mut self.rack else { return };
+        let outstanding = flight.outstanding();
+        let wanted = outstanding > 0 && !repairing && self.board.arrived() == 0;
+        rack.plan_probe(now, wanted, outstanding, &flight.timer);
+    }
+
+    /// An acknowledgement may tell what has become of a probe (RFC 8985, section 7.4.2): if it has
+    /// repaired a loss, the window is reduced once, as for a loss that was noticed otherwise.
+    #[inline]
+    fn judge_probe(&mut self, flight: &mut Flight, now: u64, acknowledged: u32, duplicate: bool) {
+        if let Some(rack) = &mut self.rack
+            && rack.judge_probe(acknowledged, duplicate)
+        {
+            flight.reduce_for_loss(now, self.pipe(flight));
+        }
+    }
+
+    /// Whether a tail loss probe is due, which goes before a timeout that is due as well.
+    pub(super) fn probe_is_due(&self, now: u64) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.probe_is_due(now))
+    }
+
+    /// A probe may be due, or losses whose waiting time is over.
+    pub(super) fn on_timer(&mut self, flight: &mut Flight, now: u64) {
+        let Some(rack) = &mut self.rack else { return };
+        if rack.probe_is_due(now) {
+            self.send_probe(flight, now);
+        } else if rack.take_reordering_timer(now) {
+            let lost = self.find_losses(now, &flight.timer.estimator);
+            if lost > 0 && !self.is_repairing_anything() {
+                self.begin(flight, now);
+                // As if one had been delivered: the lost segments leave as slowly as after an
+                // acknowledgement (Linux: tcp_rack_reo_timeout).
+                let (counted, newly, marked, repaired) = (0, 0, 0, false);
+                let news = News { delivered: 1, counted, newly, marked, lost, repaired };
+                self.reduce_proportionally(flight, &news);
+            }
+        }
+    }
+
+    /// RFC 8985, section 7.3: a new segment if there is one, else the last one again.
+    fn send_probe(&mut self, flight: &mut Flight, now: u64) {
+        let again = !flight.has_new_data();
+        let sequence = if again { flight.highest - 1 } else { flight.take_next() };
+        if again {
+            self.board.note_sent_again(sequence);
+        }
+        flight.repair = Some(sequence);
+        if let Some(rack) = &mut self.rack {
+            rack.note_probe(flight.next.max(flight.highest), again);
+        }
+        flight.timer.restart(now);
+    }
+
+    pub(super) fn in_network(&self, flight: &Flight) -> u32 {
+        if flight.whole {
+            return flight.outstanding(); // the scoreboard is not kept up to date
+        }
+        self.board.in_network(flight.outstanding())
+    }
+
+    pub(super) fn pipe(&self, flight: &Flight) -> u32 {
+        self.in_network(flight)
+    }
+
+    pub(super) fn sacked(&self) -> u32 {
+        self.board.arrived()
+    }
+
+    pub(super) fn lost(&self, _flight: &Flight) -> u32 {
+        self.board.lost()
+    }
+
+    pub(super) fn is_repairing(&self) -> bool {
+        self.in_recovery
+    }
+
+    pub(super) fn is_repairing_timeout(&self, _flight: &Flight) -> bool {
+        self.after_timeout
+    }
+}
+
+/// Segment `sequence` is lost, says the scoreboard: the rate sampler wants to know.
+fn note_lost(rate: &mut Option<Box<DeliveryRate>>, sent: &SentSegments, sequence: u32) {
+    if let Some(rate) = rate
+        && let Some(sent) = sent.get(sequence)
+    {
+        rate.note_lost(sent);
+    }
+}
+
+/// Nothing is missing and nothing reported: what is rare is a mark, or a duplicate that says nothing.
+fn acknowledge_whole(flight: &mut Flight, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
+    let acknowledged = answer.next_expected;
+    if marked > 0 {
+        flight.respond_to_marks(now, acknowledged, flight.flight_size());
+    }
+    if acknowledged > flight.unacknowledged {
+        flight.advance(now, answer, marked);
+        return;
+    }
+    flight.allowance = u32::MAX;
+    // A rule that answers every mark hears of these with the next segment acknowledged.
+    if marked > 0 && flight.rule.answers_marks() {
+        flight.marks.give_back(marked);
+    }
+}

@@ -1,0 +1,273 @@
+//! What all recoveries share: sequence numbers, the window and its rule, the timer.
+
+use super::marks::Marks;
+use super::timer::RetransmissionTimer;
+use super::validation::WindowValidation;
+use super::{Counters, LossWindow, Reduction, SenderOptions};
+use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rules::Additive;
+use crate::{Acknowledgement, AnyRule, Window};
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    pub(crate) window: Window,
+    /// First segment not yet acknowledged.
+    pub(crate) unacknowledged: u32,
+    /// Next segment to send; behind `highest` after a timeout without a scoreboard.
+    pub(crate) next: u32,
+    /// First segment never sent.
+    pub(crate) highest: u32,
+    /// Segments available: sending stops here.
+    pub(crate) available: u32,
+    /// Segments by which a recovery lets more be outstanding than the window says.
+    pub(crate) inflation: u32,
+    /// First segment sent after the last reduction: one reduction per window.
+    pub(crate) recover: u32,
+    /// Segment to send before anything else.
+    pub(crate) repair: Option<u32>,
+    /// New segments that may still be sent for the event at hand; none before the connection begins.
+    pub(crate) allowance: u32,
+    /// Nothing is missing, and the recovery does not want to know of every segment: it need not be asked.
+    pub(crate) whole: bool,
+    pub(crate) open: bool,
+    pub(crate) last_reduction: Reduction,
+    loss_window: LossWindow,
+    /// Whether windows grow by the segments acknowledged, and are whole.
+    pub(crate) byte_counting: bool,
+    pub(crate) initial_window: f64,
+    /// From the start on what the options say; kept small before and after.
+    pub(crate) rule: AnyRule,
+    pub(crate) timer: RetransmissionTimer,
+    /// One-way delay told by the last acknowledgement.
+    pub(crate) forward_delay: u64,
+    pub(crate) counters: Counters,
+    pub(crate) marks: Marks,
+    /// For a sender whose window does not grow while it is not used, while it is under way.
+    pub(crate) validation: Option<Box<WindowValidation>>,
+}
+
+impl Flight {
+    pub(crate) fn new(options: &SenderOptions, clock_phase: u64) -> Self {
+        // Segment 0 opens the connection; without a handshake the first is 1 and all is open.
+        let handshake = options.handshake;
+        let first = u32::from(!handshake);
+        Self {
+            window: Window {
+                congestion: if handshake { 1.0 } else { options.initial_window },
+                slow_start_threshold: options.slow_start_threshold,
+                cap: options.window_cap,
+            },
+            unacknowledged: first,
+            next: first,
+            highest: first,
+            available: u32::MAX,
+            inflation: 0,
+            recover: 0,
+            repair: None,
+            allowance: 0,
+            whole: true,
+            open: !handshake,
+            last_reduction: Reduction::None,
+            loss_window: options.loss_window,
+            byte_counting: options.byte_counting,
+            initial_window: options.initial_window,
+            rule: Additive::default().into(),
+            timer: RetransmissionTimer::new(options.timer, options.timestamps, clock_phase),
+            forward_delay: 0,
+            counters: Counters::default(),
+            marks: Marks::new(options.ecn),
+            validation: None,
+        }
+    }
+
+    /// Segments sent, or to be sent anew after a timeout, and not acknowledged.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.next - self.unacknowledged
+    }
+
+    /// Segments ever sent and not acknowledged.
+    #[inline]
+    pub(crate) fn flight_size(&self) -> u32 {
+        self.highest - self.unacknowledged
+    }
+
+    /// Whether there is a segment to send that has not been sent, and the receiver allows it.
+    #[inline]
+    pub(crate) fn has_new_data(&self) -> bool {
+        self.next < self.available && f64::from(self.outstanding()) < self.window.cap
+    }
+
+    /// Takes the next segment.
+    #[inline]
+    pub(crate) fn take_next(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The next segment in order that the window allows.
+    #[inline]
+    pub(crate) fn choose_in_order(&mut self) -> Option<u32> {
+        if self.allowance == 0 || self.next >= self.available {
+            return None;
+        }
+        let usable =
+            (self.window.congestion + f64::from(self.inflation)).min(self.window.cap) as u32;
+        if self.next - self.unacknowledged >= usable {
+            return None;
+        }
+        self.allowance -= 1;
+        Some(self.take_next())
+    }
+
+    /// RFC 3042: one segment beyond the window for each of the first two duplicates.
+    pub(crate) fn transmit_limited(&mut self, duplicates: u32) {
+        let usable = (self.window.congestion + f64::from(duplicates)).min(self.window.cap);
+        if self.outstanding() < usable as u32 && self.next < self.available {
+            self.repair = Some(self.take_next());
+        }
+    }
+
+    /// New data acknowledged outside recovery, or by the acknowledgement that ends it.
+    #[inline(always)] // nearly every acknowledgement
+    pub(crate) fn advance(&mut self, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
+        let acknowledged = answer.next_expected;
+        let newly = acknowledged - self.unacknowledged;
+        self.unacknowledged = acknowledged;
+        self.next = self.next.max(acknowledged);
+        self.timer.take(now, answer, marked > 0);
+        self.run_timer(now);
+        self.grow_or_open(now, newly, marked);
+        self.allowance = u32::MAX;
+    }
+
+    /// New data has been acknowledged at `now`: the timer runs anew while there is anything to wait for.
+    #[inline]
+    pub(crate) fn run_timer(&mut self, now: u64) {
+        if self.unacknowledged < self.highest || self.next < self.available {
+            self.timer.restart(now);
+        } else {
+            self.timer.deadline = u64::MAX;
+        }
+    }
+
+    /// The window grows, unless marks have just been answered; the opening segment's
+    /// acknowledgement makes it the initial one.
+    #[inline]
+    pub(crate) fn grow_or_open(&mut self, now: u64, delivered: u32, marked: u32) {
+        if !self.open {
+            self.open = true;
+            self.window.congestion = self.initial_window;
+        } else if !self.window_is_used() {
+            self.tell_rule_of_marks(now, delivered, marked);
+        } else if let AnyRule::Additive(rule) = &mut self.rule {
+            // The only rule that needs to be told nothing else: most flows of most networks.
+            if marked == 0 {
+                let counted = if self.byte_counting { delivered } else { 1 };
+                rule.grow_by(f64::from(counted), &mut self.window);
+            }
+        } else if marked == 0 || self.rule.answers_marks() {
+            let event = self.acknowledged(now, delivered, marked);
+            self.rule.grow(&event, &mut self.window);
+        }
+    }
+
+    /// What an acknowledgement of new data tells the window rule.
+    #[inline]
+    pub(crate) fn acknowledged(&self, now: u64, delivered: u32, marked: u32) -> Acknowledged {
+        Acknowledged {
+            now,
+            delivered,
+            counted: if self.byte_counting { f64::from(delivered) } else { 1.0 },
+            marked,
+            round_trip: self.timer.last_round_trip,
+            forward_delay: Some(self.forward_delay),
+            smoothed_round_trip: self.timer.estimator.smoothed(),
+            unacknowledged: self.unacknowledged,
+            highest: self.highest,
+            in_network: self.flight_size(),
+            in_recovery: false,
+            lost: 0,
+            rate: None,
+        }
+    }
+
+    /// What is reduced at a sign of congestion; `pipe`: what the recovery takes to be in the network.
+    pub(crate) fn loss_window(&self, pipe: u32) -> f64 {
+        match self.loss_window {
+            LossWindow::CongestionWindow => {
+                (self.window.congestion + f64::from(self.inflation)).min(self.window.cap)
+            }
+            LossWindow::FlightSize => f64::from(self.flight_size()),
+            LossWindow::Pipe => f64::from(pipe),
+        }
+    }
+
+    /// The window rule's answer to `sign`: the slow start threshold, whole and at least two.
+    pub(crate) fn reduce_threshold(&mut self, now: u64, sign: Congestion, base: f64) -> f64 {
+        let reduced = self.rule.reduced(now, sign, base, &self.window);
+        self.window.slow_start_threshold = whole(reduced).max(2.0);
+        reduced
+    }
+
+    /// A sign of congestion other than a timeout: reduce the window.
+    pub(crate) fn reduce(&mut self, now: u64, sign: Congestion, pipe: u32) {
+        let base = self.loss_window(pipe);
+        let reduced = self.reduce_threshold(now, sign, base);
+        if !self.rule.governs_window() {
+            self.window.congestion = if self.byte_counting {
+                // Who counts in segments has whole windows.
+                self.window.slow_start_threshold
+            } else if sign == Congestion::Mark {
+                // Below one segment nothing is sent until the timer expires.
+                reduced
+            } else {
+                reduced.max(1.0)
+            };
+        }
+        self.marks.announce_reduction();
+    }
+
+    /// The reduction for a loss that is repaired without waiting for the timer.
+    pub(crate) fn reduce_for_loss(&mut self, now: u64, pipe: u32) {
+        self.reduce(now, Congestion::Loss, pipe);
+        self.last_reduction = Reduction::Loss;
+        self.recover = self.highest;
+    }
+
+    /// Whether the losses just noticed belong to a window that was reduced for its marks; they are then
+    /// repaired without a further reduction, once.
+    pub(crate) fn takes_reduction_for_marks(&mut self) -> bool {
+        let takes = self.is_reduced_for_marks();
+        if takes {
+            self.last_reduction = Reduction::Loss;
+        }
+        takes
+    }
+
+    /// The same where recoveries ask for it only after they have seen that the window was reduced.
+    pub(crate) fn takes_last_reduction_for_marks(&mut self) -> bool {
+        let takes = self.last_reduction == Reduction::Mark;
+        if takes {
+            self.last_reduction = Reduction::Loss;
+        }
+        takes
+    }
+
+    /// Whether a timeout has reduced that window.
+    pub(crate) fn is_repairing_timeout(&self) -> bool {
+        self.unacknowledged < self.recover && self.last_reduction == Reduction::Timeout
+    }
+
+    /// Whether marks have reduced the window in which the first outstanding segment was sent.
+    pub(crate) fn is_reduced_for_marks(&self) -> bool {
+        self.unacknowledged < self.recover && self.last_reduction == Reduction::Mark
+    }
+}
+
+/// The whole segments of a window; without the library call that `floor` is on plain x86-64.
+#[inline]
+fn whole(window: f64) -> f64 {
+    f64::from(window as u32)
+}

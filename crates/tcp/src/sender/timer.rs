@@ -1,0 +1,89 @@
+//! The retransmission timer: when it expires, and which segment's round trip is being timed.
+
+use crate::{Acknowledgement, RoundTripEstimator, TimerRules};
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub(crate) struct RetransmissionTimer {
+    /// When it expires, in nanoseconds; `u64::MAX` while it is off.
+    pub(crate) deadline: u64,
+    /// Segment being timed and when it was sent.
+    timed: Option<(u32, u64)>,
+    /// Whether every acknowledgement times a round trip (RFC 7323).
+    timestamps: bool,
+    pub(crate) estimator: RoundTripEstimator,
+    /// The round trip timed by the last acknowledgement, in nanoseconds.
+    pub(crate) last_round_trip: Option<u64>,
+    /// A second mark at a window of one segment backs the timer off.
+    pub(crate) marked_at_one: bool,
+}
+
+impl RetransmissionTimer {
+    pub(crate) fn new(rules: TimerRules, timestamps: bool, clock_phase: u64) -> Self {
+        Self {
+            deadline: u64::MAX,
+            timed: None,
+            timestamps,
+            estimator: RoundTripEstimator::new(rules, clock_phase),
+            last_round_trip: None,
+            marked_at_one: false,
+        }
+    }
+
+    /// Runs anew from `now`.
+    #[inline]
+    pub(crate) fn restart(&mut self, now: u64) {
+        self.deadline = self.estimator.expiry(now);
+    }
+
+    /// No round trip is being timed any more: what was, may be answered late.
+    pub(crate) fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// Segment `sequence` leaves at `now` for the first time.
+    #[inline]
+    pub(crate) fn note_first_sending(&mut self, sequence: u32, now: u64) {
+        if self.timed.is_none() {
+            self.timed = Some((sequence, now));
+        }
+    }
+
+    /// Times the round trip of an acknowledgement of new data; `echo`: with a mark.
+    #[inline]
+    pub(crate) fn take(&mut self, now: u64, answer: &Acknowledgement<'_>, echo: bool) {
+        if self.timestamps {
+            self.estimator.end_back_off();
+            self.sample(answer.echo, now);
+        } else if let Some((sequence, sent)) = self.timed
+            && answer.next_expected > sequence
+        {
+            self.timed = None;
+            if !(self.marked_at_one && echo) {
+                self.estimator.end_back_off();
+                self.marked_at_one = false;
+            }
+            self.sample(sent, now);
+        }
+    }
+
+    /// The same for an acknowledgement of a part of a window from which something was lost: without
+    /// timestamps it times nothing.
+    pub(crate) fn take_partial(&mut self, now: u64, answer: &Acknowledgement<'_>) {
+        if self.timestamps {
+            self.take(now, answer, false);
+        } else if let Some((sequence, _)) = self.timed
+            && answer.next_expected > sequence
+        {
+            self.timed = None;
+            self.estimator.end_back_off();
+        }
+    }
+
+    /// A round trip from `sent` to `now` has been timed.
+    #[inline]
+    fn sample(&mut self, sent: u64, now: u64) {
+        self.estimator.sample(sent, now);
+        self.last_round_trip = Some(now - sent);
+    }
+}

@@ -1,0 +1,116 @@
+//! One to four losses in a window: K. Fall and S. Floyd, "Simulation-based comparisons of Tahoe, Reno, and
+//! SACK TCP", Computer Communication Review 26(3), 1996, sections 4 and 5, as a table.
+//!
+//! The paper's claims for its figures 2 to 5, of a window from which so many packets are dropped:
+//!
+//! - Tahoe starts over with slow start, whatever the number. It needs no timeout, but sends again what had arrived.
+//! - Reno repairs one loss, and waits for the timer with three or more. With two it halves its window twice in
+//!   the paper; here it waits too, because a window has one fast retransmission (ns-2's `bugfix_`).
+//! - NewReno repairs one loss in each round trip, without a timeout.
+//! - SACK repairs all of them in about a round trip, with one halving and nothing in vain.
+//!
+//! The path here has a constant round trip and a window of 16 segments in slow start, like theirs of about
+//! 15, and drops segments of it that are two apart.
+
+#[path = "common/carry.rs"]
+mod carry;
+
+use std::cell::Cell;
+
+use carry::{Passage, carry};
+use vermilion_parameters::{Value, Values};
+use vermilion_tcp::registry::Profile;
+
+const MS: u64 = 1_000_000;
+const ROUND_TRIP: u64 = 200 * MS;
+
+/// What a sender does about so many losses.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    timeouts: u64,
+    /// Segments sent again, the lost ones included.
+    again: u64,
+    /// Round trips from the first loss until all that was outstanding then has been acknowledged, begun ones
+    /// counted whole.
+    round_trips: u64,
+}
+
+fn outcome(name: &str, recovery: Option<&str>, losses: u32) -> Outcome {
+    let mut values = Values::from([
+        ("handshake".to_owned(), Value::Switch(false)),
+        ("window_cap".to_owned(), Value::Number(32.0)),
+        ("limited_transmit".to_owned(), Value::Switch(false)),
+        ("timestamps".to_owned(), Value::Switch(true)),
+        ("minimum_timeout".to_owned(), Value::Number(1.0)),
+    ]);
+    values.extend(recovery.map(|it| ("recovery".to_owned(), Value::Choice(it.to_owned()))));
+    let profile = Profile::from_values(name, &values).unwrap();
+    // Flights of 2, 4 and 8 segments go before: the one of 16 begins with 15.
+    let mut missing: Vec<u32> = (0..losses).map(|index| 15 + 2 * index).collect();
+    let (lost_at, mut repaired_at) = (Cell::new(None), None);
+    let (_, sender) = carry(
+        &profile,
+        ROUND_TRIP,
+        100 * ROUND_TRIP,
+        |now, segment| {
+            let lost = missing.iter().position(|it| *it == segment.sequence);
+            if let Some(index) = lost {
+                missing.remove(index);
+                lost_at.set(lost_at.get().or(Some(now)));
+                return None;
+            }
+            Some(Passage { wait: 0, marked: false })
+        },
+        |now, sender, _| {
+            if lost_at.get().is_some() && sender.unacknowledged() > 30 && repaired_at.is_none() {
+                repaired_at = Some(now);
+            }
+        },
+    );
+    let took = repaired_at.expect("everything is repaired in the end") - lost_at.get().unwrap();
+    let counters = sender.counters();
+    Outcome {
+        timeouts: counters.timeouts,
+        again: counters.retransmissions,
+        round_trips: took.div_ceil(ROUND_TRIP),
+    }
+}
+
+#[test]
+fn the_table_of_one_to_four_losses() {
+    for (name, recovery, losses, timeouts, again, round_trips) in TABLE {
+        let expected = Outcome { timeouts, again, round_trips };
+        let found = outcome(name, recovery, losses);
+        assert_eq!(found, expected, "{name} {recovery:?}, {losses} lost");
+    }
+}
+
+/// Sender, recovery, losses; timeouts, segments sent again, round trips.
+type Row = (&'static str, Option<&'static str>, u32, u64, u64, u64);
+
+const TABLE: [Row; 24] = [
+    ("tahoe", None, 1, 0, 1, 2),
+    ("tahoe", None, 2, 0, 3, 3),
+    ("tahoe", None, 3, 0, 6, 4),
+    ("tahoe", None, 4, 0, 9, 4),
+    ("reno", None, 1, 0, 1, 2),
+    ("reno", None, 2, 1, 2, 8),
+    ("reno", None, 3, 1, 4, 9),
+    ("reno", None, 4, 1, 7, 10),
+    ("newreno", None, 1, 0, 1, 2),
+    ("newreno", None, 2, 0, 2, 3),
+    ("newreno", None, 3, 0, 3, 4),
+    ("newreno", None, 4, 0, 4, 5),
+    ("sack", None, 1, 0, 1, 2),
+    ("sack", None, 2, 0, 2, 2),
+    ("sack", None, 3, 0, 3, 2),
+    ("sack", None, 4, 0, 4, 2),
+    ("sack", Some("sack1"), 1, 0, 1, 2),
+    ("sack", Some("sack1"), 2, 0, 2, 2),
+    ("sack", Some("sack1"), 3, 0, 3, 2),
+    ("sack", Some("sack1"), 4, 0, 4, 2),
+    ("sack", Some("rack"), 1, 0, 1, 2),
+    ("sack", Some("rack"), 2, 0, 2, 2),
+    ("sack", Some("rack"), 3, 0, 3, 2),
+    ("sack", Some("rack"), 4, 0, 4, 2),
+];

@@ -1,0 +1,185 @@
+//! Recovery by time (RACK-TLP) as RFC 8985 and Linux have it, worked out by hand.
+//!
+//! Sources: RFC 8985, sections 6.2 and 7; RFC 9937; Linux 6.12, `tcp_rack_reo_timeout`,
+//! `tcp_schedule_loss_probe`, `tcp_send_loss_probe`, `tcp_process_tlp_ack`, `tcp_xmit_retransmit_queue`.
+
+use vermilion_parameters::{Value, Values};
+use vermilion_tcp::registry::Profile;
+use vermilion_tcp::{Acknowledgement, Sender};
+
+const MS: u64 = 1_000_000;
+
+/// A Reno window with Linux's options and recovery by time, and whatever is given besides.
+fn started(parameters: &[(&str, Value)], segments: u32) -> Sender {
+    let mut values = Values::from([
+        ("option_set".to_owned(), Value::Choice("linux".to_owned())),
+        ("handshake".to_owned(), Value::Switch(false)),
+    ]);
+    values.extend(parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+    let profile = Profile::from_values("sack", &values).unwrap();
+    let (mut sender, _) = profile.ends(0);
+    sender.limit_to(segments);
+    sender.start(&profile.sender);
+    sender
+}
+
+/// What leaves at `now`.
+fn sent(sender: &mut Sender, now: u64) -> Vec<u32> {
+    std::iter::from_fn(|| sender.next_segment(now)).map(|segment| segment.sequence).collect()
+}
+
+/// An acknowledgement of segments sent at `echo`, and what leaves in answer.
+fn answered(
+    sender: &mut Sender,
+    [echo, now]: [u64; 2],
+    next_expected: u32,
+    blocks: &[(u32, u32)],
+) -> Vec<u32> {
+    let answer = Acknowledgement { next_expected, echo, blocks, ..Acknowledgement::default() };
+    sender.on_acknowledgement(now, &answer);
+    sent(sender, now)
+}
+
+fn window(segments: f64) -> [(&'static str, Value); 1] {
+    [("initial_window", Value::Number(segments))]
+}
+
+#[test]
+fn losses_that_the_reordering_timer_reveals_leave_one_by_one() {
+    // Twenty are sent, the last two arrive: two arrivals prove nothing before a quarter of the round
+    // trip has passed (and the spare 2 ms).
+    let mut sender = started(&window(20.0), 20);
+    assert_eq!(sent(&mut sender, 0).len(), 20);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(19, 21)]), []);
+    assert_eq!(sender.deadline(), 127 * MS);
+    sender.on_timer(127 * MS);
+    // 18 lost, none in the network: what proportional reduction always sends, one.
+    assert_eq!(sent(&mut sender, 127 * MS), [1]);
+    assert_eq!(sender.window(), 1.0);
+    // It arrives: progress without new losses releases two.
+    assert_eq!(answered(&mut sender, [127 * MS, 227 * MS], 2, &[(19, 21)]), [2, 3]);
+}
+
+#[test]
+fn a_first_flight_is_probed_after_two_round_trips() {
+    let mut sender = started(&[("handshake", Value::Switch(true))], 2);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    assert_eq!(answered(&mut sender, [0, 20 * MS], 1, &[]), [1, 2]);
+    // Both are lost. 20 + 2 * 20 + 2 ms; the timer would expire at 20 + 20 + 200 ms.
+    assert_eq!(sender.deadline(), 62 * MS);
+    sender.on_timer(62 * MS);
+    assert_eq!(sent(&mut sender, 62 * MS), [2]);
+    // Its arrival reveals the other loss at once: 1 was sent more than a round trip and a quarter ago.
+    assert_eq!(answered(&mut sender, [62 * MS, 82 * MS], 1, &[(2, 3)]), [1]);
+    assert_eq!(sender.counters().timeouts, 0);
+}
+
+#[test]
+fn a_flight_after_an_acknowledgement_of_everything_is_probed() {
+    let mut sender = started(&window(4.0), 8);
+    assert_eq!(sent(&mut sender, 0), [1, 2, 3, 4]);
+    assert_eq!(answered(&mut sender, [0, 40 * MS], 5, &[]), [5, 6, 7, 8]);
+    assert_eq!(sender.deadline(), (40 + 2 * 40 + 2) * MS);
+}
+
+#[test]
+fn a_probe_that_would_come_after_the_timer_takes_its_place() {
+    // One segment: 2 * 20 + 200 ms, but the timer expires after 20 + 200.
+    let mut sender = started(&[("handshake", Value::Switch(true))], 1);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    assert_eq!(answered(&mut sender, [0, 20 * MS], 1, &[]), [1]);
+    assert_eq!(sender.deadline(), 240 * MS);
+    sender.on_timer(240 * MS);
+    assert_eq!(sent(&mut sender, 240 * MS), [1]);
+    assert_eq!((sender.counters().timeouts, sender.window()), (0, 10.0));
+    // The timer runs anew, and there is no second probe.
+    assert_eq!(sender.deadline(), 460 * MS);
+    sender.on_timer(460 * MS);
+    assert_eq!(sender.counters().timeouts, 1);
+}
+
+#[test]
+fn only_what_is_known_to_be_lost_is_sent_again() {
+    for (recovery, rescued) in [("rack", vec![]), ("sack", vec![10])] {
+        let recovery = ("recovery", Value::Choice(recovery.to_owned()));
+        let [first] = window(10.0);
+        let at_once = ("proportional_rate_reduction", Value::Switch(false));
+        let mut sender = started(&[first, recovery, at_once], 10);
+        assert_eq!(sent(&mut sender, 0).len(), 10);
+        assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, 5)]), [1]);
+        for after in [6, 7] {
+            assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, after)]), []);
+        }
+        // 8 to 10 are on their way, and the window of five has room: RFC 6675's rule 4.
+        assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, 8)]), rescued);
+    }
+}
+
+/// The last segment of a window that the receiver bounds is lost or comes late, and is probed.
+fn probed_at_the_cap() -> Sender {
+    let [first] = window(10.0);
+    let mut sender = started(&[first, ("window_cap", Value::Number(10.0))], 1000);
+    assert_eq!(sent(&mut sender, 0).len(), 10);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 10, &[]).len(), 9);
+    assert_eq!(sender.deadline(), 302 * MS);
+    sender.on_timer(302 * MS);
+    assert_eq!(sent(&mut sender, 302 * MS), [19]); // ten are outstanding: no new one
+    sender
+}
+
+#[test]
+fn a_probe_that_repaired_a_loss_costs_half_a_window() {
+    let mut sender = probed_at_the_cap();
+    let before = sender.window();
+    assert_eq!(answered(&mut sender, [302 * MS, 402 * MS], 20, &[]).len(), 10);
+    assert!(sender.window() >= before); // so far it may have been only late
+    answered(&mut sender, [402 * MS, 502 * MS], 21, &[]);
+    assert!(sender.window() <= 6.0, "{}", sender.window()); // 10 / 2 and this one's share
+    assert_eq!(sender.threshold(), 5.0);
+}
+
+#[test]
+fn a_probe_of_what_was_only_late_costs_nothing() {
+    let mut sender = probed_at_the_cap();
+    assert_eq!(answered(&mut sender, [0, 310 * MS], 20, &[]).len(), 10);
+    assert_eq!(answered(&mut sender, [0, 402 * MS], 20, &[]), []); // the probe's own
+    let before = sender.window();
+    answered(&mut sender, [310 * MS, 410 * MS], 21, &[]);
+    assert!(sender.window() >= before);
+}
+
+#[test]
+fn a_window_that_the_receiver_bounds_does_not_grow() {
+    let [first] = window(10.0);
+    let mut sender = started(&[first, ("window_cap", Value::Number(12.0))], 100_000);
+    let mut now = 0;
+    let mut next = 1;
+    sent(&mut sender, now);
+    for _ in 0..20 {
+        now += 100 * MS;
+        next += sender.in_flight();
+        answered(&mut sender, [now - 100 * MS, now], next, &[]);
+    }
+    // Slow start may reach twice what was outstanding (Linux: tcp_is_cwnd_limited).
+    assert!(sender.window() <= 24.0, "{}", sender.window());
+    assert_eq!(sender.in_flight(), 12);
+    // What falls over a round trip falls from what the receiver allows.
+    answered(&mut sender, [now, now + 100 * MS], next, &[(next + 1, next + 5)]);
+    assert!(sender.in_flight() <= 12);
+}
+
+#[test]
+fn the_first_ten_segments_are_not_spaced() {
+    let mut sender = started(
+        &[
+            ("handshake", Value::Switch(true)),
+            ("pacing", Value::Switch(true)),
+            ("initial_window", Value::Number(20.0)),
+        ],
+        1000,
+    );
+    assert_eq!(sent(&mut sender, 0), [0]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]).len(), 10);
+    // The eleventh waits for its share of half a round trip: 100 / (2 * 20) ms.
+    assert_eq!(sender.release(), 102_500_000);
+}

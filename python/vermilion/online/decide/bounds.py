@@ -1,0 +1,82 @@
+"""What the operator asked for, looked after on the network, whatever the controller is doing.
+
+Every bound that the network breaks ends in a decision of its own, also while a setting is searched,
+settles or is verified. A metric that lies beyond its bound by less than its own noise is said to
+lie there too: over a longer time it would be broken, and nobody can tell yet that it is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
+from vermilion.online.decide.verification import limit_of
+from vermilion.online.record.kinds import DecisionKind
+
+if TYPE_CHECKING:
+    from vermilion.objectives import Constraint
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.sense.stretch import Stretch
+
+STRETCH_S = 10.0
+"""Over which bounds are checked."""
+
+_LOOK_S = 2.0
+_LEAST_S = 8.0
+_FORGOTTEN_S = 30.0  # so long a bound has to be kept before it can be broken anew
+_NOT_THIS_LINK = frozenset({"idle", "outage", "elsewhere"})
+_SILENT = (Paused, Blind, HandsOff, Ended)  # nothing is judged in these
+
+
+def look(turn: Turn) -> None:
+    """Say which bounds are broken and not said to be so yet."""
+    controller = turn.controller
+    watch = controller.bounds_watch
+    if isinstance(controller.state, _SILENT) or controller.senses.link_state.kind in _NOT_THIS_LINK:
+        turn.change(bounds_watch=replace(watch, since_s=turn.now_s))
+        return
+    if turn.now_s - watch.looked_s < _LOOK_S:
+        return
+    # What is broken in other conditions, or under another setting, is another matter.
+    begun_s = max(watch.since_s, controller.conditions_since_s, *controller.budget.changes_s[-1:])
+    watch = watch.without_old(max(begun_s, turn.now_s - _FORGOTTEN_S))
+    since_s = max(turn.now_s - STRETCH_S, begun_s)
+    lately = turn.measured_since(since_s) if turn.now_s - since_s > _LEAST_S else None
+    if lately is None:
+        return
+    found = {
+        bound.text: words
+        for bound in controller.policy.bounds
+        if (words := _in_words(turn, bound, lately))
+    }
+    for text, words in found.items():
+        if not watch.knows(text):
+            turn.decide(DecisionKind.CONSTRAINT_BROKEN, words)
+    watch = watch.with_broken(found, turn.now_s)
+    turn.change(bounds_watch=replace(watch, looked_s=turn.now_s))
+
+
+def _in_words(turn: Turn, bound: Constraint, lately: Stretch) -> str:
+    """How a bound is broken in a stretch; "" where it is not, or where nothing can be told."""
+    measured = lately.bounded(bound)
+    limit = limit_of(bound, None)
+    if measured is None or measured.low is None or measured.high is None:
+        return ""
+    words = f"{bound.text}: measured {measured.mean:.4g}"
+    if limit is None:
+        # No link is used more than wholly, whatever stood there before.
+        changed = dict(turn.controller.in_force) != dict(turn.controller.original)
+        most = bound.bound + bound.offset
+        is_used_less = bound.path.metric == "utilization" and measured.high < most
+        if bound.of_harm or not (changed or turn.controller.budget.changes_s) or not is_used_less:
+            return ""
+        return (
+            f"the network may break {words}; what it would be under the first setting is not known"
+        )
+    if (measured.high < limit) if bound.at_least else (measured.low > limit):
+        return f"the network breaks {words}"
+    if (measured.mean < limit) if bound.at_least else (measured.mean > limit):
+        half_width = (measured.high - measured.low) / 2.0
+        return f"the network seems to break {words} +- {half_width:.2g}, which may be chance"
+    return ""

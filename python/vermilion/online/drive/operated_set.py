@@ -1,0 +1,138 @@
+"""Several queues of real machines, handed over together.
+
+They may be on one machine or on many, and each kind of router is asked in its own way. What all
+have in common is the controller's clock: each reading is put on it by the driver.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from vermilion.online.drive.operated_queue import OperatedQueue
+from vermilion.routers.base import OperatedRouter, RouterError
+from vermilion.routers.linux.nearest import nearest_settable
+from vermilion.routers.queue_set import QueueSet, by_queue, joint_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.routers.base import LinkConfiguration, ParameterValue, QueueName
+
+_BETWEEN = "+"
+
+
+@dataclass(frozen=True, slots=True)
+class SetAddress:
+    """The names of all queues of a set.
+
+    Attributes:
+        queues: each queue's own.
+    """
+
+    queues: tuple[QueueName, ...]
+
+    @property
+    def interface(self) -> str:
+        """The interfaces of all."""
+        return _BETWEEN.join(each.interface for each in self.queues)
+
+    def __str__(self) -> str:
+        return _BETWEEN.join(str(each) for each in self.queues)
+
+
+class OperatedSet(QueueSet, OperatedRouter):
+    """Queues of real machines that are controlled together.
+
+    Attributes:
+        routers: each of them, by the name of its link.
+    """
+
+    kind: ClassVar[str] = "set"
+
+    def __init__(self, routers: Sequence[OperatedRouter]) -> None:
+        """Prepare.
+
+        Args:
+            routers: at least two, of different queues.
+
+        Raises:
+            RouterError: two are the same queue.
+        """
+        names = link_names([each.address for each in routers])
+        if len(set(names)) < len(names):
+            given = ", ".join(str(each.address) for each in routers)
+            message = f"queues {given}: expected different ones"
+            raise RouterError(message)
+        self.routers = dict(zip(names, routers, strict=True))
+        super().__init__(
+            OperatedQueue(router, replace(router.configuration, link=link), may_change=True)
+            for link, router in self.routers.items()
+        )
+        self.address = SetAddress(tuple(each.address for each in routers))
+        self._first = routers[0]
+
+    @property
+    def settable(self) -> tuple[str, ...]:
+        """The joint names of the parameters that can be changed."""
+        return tuple(
+            joint_name(link, name)
+            for link, router in self.routers.items()
+            for name in router.settable
+        )
+
+    def now_s(self) -> float:
+        """The time of the first queue's clock, seconds; all of them go alike."""
+        return self._first.now_s()
+
+    def wait(self, until_s: float) -> None:
+        """Return when that clock has reached ``until_s``."""
+        self._first.wait(until_s)
+
+    def undo_commands(self) -> dict[str, str | None]:
+        """The present setting of each queue as a command; ``None`` where there is none."""
+        return {link: router.undo_command() for link, router in self.routers.items()}
+
+    def undo_command(self) -> str | None:
+        """The commands of all queues, one after the other; ``None``: one has no such."""
+        commands = list(self.undo_commands().values())
+        known = [each for each in commands if each is not None]
+        return " && ".join(known) if len(known) == len(commands) else None
+
+    def close(self) -> None:
+        """Ends the conversation with every machine."""
+        for router in self.routers.values():
+            router.close()
+
+
+def link_names(addresses: Sequence[QueueName]) -> list[str]:
+    """What the links of queues are called: after their interfaces, where those differ.
+
+    They are parts of paths like ``links.eth0.queue.limit``, which hold no dots.
+    """
+    interfaces = [_clean(each.interface) for each in addresses]
+    count = Counter(interfaces)
+    return [
+        interface if count[interface] == 1 else _clean(str(address))
+        for interface, address in zip(interfaces, addresses, strict=True)
+    ]
+
+
+def nearest_in(
+    configuration: LinkConfiguration, parameters: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:
+    """What the routers can be set to, near to what is wanted, of one queue or of several."""
+    if not configuration.queues:
+        return nearest_settable(configuration.discipline, parameters)
+    disciplines = {each.link: each.discipline for each in configuration.queues}
+    return {
+        joint_name(link, name): value
+        for link, setting in by_queue(parameters).items()
+        for name, value in nearest_settable(disciplines[link], setting).items()
+    }
+
+
+def _clean(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "-", name)

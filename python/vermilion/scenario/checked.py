@@ -1,0 +1,130 @@
+"""From a document to a checked scenario, or to the one message that says what is wrong with it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from vermilion import _core
+from vermilion.scenario.errors import (
+    MISSING,
+    FieldError,
+    ScenarioError,
+    did_you_mean,
+    from_core,
+)
+from vermilion.scenario.lowering import lowered
+from vermilion.scenario.paths import fields_at
+from vermilion.scenario.quantities import Quantity, QuantityRange
+from vermilion.scenario.queue_target import with_target_in_packets
+from vermilion.scenario.structure import check_structure
+from vermilion.scenario.written_scenario import AnyScenario, Source, WrittenScenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+
+def checked(kind: type[AnyScenario], document: Mapping[str, Any], origin: str) -> AnyScenario:
+    """A scenario of nested dictionaries that hold what TOML would hold.
+
+    Args:
+        kind: what it is to be.
+        document: the dictionaries, of which the scenario keeps a copy.
+        origin: names it in messages.
+
+    Raises:
+        ScenarioError: whatever is wrong with it.
+    """
+    try:
+        return _built(kind, deepcopy(dict(document)), origin)
+    except RecursionError:
+        raise nested_too_deeply(origin) from None
+
+
+def nested_too_deeply(origin: str) -> ScenarioError:
+    """What is said of a document that no scenario nests as deeply as."""
+    return ScenarioError("", "nested too deeply", "the tables of a scenario", origin)
+
+
+def _built(kind: type[AnyScenario], document: dict[str, Any], origin: str) -> AnyScenario:
+    try:
+        scenario = kind.model_validate(document, context=Source(document, origin))
+        check_structure(scenario)
+        scenario.read_transfers()
+    except ValidationError as error:
+        raise _first_problem(error).at(origin) from None
+    except FieldError as error:
+        raise error.at(origin) from None
+    _check_with_core(scenario)
+    try:
+        return with_target_in_packets(scenario)
+    except FieldError as error:
+        raise error.at(origin) from None
+
+
+def _check_with_core(scenario: WrittenScenario) -> None:
+    """Lets the core build the scenario, which knows rules of its algorithms that no table says.
+
+    Raises:
+        ScenarioError: the core refuses it.
+    """
+    try:
+        _core.check(lowered(scenario).to_json())
+    except _core.ParameterError as error:
+        raise from_core(error, scenario.origin) from None
+
+
+def _first_problem(error: ValidationError) -> FieldError:
+    """The error to show: a misspelt key before the missing key that it stands for."""
+    details = error.errors(include_url=False)
+    unknown = [detail for detail in details if detail["type"] == "extra_forbidden"]
+    return _field_error((unknown or details)[0])
+
+
+def _field_error(detail: ErrorDetails) -> FieldError:
+    location = [str(part) for part in detail["loc"]]
+    path = ".".join(location)
+    kind = detail["type"]
+    if kind == "value_error":
+        raised = detail["ctx"]["error"]
+        if isinstance(raised, FieldError):
+            return raised.under(path) if path else raised
+    if kind == "extra_forbidden":
+        known = fields_at(location[:-1])
+        place = ".".join(location[:-1]) or "a scenario"
+        return FieldError(
+            path, detail["input"], f"a key of {place}: {did_you_mean(location[-1], known)}"
+        )
+    if kind == "missing":
+        fields = fields_at(location[:-1])
+        return FieldError(path, MISSING, _accepted_by(fields.get(location[-1])))
+    accepted = _EXPECTED.get(kind)
+    return FieldError(path, detail["input"], accepted or _plain(detail["msg"]))
+
+
+_EXPECTED: Final = {
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "string_type": "a text in quotes",
+    "tuple_type": "a list",
+}
+
+
+def _plain(message: str) -> str:
+    text = message.removeprefix("Input should be ")
+    return text[:1].lower() + text[1:]
+
+
+def _accepted_by(field: FieldInfo | None) -> str:
+    if field is None:
+        return "a value"
+    for entry in field.metadata:
+        if isinstance(entry, Quantity | QuantityRange):
+            return entry.accepted()
+    return field.description or "a value"

@@ -1,0 +1,206 @@
+"""The tables of a scenario: every field with its unit, its bounds and its default.
+
+Quantities are held in SI units (seconds, bit/s, bytes, packets). The rules that involve more than
+one table are in :mod:`vermilion.scenario.structure`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, model_validator
+
+from vermilion.scenario import algorithms
+from vermilion.scenario.errors import MISSING, FieldError
+from vermilion.scenario.loss import Loss
+from vermilion.scenario.quantities import (
+    PACKETS,
+    RATE,
+    RATIO,
+    SIZE,
+    TIME,
+    Quantity,
+    QuantityRange,
+    format_quantity,
+)
+from vermilion.scenario.rate_schedule import Steps
+from vermilion.scenario.round_trips import LONGEST_DELAY_S, RoundTrips
+from vermilion.scenario.table import Table
+from vermilion.scenario.traffic import Rate, Traffic
+
+if TYPE_CHECKING:
+    from vermilion.scenario.algorithms import Algorithm
+
+LONGEST_DURATION_S: Final = 1e6
+"""Seconds; 10^15 ns leave a factor of 9000 before a 64-bit count of nanoseconds overflows."""
+
+
+LARGEST_PACKET_BYTES: Final = 65_535
+"""The largest IP packet (RFC 791)."""
+
+LARGEST_FLOW_COUNT: Final = 1_000_000
+"""Flows of one scenario, all groups together; more would not fit into a machine's memory."""
+
+LONGEST_NAME: Final = 64
+_NAME: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
+
+Duration = Annotated[float, Quantity(TIME, minimum=1e-3, maximum=LONGEST_DURATION_S)]
+Delay = Annotated[float, Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)]
+Seconds = Annotated[float, Quantity(TIME, minimum=0.0, maximum=LONGEST_DURATION_S)]
+SecondsRange = Annotated[
+    tuple[float, float],
+    QuantityRange(Quantity(TIME, minimum=0.0, maximum=LONGEST_DURATION_S)),
+]
+PacketSize = Annotated[int, Quantity(SIZE, minimum=1.0, maximum=LARGEST_PACKET_BYTES, integer=True)]
+HeaderSize = Annotated[int, Quantity(SIZE, minimum=0.0, maximum=LARGEST_PACKET_BYTES, integer=True)]
+FlowCount = Annotated[int, Quantity(RATIO, minimum=1.0, maximum=LARGEST_FLOW_COUNT, integer=True)]
+Packets = Annotated[float, Quantity(PACKETS, minimum=0.0, maximum=1e9)]
+Share = Annotated[float, Quantity(RATIO, minimum=0.0, maximum=1.0)]
+
+
+def names_are_plain(tables: dict[str, Any]) -> dict[str, object]:
+    """Names appear in paths like ``links.NAME.rate``, so they hold no dots or blanks."""
+    if not tables:
+        raise FieldError("", "an empty table", "at least one")
+    for name in tables:
+        if not _NAME.fullmatch(name):
+            accepted = f'a name of letters, digits, "_" and "-", at most {LONGEST_NAME} characters'
+            raise FieldError("", name, accepted)
+    return tables
+
+
+def _names_differ(names: tuple[str, ...]) -> tuple[str, ...]:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise FieldError("", name, "each name only once")
+    return names
+
+
+def _is_list(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise FieldError("", value, "a list")
+    return value
+
+
+Names = Annotated[tuple[StrictStr, ...], BeforeValidator(_is_list), AfterValidator(_names_differ)]
+
+
+class Queue(Table):
+    """``[links.NAME.queue]``: a discipline and its parameters."""
+
+    discipline: str = Field(description="the name of a queue discipline")
+    parameters: dict[str, algorithms.ParameterValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Checks the keys beside ``discipline`` against the discipline's own table."""
+        if not isinstance(value, dict):
+            raise FieldError("", value, 'a table, like { discipline = "drop-tail" }')
+        given = dict(value)
+        if "discipline" not in given:
+            return {}
+        algorithm = algorithms.discipline(given.pop("discipline"))
+        return {"discipline": algorithm.name, "parameters": algorithm.parse(given)}
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The discipline as the core describes it."""
+        return algorithms.discipline(self.discipline)
+
+
+class Link(Table):
+    """``[links.NAME]``: a rate, a propagation delay after the queue, and the queue."""
+
+    rate: Rate = Field(default=0.0, description="bit/s; 0 where it varies")
+    rate_schedule: Steps | None = Field(default=None, description="times and rates")
+    repeat: Seconds | None = Field(default=None, description="when a schedule begins anew, s")
+    trace: StrictStr | None = Field(default=None, description="a file of delivery opportunities")
+    delay: Delay = Field(description="one-way propagation delay after the queue, s")
+    queue: Queue = Field(description='a table, like { discipline = "drop-tail" }')
+    loss: Loss | None = None
+
+    @model_validator(mode="after")
+    def _has_one_rate(self) -> Link:
+        """Refuses two rates, and none."""
+        given = [key for key in ("rate", "rate_schedule", "trace") if key in self.model_fields_set]
+        if not given:
+            accepted = f"{Quantity(RATE).accepted()}, a rate_schedule or a trace"
+            raise FieldError("rate", MISSING, accepted)
+        if len(given) > 1:
+            raise FieldError(given[1], f"{given[1]} beside {given[0]}", "one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _only_a_schedule_repeats(self) -> Link:
+        if self.repeat is None:
+            return self
+        if self.rate_schedule is None:
+            shown = format_quantity(self.repeat, TIME)
+            raise FieldError("repeat", shown, "nothing where there is no rate_schedule")
+        if self.repeat <= self.rate_schedule[-1][0]:
+            last = format_quantity(self.rate_schedule[-1][0], TIME)
+            shown = format_quantity(self.repeat, TIME)
+            raise FieldError("repeat", shown, f"a time after the last step, {last}")
+        return self
+
+
+class Sender(Table):
+    """``sender`` of a flow group: a congestion control and its parameters."""
+
+    congestion_control: str = Field(description="the name of a sender")
+    parameters: dict[str, algorithms.ParameterValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Accepts the name alone, and checks further keys against the sender's own table."""
+        if isinstance(value, str):
+            algorithm = algorithms.sender(value, field="")
+            return {"congestion_control": algorithm.name}
+        if not isinstance(value, dict):
+            raise FieldError("", value, "the name of a sender or a table with congestion_control")
+        given = dict(value)
+        if "congestion_control" not in given:
+            return {}
+        algorithm = algorithms.sender(given.pop("congestion_control"))
+        return {"congestion_control": algorithm.name, "parameters": algorithm.parse(given)}
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The sender as the core describes it."""
+        return algorithms.sender(self.congestion_control)
+
+
+class FlowGroup(Table):
+    """``[flows.NAME]``: a number of like flows."""
+
+    count: FlowCount = 1
+    path: Names = Field(description='a list of link names, like ["bottleneck"]')
+    return_path: Names = ()
+    rtt: RoundTrips | None = Field(default=None, description="base round trip without queueing, s")
+    access_rate: Rate | None = Field(default=None, description="of each flow's own links, bit/s")
+    sender: Sender | None = None
+    traffic: Traffic = Traffic(kind="bulk")
+    packet_size: PacketSize = 1000
+    header_size: HeaderSize = 0
+    ack_size: PacketSize = 40
+    colour: Literal["green", "yellow", "red"] = "green"
+    start: SecondsRange = (0.0, 0.0)
+    stop: SecondsRange | None = None
+
+
+class Change(Table):
+    """``[[changes]]``: something about a link or its queue changes at a time.
+
+    ``queue`` holds the discipline's parameters as written; which discipline that is, only the
+    scenario knows (:meth:`.WrittenScenario.change_parameters`).
+    """
+
+    at: Seconds = Field(description="s")
+    link: StrictStr = Field(description="the name of a link")
+    rate: Rate | None = None
+    delay: Delay | None = None
+    queue: dict[str, Any] | None = None
+    loss: Loss | None = None

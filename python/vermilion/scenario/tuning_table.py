@@ -1,0 +1,96 @@
+"""The ``[tuning]`` table of a scenario: what may be changed, and what it is changed for."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    StrictStr,
+    model_validator,
+)
+
+from vermilion.scenario.errors import FieldError
+from vermilion.scenario.table import Table
+from vermilion.scenario.tables import Names, Packets, Share
+from vermilion.scenario.target import target_delay
+
+
+class TuningObjective(Table):
+    """What a tuner minimises; the names of objectives belong to the room above.
+
+    So do the fields that only some of them have: they are kept as written.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    name: StrictStr | None = Field(
+        default=None, description='the name of an objective, like "queue-deviation"'
+    )
+    link: StrictStr | None = Field(default=None, description="the name of a link")
+    target: Packets | None = Field(
+        default=None, description="the queue length wanted, packets; or the time it takes to send"
+    )
+    over: Literal["phases", "total"] | None = Field(
+        default=None, description='the mean of all "phases" (default) or the "total"'
+    )
+
+    _statement: str | None = PrivateAttr(default=None)
+    _target_delay_s: float | None = PrivateAttr(default=None)
+
+    @property
+    def statement(self) -> str | None:
+        """The short form, like "minimise links.bottleneck.sojourn_ms.p99", where it was one."""
+        return self._statement
+
+    @property
+    def target_delay_s(self) -> float | None:
+        """The target as a time, seconds, where it was given as one; ``target`` has its packets."""
+        return self._target_delay_s
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _a_text_is_a_statement(
+        cls, value: object, handler: ModelWrapValidatorHandler[Self]
+    ) -> Self:
+        if isinstance(value, str):
+            objective = handler({"name": "metric"})
+            objective._statement = value  # noqa: SLF001 - of its own class
+            return objective
+        if not isinstance(value, dict) or "target" not in value:
+            return handler(value)
+        try:
+            delay = target_delay(value["target"])
+        except FieldError as error:
+            raise error.under("target") from None
+        if delay is None:
+            return handler(value)
+        # How many packets that are, only the whole scenario knows: see queue_target.
+        objective = handler({key: entry for key, entry in value.items() if key != "target"})
+        objective._target_delay_s = delay  # noqa: SLF001
+        return objective
+
+
+class Tuning(Table):
+    """``[tuning]``: what may be changed, and what it is changed for.
+
+    ``space`` replaces the box that a parameter's table proposes: a lower and an upper end, in
+    the parameter's unit. ``harm`` says what a recommendation may not worsen, and by how much;
+    ``minimum_improvement`` which fraction of the objective it has to gain.
+    """
+
+    parameters: Names = Field(description='a list of paths, like ["links.bottleneck.queue.weight"]')
+    objective: TuningObjective = Field(
+        default_factory=TuningObjective,
+        description='a table, like { name = "queue-deviation", link = "bottleneck", '
+        'target = "30 packets" }, or a text like "minimise links.bottleneck.sojourn_ms.p99"',
+    )
+    constraints: tuple[StrictStr, ...] | None = None
+    harm: tuple[StrictStr, ...] | None = None
+    minimum_improvement: Share | None = Field(
+        default=None, description='a fraction of the objective, like "5 %"'
+    )
+    space: dict[str, object] = Field(default_factory=dict)

@@ -1,0 +1,115 @@
+"""A scenario as it is written: its fields, what they hold, and where they come from.
+
+What can be done with a scenario is :class:`vermilion.scenario.model.Scenario`'s. The functions by
+which it does that know only what stands here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field, PrivateAttr, StrictStr, model_validator
+
+from vermilion.scenario.errors import FieldError
+from vermilion.scenario.table import Table
+from vermilion.scenario.tables import Change, Duration, FlowGroup, Link, Seconds, names_are_plain
+from vermilion.scenario.traces import read_traces
+from vermilion.scenario.tuning_table import Tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.scenario.algorithms import ParameterValue
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a scenario comes from.
+
+    Attributes:
+        document: what the user wrote, overrides included.
+        origin: the file, or the name in the library.
+    """
+
+    document: Mapping[str, Any]
+    origin: str
+
+
+class WrittenScenario(Table):
+    """A network, its traffic, what changes in it, and optionally what to tune."""
+
+    title: StrictStr = ""
+    description: StrictStr = ""
+    duration: Duration = Field(description="s")
+    warm_up: Seconds = 0.0
+    settle: Seconds = 0.0
+    links: Annotated[dict[str, Link], AfterValidator(names_are_plain)] = Field(
+        description="a table [links.NAME] for each link"
+    )
+    flows: Annotated[dict[str, FlowGroup], AfterValidator(names_are_plain)] = Field(
+        description="a table [flows.NAME] for each group of flows"
+    )
+    changes: tuple[Change, ...] = ()
+    tuning: Tuning | None = None
+
+    _source: Source = PrivateAttr(default_factory=lambda: Source({}, "scenario"))
+    _transfers: dict[str, dict[str, list[int]]] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settle_follows_warm_up(cls, value: object) -> object:
+        if isinstance(value, dict) and "settle" not in value and "warm_up" in value:
+            return {**value, "settle": value["warm_up"]}
+        return value
+
+    def model_post_init(self, context: object, /) -> None:
+        """Remembers where it comes from: the context of its validation, if that is a source."""
+        if isinstance(context, Source):
+            self._source = context
+
+    def read_transfers(self) -> None:
+        """Reads the files of those groups whose traffic is a trace.
+
+        Raises:
+            FieldError: a file that cannot be read or holds something else.
+        """
+        files = {
+            name: group.traffic.file
+            for name, group in self.flows.items()
+            if group.traffic.file is not None
+        }
+        self._transfers = read_traces(files, self.origin)
+
+    def transfers_of(self, group: str) -> Mapping[str, list[int]]:
+        """What the file of a group's traffic says, as the core reads it; empty without one."""
+        return self._transfers.get(group, {})
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """What the user wrote, overrides included: TOML as nested dictionaries."""
+        return self._source.document
+
+    @property
+    def origin(self) -> str:
+        """The file, or the name in the library, for messages."""
+        return self._source.origin
+
+    def change_parameters(self, index: int) -> dict[str, ParameterValue] | None:
+        """The discipline parameters that a change sets, in the table's units.
+
+        Raises:
+            FieldError: a parameter that the link's discipline does not have or accept.
+        """
+        change = self.changes[index]
+        if change.queue is None:
+            return None
+        if "discipline" in change.queue:
+            accepted = "parameters of the link's discipline, which itself stays"
+            raise FieldError("discipline", change.queue["discipline"], accepted)
+        algorithm = self.links[change.link].queue.algorithm
+        return {name: algorithm.parse_one(name, value) for name, value in change.queue.items()}
+
+
+AnyScenario = TypeVar("AnyScenario", bound=WrittenScenario)
+"""Of a function that gives back what it was given: changed, and checked anew."""

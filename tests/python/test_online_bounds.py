@@ -1,0 +1,75 @@
+"""What the operator asked for is looked after on the network, and every breach is said."""
+
+from dataclasses import replace
+
+from online_world import TICK_S, World, controller_of
+from vermilion.objectives import Constraint
+from vermilion.online.decide.bounds_watch import BoundsWatch
+from vermilion.online.decide.step import step
+from vermilion.online.effects import Record
+from vermilion.online.events import Began
+from vermilion.online.record.entries import Decision
+from vermilion.online.record.kinds import DecisionKind
+
+DROPS = "links.bottleneck.drop_rate <= 10 %"
+DELAY = "links.bottleneck.sojourn_ms.p95 <= 20 ms"
+USED = "links.bottleneck.utilization >= 0.95 of reference"
+
+
+def said(*asked, until_s=30.0, begin=None, slows_to=125, **world):
+    """What is said of broken bounds while a search that never ends is waited for."""
+    bounds = tuple(Constraint.parse(each) for each in asked)
+    controller = begin or controller_of(bounds=bounds, deadline_s=100.0)
+    traffic = World(**world)
+    controller, _ = step(controller, Began(dict(traffic.in_force)), 0.0)
+    found = []
+    for tick in range(1, round(until_s / TICK_S) + 1):
+        now_s = round(tick * TICK_S, 6)
+        # The link is seen to be as fast as its fullest tenths of a second.
+        traffic.packets = 125 if tick % 2 else slows_to
+        controller, effects = step(controller, traffic.observe(now_s), now_s)
+        found += [
+            each.entry
+            for each in effects
+            if isinstance(each, Record)
+            and isinstance(each.entry, Decision)
+            and each.entry.kind is DecisionKind.CONSTRAINT_BROKEN
+        ]
+    return found
+
+
+def test_all_that_is_broken_is_said_once_also_while_a_search_lasts():
+    reasons = [each.reason for each in said(DROPS, DELAY, offset=-10.0, drops=25)]
+    assert len(reasons) == 2
+    assert reasons[0].startswith(f"the network breaks {DROPS}: measured 0.166")  # 25 / 150
+    assert reasons[1].startswith(f"the network breaks {DELAY}: measured ")
+
+
+def test_what_is_kept_is_not_said():
+    assert said(DROPS, DELAY, offset=-30.0, drops=2) == []
+
+
+def test_what_may_be_chance_is_said_to_be():
+    [only] = said(DELAY, offset=-29.0, sd=8.0, until_s=12.0)
+    assert only.reason.startswith(f"the network seems to break {DELAY}: measured ")
+    assert only.reason.endswith("which may be chance")
+
+
+def test_what_nobody_has_changed_breaks_nothing_of_what_it_was():
+    assert said(USED, offset=-20.0, slows_to=80) == []
+
+
+def test_a_bound_on_what_was_before_may_be_broken_once_something_was_changed():
+    bounds = (Constraint.parse(USED),)
+    begun = controller_of(bounds=bounds, deadline_s=100.0)
+    changed = replace(begun, budget=begun.budget.spent(0.0))
+    reasons = [each.reason for each in said(begin=changed, offset=-20.0, slows_to=80)]
+    [reason] = reasons
+    assert reason.startswith(f"the network may break {USED}: measured 0.8")
+
+
+def test_what_is_broken_again_after_it_was_kept_is_said_again():
+    watch = BoundsWatch().with_broken([DROPS], 5.0)
+    assert watch.knows(DROPS)
+    assert watch.without_old(5.0).knows(DROPS)
+    assert not watch.without_old(6.0).knows(DROPS)

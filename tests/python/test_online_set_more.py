@@ -1,0 +1,240 @@
+"""What sets of queues have like single ones: the atlas, steps without a model, harm to a crowd."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from online_set_world import LINKS, SetWorld, controller_of, finding
+from vermilion.online.decide.step import step
+from vermilion.online.effects import Apply, Search
+from vermilion.online.events import Began, Done, Found
+from vermilion.online.model.explanation import Explanation
+from vermilion.online.model.senders import SenderBelief, SenderModel
+from vermilion.online.model.set_network import SetTraffic, set_possibilities
+from vermilion.online.plan import set_solve
+from vermilion.online.plan.memory import AnswerMemory
+from vermilion.online.plan.set_atlas_prior import memory_of_set_atlas
+from vermilion.online.plan.steps import Steps
+from vermilion.online.plan.task import without_answer
+from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.set_picture import PathTraffic, set_picture
+from vermilion.online.stated_policy import stated_policy
+from vermilion.scenario import ScenarioError, load_scenario, scenario_from_document
+from vermilion.search import Space
+
+FOUR = load_scenario("four-red-queues")
+NAMES = ("first", "second")
+PARAMETERS = ("min_threshold", "max_threshold", "max_probability", "weight")
+ATLAS = {
+    "plan": {"discipline": "red"},
+    "parameters": list(PARAMETERS),
+    "cells": [
+        {
+            "condition": {"rate_bit_per_s": rate, "flows": flows, "round_trip_s": 0.05},
+            "setting": {
+                "min_threshold": flows,
+                "max_threshold": 3.0 * flows,
+                "max_probability": 0.1,
+                "weight": 0.002,
+            },
+        }
+        for rate in (10e6, 50e6)
+        for flows in (8, 64)
+    ],
+}
+
+
+def part(flows, rate_bit_per_s=10e6, base_s=0.05):
+    return TrafficPicture(
+        time_s=10.0,
+        flows=flows,
+        base_rtts_s=(base_s,) * flows,
+        rate_bit_per_s=rate_bit_per_s,
+        packet_bytes=1000.0,
+        marked_share=0.0,
+    )
+
+
+def seen(first, second, base_s=0.05):
+    """Two queues, each with flows of its own."""
+    pictures = {"first": part(first, base_s=base_s), "second": part(second, base_s=base_s)}
+    paths = [
+        PathTraffic((link,), picture.flows, picture.base_rtts_s, 1000.0)
+        for link, picture in pictures.items()
+    ]
+    return set_picture(pictures, paths, ())
+
+
+# --- the atlas ------------------------------------------------------------------------------------
+
+
+def test_the_nearest_cells_of_all_queues_make_one_joint_start():
+    policy = stated_policy(FOUR)
+    disciplines = dict.fromkeys(NAMES, "red")
+    memory = memory_of_set_atlas(ATLAS, disciplines, policy, "atlas.json")
+    [(apart, nearest), *others] = memory.similar(seen(9, 60), 0.01, 3)
+    assert nearest["first.min_threshold"] == 8.0
+    assert nearest["second.min_threshold"] == 64.0
+    assert len(nearest) == 2 * len(PARAMETERS)
+    assert apart < math.log(2.0)
+    assert len(others) == 1  # cells that differ in their rate alone have the same settings
+    # What the controller has found itself is nearer where conditions are the same.
+    kept = memory.kept(seen(9, 60), {"first.weight": 0.5})
+    assert kept.similar(seen(9, 60), 0.01, 1)[0] == (0.0, {"first.weight": 0.5})
+
+
+def test_queues_of_which_an_atlas_is_not_are_left_out_and_none_is_refused():
+    policy = stated_policy(FOUR)
+    mixed = {"first": "red", "second": "pie"}
+    memory = memory_of_set_atlas(ATLAS, mixed, policy, "atlas.json")
+    [(_, nearest), *_] = memory.similar(seen(9, 60), 0.01, 3)
+    assert {name.partition(".")[0] for name in nearest} == {"first"}
+    with pytest.raises(ScenarioError, match="an atlas of the queue's own discipline"):
+        memory_of_set_atlas(ATLAS, dict.fromkeys(NAMES, "pie"), policy, "atlas.json")
+
+
+def test_of_one_queue_nothing_has_changed():
+    assert AnswerMemory().similar(part(8), 0.01, 3) == ()
+
+
+# --- a crowd, and senders that nobody has seen ----------------------------------------------------
+
+
+def test_a_setting_may_do_no_harm_to_twice_the_flows_at_any_queue():
+    policy = stated_policy(FOUR)
+    shown = seen(4, 16)
+    traffic = SetTraffic.of_picture(shown, policy)
+    found = set_possibilities(traffic, shown, SenderBelief())
+    believed, crowd = found
+    assert (believed.share, believed.words) == (1.0, "")
+    assert believed.traffic is traffic
+    assert (crowd.share, crowd.words) == (0.0, "with twice the flows")
+    assert [each.flows for _, each in crowd.traffic.paths] == [8, 32]
+    # Nothing has been seen of the senders: the crowd is of those that suffer most.
+    assert crowd.kind == SenderModel("newreno")
+
+
+def test_where_windows_are_large_at_every_queue_nobody_is_locked_out():
+    policy = stated_policy(FOUR)
+    shown = seen(2, 2, base_s=0.2)
+    traffic = SetTraffic.of_picture(shown, policy)
+    assert [each.share for each in set_possibilities(traffic, shown, SenderBelief())] == [1.0]
+
+
+def test_where_flows_are_doubted_more_and_fewer_are_modelled():
+    policy = stated_policy(FOUR)
+    shown = replace(seen(8, 16), flows_doubt=0.5)
+    traffic = SetTraffic.of_picture(shown, policy)
+    found = set_possibilities(traffic, shown, SenderBelief())
+    counts = [sum(each.flows for _, each in one.traffic.paths) for one in found]
+    assert len(found) == 3
+    assert counts[1] > counts[0] > counts[2]
+    assert sum(each.share for each in found) == pytest.approx(1.0)
+
+
+# --- steps without a model ------------------------------------------------------------------------
+
+
+def test_a_step_is_of_one_queue():
+    box = Space.from_scenario(FOUR)
+    middle = box.values((0.5,) * len(box))
+    in_force = {".".join(path.split(".")[1::2]): value for path, value in middle.items()}
+    _, setting = Steps(box).next_setting(in_force)
+    moved = {name for name, value in setting.items() if value != pytest.approx(in_force[name])}
+    assert "first.min_threshold" in moved
+    assert {name.partition(".")[0] for name in moved} == {"first"}
+
+
+def test_steps_are_refused_where_the_network_cannot_tell_whether_they_help():
+    replace(stated_policy(FOUR), without_model="step").check_steps("x")
+    knees = {"tuning": {"parameters": list(FOUR.tuning.parameters)}}
+    policy = stated_policy(scenario_from_document(FOUR.document | knees))
+    policy.check_steps("x")  # none are wanted
+    with pytest.raises(ScenarioError, match="a weighted-sum whose parts each state a scale"):
+        replace(policy, without_model="step").check_steps("x")
+
+
+def test_where_nothing_explains_the_queues_a_search_brings_their_box(monkeypatch):
+    refuted = Explanation("none", explained=False, figures=(), predicted_mean=0.0, noise=1.0)
+    monkeypatch.setattr(set_solve, "examine_set", lambda task, *_: (refuted, task.belief))
+    policy = replace(stated_policy(FOUR), without_model="step")
+    controller = controller_of()
+    task = _task(controller)
+    links = tuple(
+        replace(task.configuration, link=link, discipline="red", queues=()) for link in NAMES
+    )
+    table = {name: FOUR.get(f"links.first.queue.{name}") for name in PARAMETERS}
+    in_force = {f"{link}.{name}": value for link in NAMES for name, value in table.items()}
+    names = tuple(in_force)
+    asked = replace(
+        task,
+        kind="refined",
+        settled=(None,),
+        policy=replace(policy, parameters=names, links=NAMES),
+        configuration=replace(task.configuration, queues=links),
+        picture=seen(8, 16),
+        in_force=in_force,
+        original=in_force,
+    )
+    box = set_solve.solve_set(asked, asked.policy).space
+    assert set(box.names) == {policy.path(name) for name in names}
+    stays = replace(asked.policy, without_model="stay")
+    assert set_solve.solve_set(replace(asked, policy=stays), stays).space is None
+
+
+def _task(controller):
+    """The first search that a controller asks for."""
+    world = SetWorld()
+    searches, now_s = [], 0.0
+    controller, _ = step(controller, Began(world.in_force), 0.0)
+    while not searches:
+        now_s = round(now_s + 0.1, 1)
+        controller, effects = step(controller, world.observe(now_s), now_s)
+        searches = [each for each in effects if isinstance(each, Search)]
+    return searches[0].task
+
+
+def test_a_step_that_does_not_help_is_taken_back_at_its_queue():
+    world = SetWorld()
+    box = Space.from_scenario(
+        FOUR.with_values({"tuning.parameters": ["links.first.queue.min_threshold"]})
+    )
+    # The box of the world's own parameter, by the names that the world has.
+    box = replace_names(box, {"links.first.queue.min_threshold": "links.near.queue.level"})
+    refuted = Explanation("none", explained=False, figures=(), predicted_mean=0.0, noise=1.0)
+    controller = controller_of(without_model="step")
+    controller, effects = step(controller, Began(world.in_force), 0.0)
+    told, kinds, now_s = [], [], 0.0
+    while now_s < 120.0 and len(told) < 2:
+        now_s = round(now_s + 0.1, 1)
+        events = [world.observe(now_s)]
+        while events:
+            controller, effects = step(controller, events.pop(0), now_s)
+            for effect in effects:
+                match effect:
+                    case Search(number, task):
+                        found = finding(task)
+                        if task.settled:
+                            found = replace(
+                                without_answer(task, "nothing explains it"),
+                                explanation=refuted,
+                                space=box,
+                            )
+                        events.append(Found(number, found, 0.1))
+                    case Apply():
+                        told.append(dict(effect.parameters))
+                        world.put_in_force(effect.parameters)
+                        events.append(Done(effect.number, dict(world.in_force)))
+                    case _:
+                        kinds.append(getattr(getattr(effect, "entry", None), "kind", ""))
+    assert "unexplained" in kinds
+    assert len(told) == 2, kinds
+    assert list(told[0]) == ["near.level"]
+    assert "rolled-back" in kinds
+    assert {f"{LINKS[0]}.level"} <= set(told[1])
+
+
+def replace_names(space, names):
+    """The same box under other names."""
+    return Space([replace(each, name=names[each.name]) for each in space.dimensions])
