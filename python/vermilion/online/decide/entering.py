@@ -22,7 +22,7 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.model.calibration import are_enough
+from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
