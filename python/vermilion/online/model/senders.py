@@ -82,9 +82,6 @@ SENDER_MODELS: dict[SenderModel, float] = {
     SenderModel("newreno", (("window_cap", 20),)): -4.0,
     SenderModel("reno", (("window_cap", 20),)): -5.0,
     SenderModel("newreno", (("minimum_timeout", 1.0),)): -4.0,
-    # Reno's windows in a stack of today, which repairs by selective acknowledgements. It loses more
-    # packets to a slow average than NewReno, and what a setting may cost depends on that.
-    SenderModel("sack", option_set="linux"): -2.5,
 }
 """The kinds that are told apart, with the log odds each has before there is evidence. A kind
 that behaves like a likelier one in present conditions (a window cap no window reaches) must
@@ -96,6 +93,7 @@ _BBR = SenderModel("bbr", option_set="linux")
 _DCTCP = SenderModel("dctcp", option_set="linux")
 
 WIDER: dict[SenderModel, float] = {
+    SenderModel("sack", option_set="linux"): -3.0,
     SenderModel("newreno", option_set="linux"): -4.0,
     SenderModel("reno", option_set="linux"): -4.0,
     SenderModel("cubic"): -4.0,
