@@ -10,8 +10,8 @@ goes on where it stood.
 
 The kernel is the one that `make kernel` builds, or the one that VERMILION_KERNEL names. Searches
 try a fixed number of settings and are charged their deadline (`--clock fixed`), so that a run
-repeats. All numbers are the kernel's: its counters, what its queue holds every 20 ms, what its
-receivers got.
+repeats. Some routers are managed over SNMP, once a second. All numbers are the kernel's: its
+counters, what its queue holds every 20 ms, what its receivers got.
 """
 
 from __future__ import annotations
@@ -48,8 +48,14 @@ CASES: Final[dict[str, tuple[str, list[str]]]] = {
     "load, RED, ECN": ("load-red", ["flows.*.sender.ecn=true"]),
     "round trips, RED, CUBIC": ("round-trips-red", [f"flows.*.sender={CUBIC}"]),
     "round trips, RED, ECN": ("round-trips-red", ["flows.*.sender.ecn=true"]),
+    "load, RED, Reno, over SNMP": ("load-red", []),
+    "round trips, RED, Reno, over SNMP": ("round-trips-red", []),
+    "load, RED, ECN, over SNMP": ("load-red", ["flows.*.sender.ecn=true"]),
 }
 """Name -> the file of the network, and what is changed of it."""
+
+OVER_SNMP: Final = frozenset(case for case in CASES if case.endswith("over SNMP"))
+"""Those whose router is asked once a second and changed by its SNMP agent."""
 
 HIGHER_IS_BETTER: Final = {"jain", "slowest", "utilization"}
 
@@ -83,7 +89,8 @@ def measure(case: str, seed: int) -> dict[str, Any]:
     name, changes = CASES[case]
     scenario = load_scenario(str(HERE / "kernel_networks" / f"{name}.toml"), changes)
     begun = time.perf_counter()
-    run = run_online(scenario, seed=seed, clock="fixed", plant=KernelPlant())
+    plant = KernelPlant("snmp" if case in OVER_SNMP else "netlink")
+    run = run_online(scenario, seed=seed, clock="fixed", plant=plant)
     return {
         "case": case,
         "seed": seed,

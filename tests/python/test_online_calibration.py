@@ -1,11 +1,12 @@
 """Telling kinds of senders apart by what they do to a queue."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
-from vermilion.online.model.calibration import log_likelihoods, watch
+from vermilion.online.model.calibration import are_enough, features, log_likelihoods, watch
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SenderBelief, SenderModel
 
@@ -83,3 +84,46 @@ def test_a_wider_belief_keeps_what_was_learned():
     assert wider.best == RENO
     assert wider.log_odds(RENO) == belief.log_odds(RENO)
     assert wider.log_odds(DELAYED) == -3.0
+
+
+def test_how_many_flows_are_heard_says_something_only_where_senders_time_round_trips():
+    """A monitor on the way times what its clock lets it, whatever kind the senders are."""
+    by_senders = samples(NEWRENO, seed=7, seconds=3.0)
+    by_monitor = [replace(sample, timed_by_senders=False) for sample in by_senders]
+    told, untold = features(by_senders, 30.0), features(by_monitor, 30.0)
+    assert 0.0 < told[3] < 1.0
+    assert math.isnan(untold[3])
+    assert [untold[place] for place in (0, 1, 2, 4)] == [told[place] for place in (0, 1, 2, 4)]
+
+
+def test_what_a_monitor_hears_does_not_rule_a_kind_out():
+    """Half of the flows heard, where every model hears nearly all: that is the monitor's doing."""
+    simulated = {kind: samples(kind, seed=100) for kind in (TODAY, NEWRENO)}
+    deaf = [
+        replace(sample, heard_flows=3, timed_by_senders=False)
+        for sample in samples(TODAY, seed=7, seconds=3.0)
+    ]
+    found = log_likelihoods(deaf, simulated, 30.0)
+    assert max(found, key=found.get) == TODAY
+
+
+def test_a_model_is_watched_as_often_as_the_network():
+    seen = traffic(base_rtts_s=(0.028,) * 16)
+    model = build_model(CONFIGURATION, IN_FORCE, seen, NEWRENO, POLICY, HORIZON)
+    text = model.with_values({"duration": "25 s"}).core_json()
+    often = watch(text, "bottleneck", 7, 5.0, 25.0)
+    rarely = watch(text, "bottleneck", 7, 5.0, 25.0, 1.0)
+    assert len(often) == 200
+    assert [sample.interval_s for sample in rarely] == pytest.approx([1.0] * 20)
+    assert sum(sample.packets for sample in rarely) == sum(sample.packets for sample in often)
+    # What moves within a second is seen only by who looks more often.
+    assert features(rarely, 30.0)[4] > 1.2 * features(often, 30.0)[4]
+
+
+def test_few_samples_that_are_far_apart_are_enough():
+    sample = samples(NEWRENO, seed=7, seconds=0.1)[0]
+    assert not are_enough([sample] * 14)
+    assert are_enough([sample] * 15)
+    second = replace(sample, interval_s=1.0)
+    assert not are_enough([second] * 4)
+    assert are_enough([second] * 5)

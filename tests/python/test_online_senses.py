@@ -245,6 +245,13 @@ def test_an_interval_much_longer_than_usual_says_nothing_of_the_rate():
     assert senses.picture().rate_bit_per_s == pytest.approx(10e6)
 
 
+def test_a_router_that_is_asked_once_a_second_and_answers_late_tells_its_rate():
+    """As over SNMP: intervals of a second and some milliseconds, all the time under load."""
+    late = steady_readings(5, packets=1262, step_s=1.01)
+    senses, _ = take_all(observed(late))
+    assert senses.picture().rate_bit_per_s == pytest.approx(1262 * 8000 / 1.01, rel=0.01)
+
+
 def test_traffic_that_no_loss_slows_down_is_lost_capacity():
     """25 of 125 packets of 1000 bytes in each tenth of a second: 2 of 10 Mbit/s."""
     seen = traffic({1: 50, 2: 50, 9: 25}, responsive={1, 2})

@@ -72,10 +72,14 @@ class RttSamples:
         flows: which flow each sample belongs to; any stable integer (say, a hash of the
             connection's addresses and ports).
         seconds: the samples, in seconds, queueing included.
+        timed_by_senders: whether these are the samples that the senders themselves take, as in a
+            simulation: how many there are then tells of what kind a sender is. A monitor on the way
+            takes its own, by its own rules.
     """
 
     flows: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    timed_by_senders: bool = False
 
 
 @dataclass(frozen=True, slots=True)

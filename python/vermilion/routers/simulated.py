@@ -119,7 +119,7 @@ class SimulatedRouter(ManagedQueue):
         flows, nanoseconds = self._simulation.take_rtt_samples()
         if self._knowledge != "full":
             return None
-        return RttSamples(flows=flows, seconds=nanoseconds / _NS_PER_S)
+        return RttSamples(flows, nanoseconds / _NS_PER_S, timed_by_senders=True)
 
     def flow_traffic(self) -> FlowTraffic | None:
         """What each flow sent through the link since the last call.

@@ -22,7 +22,7 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.model.calibration import FEWEST_SAMPLES
+from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
@@ -147,7 +147,7 @@ def refine(
     # Young flows do not behave as flows do: they are still finding their windows.
     settled = turn.controller.senses.since(max(since_s, grown_s(turn, traffic)))
     # No model of one moment explains a stretch in which conditions come and go.
-    if len(settled) < FEWEST_SAMPLES or turn.controller.fluctuation.lasts:
+    if not are_enough(settled) or turn.controller.fluctuation.lasts:
         settled = ()
     else:
         turn.change(

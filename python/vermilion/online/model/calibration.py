@@ -16,6 +16,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,12 +25,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vermilion.online.model.senders import SenderModel
-    from vermilion.online.sense.sampler import Sample
 
 FEWEST_SAMPLES = 15
-"""Samples from which on a comparison makes sense: 1.5 s."""
+"""Samples from which on a comparison makes sense, taken as often as can be: 1.5 s."""
+
+_FEWEST_SPARSE = 5  # of a router that is asked more rarely; further apart, they tell more each
+_EPSILON_S = 1e-6
 
 _FLOORS = (0.05, 0.03, 0.10, 0.02, 0.02)  # errors of the model itself, per feature
+
+
+def are_enough(samples: Sequence[Sample]) -> bool:
+    """Whether so many samples can be compared with a model."""
+    seconds = math.fsum(sample.interval_s for sample in samples)
+    least_s = FEWEST_SAMPLES * SAMPLE_INTERVAL_S - _EPSILON_S
+    return len(samples) >= _FEWEST_SPARSE and seconds >= least_s
 
 
 def features(samples: Sequence[Sample], scale: float) -> NDArray[np.float64]:
@@ -36,7 +47,9 @@ def features(samples: Sequence[Sample], scale: float) -> NDArray[np.float64]:
 
     Mean and standard deviation of the backlog and its mean movement between samples, each as
     a share of the scale; the logarithm of the signals (drops and marks) per packet; the
-    share of flows that were heard in an interval, not a number where nobody listens.
+    share of flows that were heard in an interval, not a number where nobody listens. A model's
+    flows are heard when its senders time a round trip, so that the share says nothing either where
+    a monitor on the way takes the samples: how many packets it can time depends on its clock.
     """
     import numpy as np
 
@@ -45,7 +58,7 @@ def features(samples: Sequence[Sample], scale: float) -> NDArray[np.float64]:
     packets = sum(sample.packets + sample.drops for sample in samples)
     heard = [
         math.nan
-        if sample.heard_flows is None or sample.active_flows is None
+        if sample.heard_flows is None or sample.active_flows is None or not sample.timed_by_senders
         else sample.heard_flows / max(1, sample.active_flows)
         for sample in samples
     ]
@@ -97,17 +110,33 @@ def log_likelihoods(
     }
 
 
-def watch(core_scenario: str, link: str, seed: int, from_s: float, to_s: float) -> list[Sample]:
-    """The samples a monitor would take of a model from ``from_s`` to ``to_s``."""
-    from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample
+def watch(
+    core_scenario: str,
+    link: str,
+    seed: int,
+    from_s: float,
+    to_s: float,
+    interval_s: float = SAMPLE_INTERVAL_S,
+) -> list[Sample]:
+    """The samples a monitor would take of a model from ``from_s`` to ``to_s``.
+
+    Args:
+        core_scenario: the model, as the core reads it.
+        link: that is watched.
+        seed: of the model.
+        from_s: when the first sample begins.
+        to_s: when the last one ends.
+        interval_s: between two samples: as on the network, or what happens between them is not the
+            same.
+    """
     from vermilion.routers.simulated import SimulatedRouter
 
     router = SimulatedRouter(core_scenario, link, seed)
     router.wait(from_s)
     before = router.observe().reading
     samples: list[Sample] = []
-    for tick in range(1, round((to_s - from_s) / SAMPLE_INTERVAL_S) + 1):
-        router.wait(from_s + tick * SAMPLE_INTERVAL_S)
+    for tick in range(1, round((to_s - from_s) / interval_s) + 1):
+        router.wait(from_s + tick * interval_s)
         observation = router.observe()
         samples.append(Sample.between(before, observation))
         before = observation.reading

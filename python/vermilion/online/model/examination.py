@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from statistics import fmean
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from vermilion.online.model.calibration import FEWEST_SAMPLES, log_likelihoods, watch
+from vermilion.online.model.calibration import are_enough, log_likelihoods, watch
 from vermilion.online.model.explanation import DOUBTFUL, Explanation, compare
 from vermilion.online.model.horizon import GUESSED_PACKETS_PER_S, Horizon, horizon_for
 from vermilion.online.model.network import build_model
@@ -81,6 +81,8 @@ class _Examination:
         self._others = [self.scaling.traffic(each) for each in other_traffic(traffic, task.picture)]
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
         self._affordable_s = _CALIBRATION_SHARE * deadline_s * speed / self._traffic.packets_per_s
+        # To the millisecond: what is asked every tenth of a second comes a little early or late.
+        self._interval_s = round(median(sample.interval_s for sample in task.settled), 3)
         self._watched: dict[tuple[SenderModel, Traffic | None], Sequence[Sample]] = {}
         self.horizon = horizon_for(
             self._traffic, deadline_s, task.packets_per_s, self.scaling.epoch_s(traffic)
@@ -104,7 +106,7 @@ class _Examination:
     def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
         """The belief after a look at its plausible kinds, and how well the best explains."""
         observed = self._task.settled
-        if len(observed) < FEWEST_SAMPLES:
+        if not are_enough(observed):
             return belief, ()
         # Kinds whose windows do not shrink would take longer than anybody waits.
         kinds = [kind for kind in belief.plausible if self.scaling.suits(kind)]
@@ -132,6 +134,7 @@ class _Examination:
                     self._task.first_seed,
                     begin_s,
                     begin_s + seconds,
+                    self._interval_s,
                 )
             )
         return self._watched[asked]

@@ -41,6 +41,7 @@ class Sample:
         moving_flows: flows of which packets were forwarded during it.
         unresponsive_bytes: bytes forwarded during it of flows that do not slow down when packets
             are lost.
+        timed_by_senders: whether round trips were sampled by the senders themselves.
     """
 
     time_s: float
@@ -58,6 +59,7 @@ class Sample:
     mean_rtt_s: float | None
     moving_flows: int | None = None
     unresponsive_bytes: int | None = None
+    timed_by_senders: bool = False
 
     @classmethod
     def between(cls, before: Reading, observation: Observation) -> Sample:
@@ -87,6 +89,7 @@ class Sample:
             mean_rtt_s=float(trips.seconds.mean()) if trips is not None and heard else None,
             moving_flows=moving,
             unresponsive_bytes=unresponsive,
+            timed_by_senders=trips is not None and trips.timed_by_senders,
         )
 
 

@@ -33,7 +33,9 @@ HISTORY_S = 120.0
 """How long samples are kept."""
 
 _RECENT_S = 3.0  # over which packet size and marking are averaged
-_LONGEST_LEARNT_S = 1.0  # of a longer interval the ends say little about what was between them
+# Of a longer interval the ends say little about what was between them. A router that is asked once
+# a second answers a little late now and then.
+_LONGEST_LEARNT_S = 1.5
 _DEAF_S = 5.0  # packets pass for so long and no round trip is heard: none will be
 _FLUSHED_S = 1.0  # after which a backlog that vanished while nothing moved will not come back
 _SAME_GUESS = 0.2  # a guess that moves by less stays what it was

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 NOMINAL_BIT_PER_S = 1e9
 """Of the one queue that stands for all of a path: what waits in each is as much time in it."""
 
-_LONGEST_LEARNT_S = 1.0  # of a longer interval the ends say little about what was between them
+# Of a longer interval the ends say little about what was between them. A router that is asked once
+# a second answers a little late now and then.
+_LONGEST_LEARNT_S = 1.5
 _MEASURED_DOUBT = 0.05
 _UNHEARD_DOUBT = 0.5
 _COUNTED_DOUBT = 0.02
