@@ -8,8 +8,8 @@ from vermilion import load_scenario
 from vermilion.objectives import Constraint
 from vermilion.objectives.harm import MARGINS, harm_bounds
 from vermilion.scenario import ScenarioError
-from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.verdict import judge
+from vermilion.tuning.judge.verdict import judge
+from vermilion.tuning.measure.evaluation import Evaluation
 
 ROOT = Path(__file__).parents[2]
 

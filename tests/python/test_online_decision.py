@@ -9,7 +9,7 @@ from vermilion.online.model.prediction import Outcome, Prediction
 from vermilion.online.plan.goal import HeldQueue
 from vermilion.online.plan.judgement import judge
 from vermilion.simulate import Interval
-from vermilion.tuning.verdict import ConstraintVerdict
+from vermilion.tuning.judge.verdict import ConstraintVerdict
 
 GOAL = HeldQueue("bottleneck", 30.0)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from test_tuning_engine import LEVEL, tune
-from vermilion.tuning.edge import refined_settings
-from vermilion.tuning.surrogate import Surrogate
+from vermilion.tuning.find.edge import refined_settings
+from vermilion.tuning.find.surrogate import Surrogate
 
 
 def test_a_smooth_function_is_guessed_between_its_points_and_doubted_far_from_them():

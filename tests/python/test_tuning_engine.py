@@ -17,7 +17,7 @@ from vermilion.scenario.core_network import CoreLink, CoreQueue
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds, TuningProgress, search_best
-from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.measure.simulations import Simulations
 
 LEVEL = "links.bottleneck.queue.level"
 OTHER = "links.bottleneck.queue.other"
@@ -76,7 +76,7 @@ def exact(setting, _):
 
 def tune(monkeypatch, metrics=exact, **options):
     core = metrics if isinstance(metrics, Core) else Core(metrics)
-    monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
     defaults = {"incumbent": STANDARD, "seeds": SEEDS, "budget": 150}
     options = defaults | {"search": "recursive-random-search"} | options
     constraints = [Constraint.parse(text) for text in options.pop("constraints", ())]
@@ -420,7 +420,7 @@ def tune_timed(monkeypatch, metrics):
     model = {**json.loads(MODEL), "duration_ns": 100_000_000_000}
     core = Timed(None)
     core.metrics = lambda setting, seed: metrics(setting, seed, short=core.short)
-    monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
     outcome = search_best(
         json.dumps(model), SPACE, OBJECTIVE, incumbent=STANDARD, seeds=SEEDS, budget=150,
         fidelity="auto",

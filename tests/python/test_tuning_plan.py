@@ -27,7 +27,7 @@ from vermilion.tuning import (
     tune_robust,
 )
 from vermilion.tuning.options import FrontOptions, RobustOptions, SettingOptions, planned
-from vermilion.tuning.preparation import prepare
+from vermilion.tuning.prepare.preparation import prepare
 
 __all__ = ["vermilion"]
 

@@ -10,8 +10,8 @@ from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.scenario import parse_scenario, scenario_from_document
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
-from vermilion.tuning.box_warnings import box_warnings
-from vermilion.tuning.robustness import check_robustness
+from vermilion.tuning.check.robustness import check_robustness
+from vermilion.tuning.recommend.box_warnings import box_warnings
 
 QUEUE = "links.bottleneck.queue"
 KNOBS = ("min_threshold", "max_threshold", "max_probability", "weight")
@@ -65,7 +65,7 @@ class Core:
 
 def check(monkeypatch, metrics, constraints=(), **options):
     core = Core(metrics)
-    monkeypatch.setattr("vermilion.tuning.robustness.run_many", core)
+    monkeypatch.setattr("vermilion.tuning.check.robustness.run_many", core)
     held = [Constraint.parse(text) for text in constraints]
     outcome = check_robustness(
         parse_scenario(SMALL), list(BEST), BEST, IN_FORCE, OBJECTIVE, held, seeds=SEEDS, **options

@@ -9,8 +9,8 @@ import vermilion
 from vermilion.objectives import objective_of
 from vermilion.scenario import load_scenario
 from vermilion.tuning import AnswerFile, AnswerFileError
-from vermilion.tuning.answers import Answer, Answers
-from vermilion.tuning.conditions import ScenarioConditions, conditions_of, distance
+from vermilion.tuning.recall.answers import Answer, Answers
+from vermilion.tuning.recall.conditions import ScenarioConditions, conditions_of, distance
 
 QUEUE = "links.bottleneck.queue"
 GOOD = {

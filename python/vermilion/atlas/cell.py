@@ -22,8 +22,8 @@ from vermilion.search import Space
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval, ratio_of_means_interval
 from vermilion.tuning import Seeds, tune
-from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.verdict import judge
+from vermilion.tuning.judge.verdict import judge
+from vermilion.tuning.measure.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

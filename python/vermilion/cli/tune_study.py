@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from vermilion.cli.tune_session import Session, Tuned
     from vermilion.tuning import TuningSession
-    from vermilion.tuning.plan import Kind
+    from vermilion.tuning.prepare.plan import Kind
 
 NO_SCENARIO: Final = (
     "no scenario is given; expected one (vermilion scenarios lists those that are shipped), or "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from vermilion.tuning.front import Front, FrontPoint
+    from vermilion.tuning.recommend.front import Front, FrontPoint
 
 _SIZE_IN: Final = (8.2, 5.2)
 _DOTS_PER_INCH: Final = 150

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord
-    from vermilion.tuning.memory import Used
+    from vermilion.tuning.measure.memory import Used
 
 _WIDTH_IN: Final = 9.6
 _WIDE: Final = 20.0

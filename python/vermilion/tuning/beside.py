@@ -1,7 +1,7 @@
 """What stands beside a recommendation: the simplest rivals, and the conditions around its own.
 
 Both are simulated after the tuning, in the time that is left. With a study every run is remembered
-(:mod:`vermilion.tuning.remembered_runs`).
+(:mod:`vermilion.tuning.measure.remembered_runs`).
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from vermilion.objectives.price import over_of, price_intervals
 from vermilion.scenario.algorithms import discipline
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval
-from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.neighbourhood import neighbours
-from vermilion.tuning.progress import TuningProgress
-from vermilion.tuning.recommendation import RivalOutcome
-from vermilion.tuning.remembered_runs import RememberedRuns
-from vermilion.tuning.rivals import RIVAL_BUDGET, simple_rivals
-from vermilion.tuning.robustness import check_robustness
-from vermilion.tuning.simulations import needs_flow_delays
-from vermilion.tuning.verdict import judge
+from vermilion.tuning.check.neighbourhood import neighbours
+from vermilion.tuning.check.rivals import RIVAL_BUDGET, simple_rivals
+from vermilion.tuning.check.robustness import check_robustness
+from vermilion.tuning.find.progress import TuningProgress
+from vermilion.tuning.judge.verdict import judge
+from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.measure.remembered_runs import RememberedRuns
+from vermilion.tuning.measure.simulations import needs_flow_delays
+from vermilion.tuning.recommend.recommendation import RivalOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.simulate import Result
-    from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.preparation import Case, PreparedTuning
-    from vermilion.tuning.progress import Stage
-    from vermilion.tuning.remembered_runs import Runner
-    from vermilion.tuning.robustness import Robustness
+    from vermilion.tuning.check.robustness import Robustness
+    from vermilion.tuning.find.progress import Stage
+    from vermilion.tuning.measure.candidates import Setting
+    from vermilion.tuning.measure.remembered_runs import Runner
+    from vermilion.tuning.prepare.preparation import Case, PreparedTuning
     from vermilion.tuning.session import TuningSession
 
 ROBUSTNESS_SEEDS: Final = 5

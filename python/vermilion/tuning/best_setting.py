@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
-from vermilion.tuning.answers import Answer
 from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
-from vermilion.tuning.box_warnings import box_warnings
-from vermilion.tuning.conditions import conditions_of
-from vermilion.tuning.model_search import search_best
-from vermilion.tuning.recommendation import Recommendation
+from vermilion.tuning.find.model_search import search_best
+from vermilion.tuning.recall.answers import Answer
+from vermilion.tuning.recall.conditions import conditions_of
+from vermilion.tuning.recommend.box_warnings import box_warnings
+from vermilion.tuning.recommend.recommendation import Recommendation
 
 if TYPE_CHECKING:
     from vermilion.objectives import Objective
     from vermilion.simulate.statistics import Interval
-    from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.model_search import SearchOutcome
-    from vermilion.tuning.preparation import Case, PreparedTuning
-    from vermilion.tuning.robustness import Robustness
+    from vermilion.tuning.check.robustness import Robustness
+    from vermilion.tuning.find.model_search import SearchOutcome
+    from vermilion.tuning.measure.candidates import Setting
+    from vermilion.tuning.prepare.preparation import Case, PreparedTuning
     from vermilion.tuning.session import TuningSession
 
 

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, TypeVar
 from vermilion.objectives import NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
 from vermilion.tuning.best_setting import best_setting
-from vermilion.tuning.conditions import conditions_of
+from vermilion.tuning.keep.study_plan import StudyPlan
 from vermilion.tuning.pareto import front_of
-from vermilion.tuning.preparation import prepare
+from vermilion.tuning.prepare.preparation import prepare
+from vermilion.tuning.recall.conditions import conditions_of
 from vermilion.tuning.robust import best_for_all
 from vermilion.tuning.session import TuningSession
-from vermilion.tuning.study_plan import StudyPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vermilion.tuning.answer_file import AnswerFile
-    from vermilion.tuning.front import Front
-    from vermilion.tuning.plan import TuningPlan
-    from vermilion.tuning.preparation import Earlier, PreparedTuning
-    from vermilion.tuning.recommendation import Recommendation
-    from vermilion.tuning.robust_recommendation import RobustRecommendation
-    from vermilion.tuning.study import Concluded
+    from vermilion.tuning.keep.study import Concluded
+    from vermilion.tuning.prepare.plan import TuningPlan
+    from vermilion.tuning.prepare.preparation import Earlier, PreparedTuning
+    from vermilion.tuning.recall.answer_file import AnswerFile
+    from vermilion.tuning.recommend.front import Front
+    from vermilion.tuning.recommend.recommendation import Recommendation
+    from vermilion.tuning.recommend.robust_recommendation import RobustRecommendation
 
 AnyOutcome = TypeVar("AnyOutcome", bound="Concluded")
 

@@ -1,7 +1,8 @@
 """The keywords of the functions that tune, and how they become a plan and a session.
 
-What each of them means is told by the attributes of :class:`vermilion.tuning.plan.TuningPlan`
-and of :class:`vermilion.tuning.session.TuningSession`.
+What each of them means is told by the attributes of
+:class:`vermilion.tuning.prepare.plan.TuningPlan` and of
+:class:`vermilion.tuning.session.TuningSession`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from vermilion.tuning.plan import TuningPlan
+from vermilion.tuning.prepare.plan import TuningPlan
 from vermilion.tuning.session import TuningSession
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from vermilion.profiles import Place
     from vermilion.scenario import Scenario
     from vermilion.simulate.batches import BatchRunner
-    from vermilion.tuning.answer_file import AnswerFile
-    from vermilion.tuning.fidelity import Fidelity
-    from vermilion.tuning.plan import Goal, Kind
-    from vermilion.tuning.progress import ProgressReport
-    from vermilion.tuning.seeds import Seeds
-    from vermilion.tuning.study import Study
+    from vermilion.tuning.find.progress import ProgressReport
+    from vermilion.tuning.keep.study import Study
+    from vermilion.tuning.measure.fidelity import Fidelity
+    from vermilion.tuning.measure.seeds import Seeds
+    from vermilion.tuning.prepare.plan import Goal, Kind
+    from vermilion.tuning.recall.answer_file import AnswerFile
 
 
 class ResumptionOptions(TypedDict, total=False):

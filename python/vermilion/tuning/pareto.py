@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.domination import non_dominated, thinned
-from vermilion.tuning.front import Front, FrontPoint
-from vermilion.tuning.front_search import Archive, Entry, Hunt, Second, keeps
-from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.find.front_search import Archive, Entry, Hunt, Second, keeps
+from vermilion.tuning.judge.domination import non_dominated, thinned
+from vermilion.tuning.measure.simulations import Simulations
+from vermilion.tuning.recommend.front import Front, FrontPoint
 
 if TYPE_CHECKING:
     from vermilion.objectives import Objective
-    from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.preparation import PreparedTuning
+    from vermilion.tuning.measure.candidates import Setting
+    from vermilion.tuning.prepare.preparation import PreparedTuning
     from vermilion.tuning.session import TuningSession
 
 _Pair = tuple["Objective", ...]

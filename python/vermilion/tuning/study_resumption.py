@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from vermilion.scenario.errors import ScenarioError
 from vermilion.tuning.execution import execute
+from vermilion.tuning.keep.study_file import StudyError, damaged
 from vermilion.tuning.session import TuningSession
-from vermilion.tuning.study_file import StudyError, damaged
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from vermilion.tuning.answer_file import AnswerFile
-    from vermilion.tuning.front import Front
+    from vermilion.tuning.keep.study import Study
+    from vermilion.tuning.keep.study_plan import StudyPlan
     from vermilion.tuning.options import ResumptionOptions
-    from vermilion.tuning.plan import TuningPlan
-    from vermilion.tuning.recommendation import Recommendation
-    from vermilion.tuning.robust_recommendation import RobustRecommendation
-    from vermilion.tuning.study import Study
-    from vermilion.tuning.study_plan import StudyPlan
+    from vermilion.tuning.prepare.plan import TuningPlan
+    from vermilion.tuning.recall.answer_file import AnswerFile
+    from vermilion.tuning.recommend.front import Front
+    from vermilion.tuning.recommend.recommendation import Recommendation
+    from vermilion.tuning.recommend.robust_recommendation import RobustRecommendation
 
 
 def plan_of(study: Study) -> TuningPlan:

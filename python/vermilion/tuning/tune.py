@@ -1,7 +1,7 @@
 """Tuning from Python: the plan of each kind of tuning in keywords, and its execution.
 
-The keywords are the attributes of :class:`vermilion.tuning.plan.TuningPlan`, which say what is
-asked for, with ``objective`` for the only one of its objectives, and those of
+The keywords are the attributes of :class:`vermilion.tuning.prepare.plan.TuningPlan`, which say what
+is asked for, with ``objective`` for the only one of its objectives, and those of
 :class:`vermilion.tuning.session.TuningSession`, which say how it is done.
 """
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from vermilion.scenario import Scenario
-    from vermilion.tuning.front import Front
-    from vermilion.tuning.joint import Over
+    from vermilion.tuning.measure.joint import Over
     from vermilion.tuning.options import FrontOptions, RobustOptions, SettingOptions
-    from vermilion.tuning.plan import Goal
-    from vermilion.tuning.recommendation import Recommendation
-    from vermilion.tuning.robust_recommendation import RobustRecommendation
+    from vermilion.tuning.prepare.plan import Goal
+    from vermilion.tuning.recommend.front import Front
+    from vermilion.tuning.recommend.recommendation import Recommendation
+    from vermilion.tuning.recommend.robust_recommendation import RobustRecommendation
 
 
 def tune(scenario: Scenario, **options: Unpack[SettingOptions]) -> Recommendation:
@@ -34,8 +34,8 @@ def tune(scenario: Scenario, **options: Unpack[SettingOptions]) -> Recommendatio
 
     Args:
         scenario: gives, in its ``[tuning]``, whatever is not said.
-        options: attributes of :class:`vermilion.tuning.plan.TuningPlan` (``objective`` instead of
-            ``objectives``) and of :class:`vermilion.tuning.session.TuningSession`.
+        options: attributes of :class:`vermilion.tuning.prepare.plan.TuningPlan` (``objective``
+            instead of ``objectives``) and of :class:`vermilion.tuning.session.TuningSession`.
 
     Raises:
         StudyError: the study is of another tuning, or its file cannot be written.

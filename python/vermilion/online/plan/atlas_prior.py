@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.scenario.errors import MISSING, ScenarioError
-from vermilion.tuning.answers import Answer
+from vermilion.tuning.recall.answers import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,8 +2,8 @@
 
 Both settings, the one in force and the candidate, are simulated on the same fresh seeds,
 which the search has not seen: a search returns the luckiest of hundreds of candidates, and
-only fresh seeds tell luck from merit. What decides is :mod:`vermilion.tuning.decision`: no broken
-constraint and no harm, a difference that is not chance, and a gain that is worth a change.
+only fresh seeds tell luck from merit. What decides is :mod:`vermilion.tuning.judge.decision`: no
+broken constraint and no harm, a difference that is not chance, and a gain that is worth a change.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.online.plan.push_charge import PushCharge
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.decision import decide
+from vermilion.tuning.judge.decision import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.objectives import Objective
     from vermilion.online.model.prediction import Prediction
-    from vermilion.tuning.decision import Judgement
-    from vermilion.tuning.verdict import ConstraintVerdict
+    from vermilion.tuning.judge.decision import Judgement
+    from vermilion.tuning.judge.verdict import ConstraintVerdict
 
 _SHOWN: Final = {"bit/s": (1e-6, "Mbit/s")}
 """Units that a log shows in another one, and what to multiply by."""

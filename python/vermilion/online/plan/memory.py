@@ -1,7 +1,7 @@
 """Earlier answers of the controller, and how similar the traffic was to today's.
 
-How answers are ranked is the tuner's (:mod:`vermilion.tuning.answers`); here is what conditions are
-on line: a picture of the traffic.
+How answers are ranked is the tuner's (:mod:`vermilion.tuning.recall.answers`); here is what
+conditions are on line: a picture of the traffic.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.sense.picture import round_trip_distance
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
-from vermilion.tuning.answers import Answer, nearest_answers, times_apart
+from vermilion.tuning.recall.answers import Answer, nearest_answers, times_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

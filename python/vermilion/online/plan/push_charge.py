@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.online.plan.goal import HeldQueue
 from vermilion.scenario.core_network import CoreChange
 from vermilion.simulate import run_many
-from vermilion.tuning.simulations import needs_flow_delays
+from vermilion.tuning.measure.simulations import needs_flow_delays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from vermilion.online.plan.search import Case
     from vermilion.routers.base import ParameterValue, PushPrice
     from vermilion.scenario import Scenario
-    from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.remembered_runs import Runner
+    from vermilion.tuning.measure.candidates import Setting
+    from vermilion.tuning.measure.remembered_runs import Runner
 
 PUSHES: Final = 6
 """How often a push is simulated in each model."""

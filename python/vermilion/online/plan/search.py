@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.search import search_named
-from vermilion.tuning.candidates import Candidates
-from vermilion.tuning.engine import Tuning, complete, race_budget_of
-from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.horizon import Horizon, Shorter
-from vermilion.tuning.joint import Joining, JointEvaluation
-from vermilion.tuning.model_search import search_best
-from vermilion.tuning.simulations import Measured, Simulations
-from vermilion.tuning.verdict import judge
+from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
+from vermilion.tuning.find.horizon import Horizon, Shorter
+from vermilion.tuning.find.model_search import search_best
+from vermilion.tuning.judge.verdict import judge
+from vermilion.tuning.measure.candidates import Candidates
+from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.measure.joint import Joining, JointEvaluation
+from vermilion.tuning.measure.simulations import Measured, Simulations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Space
     from vermilion.simulate import Result
-    from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.remembered_runs import Runner
-    from vermilion.tuning.seeds import Seeds
-    from vermilion.tuning.verdict import ConstraintVerdict
+    from vermilion.tuning.judge.verdict import ConstraintVerdict
+    from vermilion.tuning.measure.candidates import Setting
+    from vermilion.tuning.measure.remembered_runs import Runner
+    from vermilion.tuning.measure.seeds import Seeds
 
 _MOST_EVALUATIONS = 2000
 _SHORTLIST = 5

@@ -39,9 +39,9 @@ from vermilion.routers.queue_set import joint_name
 from vermilion.search import Space
 from vermilion.search.choice import AUTOMATIC, chosen_search
 from vermilion.simulate import run_many
-from vermilion.tuning.known_reference import on_known
-from vermilion.tuning.seeds import Seeds
-from vermilion.tuning.simulations import needs_flow_delays
+from vermilion.tuning.judge.known_reference import on_known
+from vermilion.tuning.measure.seeds import Seeds
+from vermilion.tuning.measure.simulations import needs_flow_delays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
-    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.measure.candidates import Setting
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100

@@ -1,0 +1,1 @@
+"""What a found setting is checked against: simple rivals, and other conditions."""

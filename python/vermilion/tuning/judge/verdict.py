@@ -1,0 +1,228 @@
+"""Whether a setting keeps a constraint, as far as its simulations can tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from vermilion.objectives.constraint import relative_violation
+from vermilion.simulate.statistics import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.objectives import Constraint
+    from vermilion.tuning.measure.evaluation import Evaluation
+
+    Allowances = Sequence[Sequence[float] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintVerdict:
+    """What the simulations say about one constraint, in the phase where it is tightest.
+
+    Attributes:
+        constraint: as written.
+        holds: "met" if the 95 % interval of the metric's distance from the bound lies on the
+            right side, "broken" if it lies on the wrong side, "unproven" if it straddles the
+            bound, "not measured" if the metric or its reference is absent. (From a single
+            seed, whose interval is unknown, the value itself decides; and of a bound of harm the
+            mean does.)
+        value: the metric's mean over the seeds with its interval; ``None`` if not measured,
+            or if it is of flows none of which is active in the phase.
+        bound: the bound, in the metric's unit; for the relative form, on average.
+        phase: the number of the phase, from 1; 0 if there is only one.
+        violation: how badly the mean breaks the bound, relative to it; 0 if it does not.
+        cautious_violation: the same of the interval's worse end.
+        of_harm: whether it bounds what a change may cost, and is nothing that a user asked for.
+    """
+
+    constraint: str
+    holds: Literal["met", "broken", "unproven", "not measured"]
+    value: Interval | None
+    bound: float | None
+    phase: int
+    violation: float
+    cautious_violation: float
+    of_harm: bool = False
+
+    def __str__(self) -> str:
+        """One line: the constraint, the value reached, and where."""
+        where = f" in phase {self.phase}" if self.phase else ""
+        if self.value is None or self.bound is None:
+            why = "not measured" if self.holds == "not measured" else "met, no flow being active"
+            return f"{self.constraint}: {why}{where}"
+        reached = f"{self.value.mean:.4g}"
+        if self.value.half_width is not None:
+            reached += f" +- {self.value.half_width:.2g}"
+        return f"{self.constraint}: reaches {reached}{where}, bound {self.bound:.4g}: {self.holds}"
+
+
+def judge(
+    constraints: Sequence[Constraint],
+    evaluation: Evaluation,
+    reference: Evaluation,
+    confidence: float = 0.95,
+) -> tuple[ConstraintVerdict, ...]:
+    """The verdicts on a setting, one for each constraint.
+
+    Args:
+        constraints: those that ``evaluation`` was made with.
+        evaluation: of the setting.
+        reference: of the incumbent, on at least the same seeds.
+        confidence: of the intervals that decide.
+    """
+    # The same seeds meet the same traffic, so differences are taken seed by seed.
+    pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
+    return tuple(
+        _judge(
+            constraint,
+            evaluation.constrained[number],
+            [reference.constrained[number][pair] for pair in pairs],
+            confidence,
+        )
+        for number, constraint in enumerate(constraints)
+    )
+
+
+def mean_violation(
+    constraints: Sequence[Constraint],
+    evaluation: Evaluation,
+    reference: Evaluation,
+    allowances: Allowances | None = None,
+) -> float:
+    """The sum over the constraints of how badly the mean breaks each, in its worst phase.
+
+    This is what a search is told, hundreds of times, so it goes without intervals.
+
+    Args:
+        constraints: those that ``evaluation`` was made with.
+        evaluation: of the setting.
+        reference: of the incumbent, on at least the same seeds.
+        allowances: how far inside its bound each constraint is to be kept in each phase, in the
+            metric's unit; ``None`` for not at all.
+    """
+    total = 0.0
+    for number, phases in enumerate(paired_margins(constraints, evaluation, reference)):
+        inside = None if allowances is None else allowances[number]
+        total += max(
+            (
+                _violation(*phase, 0.0 if inside is None else inside[place])
+                for place, phase in enumerate(phases)
+            ),
+            default=0.0,  # there are no flows of which it could ask anything
+        )
+    return total
+
+
+def paired_margins(
+    constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
+) -> list[list[tuple[Sequence[float | None], Sequence[float | None]]]]:
+    """For each constraint and phase the margins seed by seed, and the bounds they are of."""
+    pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
+    found: list[list[tuple[Sequence[float | None], Sequence[float | None]]]] = []
+    for number, constraint in enumerate(constraints):
+        values = evaluation.constrained[number]
+        known = [reference.constrained[number][pair] for pair in pairs]
+        margins = [constraint.margins(*pair) for pair in zip(values, known, strict=True)]
+        bounds = [constraint.bounds(*pair) for pair in zip(values, known, strict=True)]
+        found.append(list(zip(zip(*margins, strict=True), zip(*bounds, strict=True), strict=True)))
+    return found
+
+
+def _violation(
+    margins: Sequence[float | None], bounds: Sequence[float | None], inside: float
+) -> float:
+    """How badly the mean over the seeds breaks a bound in one phase, if kept so far inside it."""
+    if None in margins:
+        return math.inf
+    asked = [
+        (margin, bound)
+        for margin, bound in zip(margins, bounds, strict=True)
+        if margin is not None and bound is not None and math.isfinite(margin)
+    ]
+    if not asked:
+        return 0.0  # no flow is active, with any seed
+    margin, bound = zip(*asked, strict=True)
+    distance = math.fsum(margin) / len(margin) - inside
+    return relative_violation(distance, math.fsum(bound) / len(bound))
+
+
+def _judge(
+    constraint: Constraint,
+    values: Sequence[Sequence[float | None]],
+    reference: Sequence[Sequence[float | None]],
+    confidence: float,
+) -> ConstraintVerdict:
+    """The verdict in the phase where the interval's worse end is worst."""
+    seeds = range(len(values))
+    margins = [constraint.margins(values[seed], reference[seed]) for seed in seeds]
+    bounds = [constraint.bounds(values[seed], reference[seed]) for seed in seeds]
+    phases = len(values[0])
+    verdicts = [
+        _judge_phase(
+            constraint,
+            phase + 1 if phases > 1 else 0,
+            [values[seed][phase] for seed in seeds],
+            [margins[seed][phase] for seed in seeds],
+            [bounds[seed][phase] for seed in seeds],
+            confidence,
+        )
+        for phase in range(phases)
+    ]
+    nothing_asked = ConstraintVerdict(
+        constraint.text, "met", None, None, 0, 0.0, 0.0, constraint.of_harm
+    )
+    return max(verdicts, key=lambda verdict: verdict[0], default=(0.0, nothing_asked))[1]
+
+
+def _judge_phase(
+    constraint: Constraint,
+    phase: int,
+    values: Sequence[float | None],
+    margins: Sequence[float | None],
+    bounds: Sequence[float | None],
+    confidence: float,
+) -> tuple[float, ConstraintVerdict]:
+    """The verdict in one phase, after a number that is the larger the worse it is."""
+    if None in margins:
+        verdict = ConstraintVerdict(
+            constraint.text,
+            "not measured",
+            None,
+            None,
+            phase,
+            math.inf,
+            math.inf,
+            constraint.of_harm,
+        )
+        return math.inf, verdict
+    asked = [
+        (value, margin, bound)
+        for value, margin, bound in zip(values, margins, bounds, strict=True)
+        if value is not None and margin is not None and bound is not None and math.isfinite(margin)
+    ]
+    if not asked:
+        verdict = ConstraintVerdict(
+            constraint.text, "met", None, None, phase, 0.0, 0.0, constraint.of_harm
+        )
+        return -math.inf, verdict
+    known, margin, bound = zip(*asked, strict=True)
+    distance = mean_interval(margin, confidence)
+    # What a user has asked for must be proven; of what a change may cost, the mean decides.
+    sure = not constraint.of_harm
+    low = distance.low if sure and distance.low is not None else distance.mean
+    high = distance.high if sure and distance.high is not None else distance.mean
+    mean_bound = math.fsum(bound) / len(bound)
+    verdict = ConstraintVerdict(
+        constraint.text,
+        "met" if low >= 0.0 else "broken" if high < 0.0 else "unproven",
+        mean_interval(known),
+        mean_bound,
+        phase,
+        relative_violation(distance.mean, mean_bound),
+        relative_violation(low, mean_bound),
+        constraint.of_harm,
+    )
+    return -low, verdict

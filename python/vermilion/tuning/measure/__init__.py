@@ -1,0 +1,1 @@
+"""Settings on seeds: what simulations of a setting have shown."""

@@ -1,0 +1,1 @@
+"""What is asked for, and what that means in its scenarios."""

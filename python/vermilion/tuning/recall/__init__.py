@@ -1,0 +1,1 @@
+"""Earlier answers: how alike conditions are, and where a search may begin."""

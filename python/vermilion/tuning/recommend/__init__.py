@@ -1,0 +1,1 @@
+"""What a tuning comes to, for people and for machines."""

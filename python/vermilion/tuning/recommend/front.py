@@ -1,0 +1,308 @@
+"""What a search for two objectives has found: the front, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.objectives.price import PRICE
+from vermilion.scenario.algorithms import AUTOMATIC
+from vermilion.scenario.shown_units import shown_unit, with_shown_unit
+from vermilion.simulate.statistics import Interval
+from vermilion.tuning.judge.price_table import ABSENT
+from vermilion.tuning.measure.seeds import Seeds
+from vermilion.tuning.recommend.recommendation import ended_by
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.objectives.price import PriceRow
+    from vermilion.tuning.find.state import End
+    from vermilion.tuning.measure.candidates import Setting
+
+
+BESIDE: Final[Mapping[str, str]] = {
+    "goodput_bit_per_s.total": "goodput",
+    "sojourn_ms.p95": "p95 wait",
+    "drop_rate": "dropped",
+    "jain_index": "Jain",
+}
+"""What of the price stands beside the objectives in a table, and what it is called there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """A setting of the front, on fresh seeds.
+
+    Attributes:
+        parameters: the setting, by path.
+        values: both objectives in their own units, with 95 % t intervals.
+        better: for each, whether it is significantly better than the incumbent's (paired t
+            interval of the difference, seed by seed).
+        command: a device's own words for it, if a profile was asked for.
+        metrics: its price (:mod:`vermilion.objectives.price`).
+    """
+
+    parameters: Setting
+    values: tuple[Interval, Interval]
+    better: tuple[bool, bool]
+    command: str = ""
+    metrics: Mapping[str, Interval] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Settings of which none is better in both objectives than another.
+
+    Attributes:
+        scenario: its file or name.
+        objectives: what both are called.
+        units: theirs.
+        maximised: for each, whether high values are wanted.
+        constraints: what every setting of the front keeps beyond doubt.
+        points: the front, from the best in the first objective to the best in the second.
+        incumbent: the scenario's own setting on the same seeds; ``None`` if there was no time for
+            it.
+        dropped: settings that led in the search and that fresh seeds did not confirm: dominated
+            by another's means, or a constraint not kept beyond doubt.
+        tried: both objectives of every setting that the search simulated, the incumbent first.
+        evaluations: how many settings that were, besides the incumbent.
+        simulations: runs of the simulator in all.
+        seeds: of the simulations.
+        search: the name of the search.
+        end: what ended it: "budget", "deadline" or "interrupted".
+        version: of Vermilion.
+        parameters: paths of what was searched.
+        parameter_units: theirs.
+        fresh: whether the figures are of fresh seeds. If it was cut short before that, they are of
+            the search's, which favoured the settings of the front.
+    """
+
+    scenario: str
+    objectives: tuple[str, ...]
+    units: tuple[str, ...]
+    maximised: tuple[bool, ...]
+    constraints: tuple[str, ...]
+    points: tuple[FrontPoint, ...]
+    incumbent: FrontPoint | None
+    dropped: int
+    tried: tuple[tuple[float, float], ...]
+    evaluations: int
+    simulations: int
+    seeds: Seeds
+    search: str
+    end: End
+    version: str
+    parameters: tuple[str, ...]
+    parameter_units: tuple[str, ...]
+    fresh: bool = True
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Front:
+        """The front whose :meth:`to_json` had these data.
+
+        Raises:
+            KeyError: they are of something else; also ValueError or TypeError.
+        """
+        first, second = data["objectives"]
+        now = data.get("incumbent")
+        return cls(
+            scenario=data["scenario"],
+            objectives=(first["name"], second["name"]),
+            units=(first["unit"], second["unit"]),
+            maximised=(first["goal"] == "maximise", second["goal"] == "maximise"),
+            constraints=tuple(data["constraints"]),
+            points=tuple(map(_point_from_data, data["points"])),
+            incumbent=None if now is None else _point_from_data(now),
+            dropped=data["dropped"],
+            tried=tuple((float(one), float(other)) for one, other in data["tried"]),
+            evaluations=data["evaluations"],
+            simulations=data["simulations"],
+            seeds=Seeds(tuple(data["seeds"]["search"]), (), tuple(data["seeds"]["comparison"])),
+            search=data["search"]["name"],
+            end=data["end"],
+            version=data["version"],
+            parameters=tuple(data["parameters"]),
+            parameter_units=tuple(data["parameter_units"]),
+            fresh=data["fresh"],
+        )
+
+    @property
+    def seeds_met(self) -> int:
+        """How many seeds the figures are of."""
+        return 0 if self.incumbent is None else self.incumbent.values[0].count
+
+    def parameter_headings(self) -> list[str]:
+        """What stands above a column of each parameter: its name and the unit that is shown."""
+        return [
+            with_shown_unit(path.rpartition(".")[2], unit)
+            for path, unit in zip(self.parameters, self.parameter_units, strict=True)
+        ]
+
+    def parameter_cells(self, point: FrontPoint) -> list[str]:
+        """The parameters of a setting in the units of :meth:`parameter_headings`."""
+        cells = []
+        for path, unit in zip(self.parameters, self.parameter_units, strict=True):
+            if path not in point.parameters:  # another discipline is in force
+                cells.append(ABSENT)
+                continue
+            value = point.parameters[path]
+            _, factor = shown_unit(unit)
+            cells.append(AUTOMATIC if value is None else f"{value * factor:.4g}")
+        return cells
+
+    @property
+    def beside(self) -> list[tuple[str, PriceRow]]:
+        """What is shown of the price beside the objectives: short headings, and the rows.
+
+        What a setting of the front and the one in force have measured, and what says the same as
+        one of the objectives left out.
+        """
+        points = [*self.points, *([] if self.incumbent is None else [self.incumbent])]
+        rows = [row for row in PRICE if row.metric in BESIDE]
+        return [
+            (f"{BESIDE[row.metric]}{f' ({row.unit})' if row.unit else ''}", row)
+            for row in rows
+            if any(row.metric in point.metrics for point in points)
+            and not any(_is_same(points, row.metric, axis) for axis in (0, 1))
+        ]
+
+    def beside_cells(self, point: FrontPoint) -> list[str]:
+        """Of a setting the means of :attr:`beside`, in the units of the headings."""
+        return [
+            ABSENT
+            if row.metric not in point.metrics
+            else f"{point.metrics[row.metric].mean * row.factor:.{row.decimals}f}"
+            for _, row in self.beside
+        ]
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as strict JSON."""
+        data: dict[str, Any] = {
+            "scenario": self.scenario,
+            "version": self.version,
+            "objectives": [
+                {"name": name, "unit": unit, "goal": "maximise" if high else "minimise"}
+                for name, unit, high in zip(
+                    self.objectives, self.units, self.maximised, strict=True
+                )
+            ],
+            "constraints": list(self.constraints),
+            "points": [_point(point) for point in self.points],
+            "dropped": self.dropped,
+            "tried": [list(values) for values in self.tried],
+            "evaluations": self.evaluations,
+            "simulations": self.simulations,
+            "seeds": {
+                key: value for key, value in asdict(self.seeds).items() if key != "re_evaluation"
+            },
+            "search": {"name": self.search},
+            "end": self.end,
+            "fresh": self.fresh,
+            "parameters": list(self.parameters),
+            "parameter_units": list(self.parameter_units),
+        }
+        if self.incumbent is not None:
+            data["incumbent"] = _point(self.incumbent)
+        return json.dumps(data, indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        """A page of text: the front with its intervals, and the incumbent."""
+        headings = [
+            f"{name}{f' ({unit})' if unit else ''}"
+            for name, unit in zip(self.objectives, self.units, strict=True)
+        ]
+        beside = [heading for heading, _ in self.beside]
+        rows = [["", *headings, *beside, *self.parameter_headings()]]
+        named = [(str(number), point) for number, point in enumerate(self.points, 1)]
+        named += [] if self.incumbent is None else [("now", self.incumbent)]
+        rows += [
+            [name, *_objectives(point), *self.beside_cells(point), *self.parameter_cells(point)]
+            for name, point in named
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        wanted = " against ".join(
+            f"{'more' if high else 'less'} {name}"
+            for name, high in zip(self.objectives, self.maximised, strict=True)
+        )
+        met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
+        tried = f"{self.evaluations} settings tried by {self.search}"
+        if self.fresh:
+            tried += f", {self.dropped} that led were not confirmed"
+        if met:
+            tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
+        return "\n".join(
+            [
+                f"{self.scenario}: the front of {wanted}",
+                "",
+                *lines,
+                "",
+                "*: significantly better than now, on the same seeds"
+                if self.fresh
+                else "not confirmed on fresh seeds: the search's own favoured these settings",
+                tried,
+                *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
+                f"{self.simulations} simulations{ended_by(self.end)}",
+            ]
+        )
+
+
+def _objectives(point: FrontPoint) -> list[str]:
+    cells = []
+    for interval, better in zip(point.values, point.better, strict=True):
+        half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
+        cells.append(f"{interval.mean:.4g}{half}{'*' if better else ' '}")
+    return cells
+
+
+def _is_same(points: Sequence[FrontPoint], metric: str, axis: int) -> bool:
+    """Whether an objective is this very metric: its means are the same at every setting."""
+    return all(
+        metric in point.metrics
+        and math.isclose(point.metrics[metric].mean, point.values[axis].mean, rel_tol=1e-9)
+        for point in points
+    )
+
+
+def _point(point: FrontPoint) -> Mapping[str, Any]:
+    data: dict[str, Any] = {
+        "parameters": dict(point.parameters),
+        "values": [_interval(each) for each in point.values],
+        "better": list(point.better),
+    }
+    if point.metrics:
+        data["metrics"] = {name: _interval(each) for name, each in point.metrics.items()}
+    return {**data, "command": point.command} if point.command else data
+
+
+def _interval(interval: Interval) -> dict[str, float | None]:
+    return {
+        "mean": interval.mean,
+        "low": interval.low,
+        "high": interval.high,
+        "count": interval.count,
+    }
+
+
+def _interval_from_data(data: Mapping[str, Any]) -> Interval:
+    mean, high = float(data["mean"]), data["high"]
+    return Interval(mean, None if high is None else float(high) - mean, int(data["count"]))
+
+
+def _point_from_data(data: Mapping[str, Any]) -> FrontPoint:
+    first, second = map(_interval_from_data, data["values"])
+    better, other = data["better"]
+    metrics = data.get("metrics", {})  # older ones have none
+    return FrontPoint(
+        dict(data["parameters"]),
+        (first, second),
+        (better, other),
+        data.get("command", ""),
+        {name: _interval_from_data(each) for name, each in metrics.items()},
+    )
