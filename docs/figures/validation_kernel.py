@@ -172,8 +172,7 @@ CAUSES: Final = """What does not, and why:
 
 - **BBR**: two versions of it. The kernel's loses far more and shares less.
 - **FQ-CoDel, 16 and 64 flows of Reno at 28 ms**: how the senders notice a loss. More of it below.
-- **PIE, 64 Reno, the slowest flow**: in each of the kernel's runs one got nothing; here in some.
-- **PIE beside short transfers, PIE with ECN, RED at 200 ms**: no cause has been found.
+- **PIE beside short transfers, with ECN, with 64 flows; RED at 200 ms**: no cause has been found.
 
 ## FQ-CoDel with many flows of Reno
 
