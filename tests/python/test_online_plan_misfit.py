@@ -7,7 +7,7 @@ import pytest
 from online_world import FIRST, RATE_BIT_PER_S, finding
 from test_online_explanation import sample
 from test_online_plan import task
-from vermilion.online.plan.misfit import FEWEST_SAMPLES, misfits
+from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
 
 SCALE = 30.0
 
@@ -66,3 +66,14 @@ def test_other_signals_are_a_misfit_at_the_same_queue():
 
 def test_fewer_samples_tell_nothing():
     assert misfits(answer(15.0), seen(48, samples=FEWEST_SAMPLES - 1), SCALE, 0.0) == ()
+
+
+def test_the_beginning_of_an_outage_tells_nothing_of_senders():
+    before, silent = seen(27), [sample(0.1 * n, 38, 0, 9) for n in range(11, 17)]
+    assert misfits(answer(25.0), before + silent, SCALE, 0.0) != ()
+    assert before_silence(before + silent) == before
+    assert before_silence(silent) == []
+    # An empty queue is no outage, and silence in the middle is over.
+    idle = [sample(1.7, 0, 0, 0)]
+    assert before_silence(before + idle) == before + idle
+    assert before_silence(silent + before) == silent + before

@@ -6,6 +6,7 @@ clock or a file.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -88,8 +89,8 @@ class Controller:
         flows_counted: how many there were then.
         calibrated_s: when the belief was last revised.
         senders: the kind last named in the log.
-        refuted: whether the senders believed in did not explain what was seen, and no others have
-            been looked for yet.
+        refuted_s: when the senders believed in last did not explain what was seen, unless others
+            have been looked for since.
         promise: what the last quick answer was to deliver.
         fluctuation: how often conditions have changed lately, and within which span.
         starvation: what is counted of starved flows under the setting in force; ``None`` where that
@@ -132,7 +133,7 @@ class Controller:
     flows_counted: int = 0
     calibrated_s: float = -1.0
     senders: str = ""
-    refuted: bool = False
+    refuted_s: float = -math.inf
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
     starvation: StarvationWatch | None = None

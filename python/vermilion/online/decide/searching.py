@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.states import Change, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
-from vermilion.online.plan.misfit import FEWEST_SAMPLES, misfits
+from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from vermilion.online.sense.stretch import Stretch
 
 _BEFORE_S = 5.0  # how far back the setting in force is measured before it is replaced
+# So long a guess that was refuted is not made again unseen: the time in which it can be explained,
+# unless conditions go on changing. Then any answer is better than that to conditions long gone.
+_REFUTED_S = 10.0
 _ASK_AGAIN_S = 30.0  # after a search that came to nothing
 # Twice what a driver waits for a search before it ends it itself.
 _PATIENCE_DEADLINES = 10.0
@@ -116,7 +119,7 @@ def _learn(turn: Turn, finding: Finding) -> None:
         turn.change(packets_per_s=finding.packets_per_s)
     explanation = finding.explanation
     if explanation is not None:
-        turn.change(refuted=False)
+        turn.change(refuted_s=-math.inf)
     if explanation is not None and explanation.senders != turn.controller.senders:
         turn.change(senders=explanation.senders)
         turn.decide(
@@ -267,11 +270,12 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     if traffic is None or several:  # whose means are no prediction for what is there
         return False
     since_s = entering.settled_s(turn, traffic)
-    seen = controller.senses.since(since_s)
+    seen = before_silence(controller.senses.since(since_s))
     bias = 0.0 if answer.internal_target is None else controller.correction.packets
     missed = misfits(answer, seen, turn.scale_packets(answer.picture), bias)
     too_few = len(seen) < FEWEST_SAMPLES
-    if not missed and not (too_few and controller.refuted):
+    lately = turn.now_s - controller.refuted_s < _REFUTED_S
+    if not missed and not (too_few and lately):
         return False
     why = "; ".join(figure.in_words() for figure in missed)
     turn.decide(
@@ -283,7 +287,8 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
         "setting in force a moment ago; what does is looked for first",
         **{figure.name: [figure.seen, figure.model] for figure in missed},
     )
-    turn.change(refuted=True)
+    if missed:
+        turn.change(refuted_s=turn.now_s)
     entering.explain(turn, since_s)
     return True
 

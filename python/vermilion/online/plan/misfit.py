@@ -29,6 +29,18 @@ FEWEST_SAMPLES: Final = 3
 """Samples without which nothing is compared."""
 
 
+def before_silence(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Without the last samples in which packets waited and none left.
+
+    An outage is one only when it has lasted for a while. What begins as one tells nothing of
+    senders, though everything that arrives may be dropped in it.
+    """
+    end = len(samples)
+    while end and samples[end - 1].packets == 0 and samples[end - 1].backlog_packets > 0:
+        end -= 1
+    return samples[:end]
+
+
 def misfits(
     answer: Answer, seen: Sequence[Sample], scale: float, bias: float
 ) -> tuple[Figure, ...]:
