@@ -1,7 +1,8 @@
 //! Recovery by time (RACK-TLP) as RFC 8985 and Linux have it, worked out by hand.
 //!
-//! Sources: RFC 8985, sections 6.2 and 7; RFC 9937; Linux 6.12, `tcp_rack_reo_timeout`,
-//! `tcp_schedule_loss_probe`, `tcp_send_loss_probe`, `tcp_process_tlp_ack`, `tcp_xmit_retransmit_queue`.
+//! Sources: RFC 8985, sections 6.2 and 7; RFC 9937; Linux 6.12, `tcp_rack_advance`,
+//! `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_rack_reo_timeout`, `tcp_schedule_loss_probe`,
+//! `tcp_send_loss_probe`, `tcp_process_tlp_ack`, `tcp_xmit_retransmit_queue`.
 
 use vermilion_parameters::{Value, Values};
 use vermilion_tcp::registry::Profile;
@@ -58,6 +59,34 @@ fn losses_that_the_reordering_timer_reveals_leave_one_by_one() {
     assert_eq!(sender.window(), 1.0);
     // It arrives: progress without new losses releases two.
     assert_eq!(answered(&mut sender, [127 * MS, 227 * MS], 2, &[(19, 21)]), [2, 3]);
+}
+
+#[test]
+fn a_delayed_acknowledgement_lengthens_the_wait_before_a_loss_is_repaired() {
+    let mut sender = started(&window(4.0), 10);
+    assert_eq!(sent(&mut sender, 0), [1, 2, 3, 4]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 4, &[]), [5, 6, 7, 8, 9, 10]);
+    // 4 waited at the receiver for a second one; 5 is lost; 6 reports itself and 4. The report of 6 gives
+    // a round trip of 100 ms, then 4 one of 200: 5 is due at 100 + 200 + 100 / 4 ms.
+    assert_eq!(answered(&mut sender, [0, 200 * MS], 5, &[(6, 7)]), []);
+    assert_eq!(sender.deadline(), 327 * MS);
+    // 7 took 101 ms, and that counts now: 100 + 101 + 25.
+    assert_eq!(answered(&mut sender, [0, 201 * MS], 5, &[(6, 8)]), []);
+    assert_eq!(sender.deadline(), 228 * MS);
+    // Three arrivals prove the loss; 5 left 102 ms ago, as long as 8 took.
+    assert_eq!(answered(&mut sender, [0, 202 * MS], 5, &[(6, 9)]), [5]);
+}
+
+#[test]
+fn the_highest_of_several_reported_segments_gives_the_round_trip() {
+    let mut sender = started(&window(4.0), 20);
+    assert_eq!(sent(&mut sender, 0), [1, 2, 3, 4]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 3, &[]), [5, 6, 7, 8]);
+    assert_eq!(answered(&mut sender, [0, 110 * MS], 5, &[]), [9, 10, 11, 12]);
+    // 5, 7 and 8 are lost, and so is the acknowledgement that 6 caused. 6 took 110 ms, 9 took 100, though
+    // its block comes first: 5 is due at 100 + 100 + 100 / 4 ms.
+    answered(&mut sender, [0, 210 * MS], 5, &[(9, 10), (6, 7)]);
+    assert_eq!(sender.deadline(), 227 * MS);
 }
 
 #[test]

@@ -6,6 +6,12 @@
 //! have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
 //! (section 6.2, step 4): no path of this simulator reorders, so it never has to widen.
 //!
+//! The round trip that a segment may take is that of the segment that arrived last (section 6.2, step 2).
+//! Which of those that one acknowledgement covers is last, the RFC leaves open: as in Linux, reports come
+//! first and what is acknowledged cumulatively comes after them, in the order of sequence. A delayed
+//! acknowledgement that first reports an arrival beyond a loss thus lengthens it, and the loss waits for
+//! the reordering timer.
+//!
 //! The tail loss probe goes after two smoothed round trips (section 7.2; one second before any is known),
 //! and later by the longest delay of an acknowledgement, 200 ms, if only one segment is outstanding; but
 //! never after the retransmission timer, in whose place it then goes. It is planned anew whenever new data is
@@ -46,7 +52,7 @@ pub struct Rack {
     sendings: VecDeque<(u64, u32)>,
     /// When the most recently sent of the segments that have arrived was sent, and which it is.
     newest: (u64, u32),
-    /// Its round trip.
+    /// The round trip of the segment that was noted last.
     round_trip: u64,
     shortest_round_trip: u64,
     /// When waiting segments are taken for lost.
@@ -102,9 +108,10 @@ impl Rack {
             return;
         }
         self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
+        // That of every segment, not only of the newest, as in Linux (tcp_rack_advance).
+        self.round_trip = round_trip;
         if (sent, sequence) > self.newest {
             self.newest = (sent, sequence);
-            self.round_trip = round_trip;
         }
     }
 

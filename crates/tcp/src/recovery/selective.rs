@@ -183,6 +183,18 @@ impl Selective {
             }
         };
         let acknowledged = answer.next_expected;
+        // Linux's order, on which RACK's round trip depends: first the reports, by sequence, then what is
+        // acknowledged cumulatively (tcp_sacktag_write_queue, tcp_clean_rtx_queue).
+        let mut from = acknowledged;
+        while let Some(&(begin, after)) =
+            answer.blocks.iter().filter(|block| block.1 > from).min_by_key(|block| block.0)
+        {
+            board.report(begin.max(from), after.min(highest), |sequence, again| {
+                delivered += 1;
+                note(sequence, again);
+            });
+            from = after;
+        }
         if acknowledged > first {
             if tracked {
                 for sequence in first..acknowledged {
@@ -192,12 +204,6 @@ impl Selective {
                 }
             }
             delivered += board.acknowledge(acknowledged);
-        }
-        for &(begin, after) in answer.blocks {
-            board.report(begin, after.min(highest), |sequence, again| {
-                delivered += 1;
-                note(sequence, again);
-            });
         }
         if tracked && acknowledged > first {
             sent.acknowledge(acknowledged);
