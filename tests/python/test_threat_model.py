@@ -9,7 +9,11 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
 SOURCES = "\n".join(
     path.read_text(encoding="utf-8")
-    for folder in (ROOT / "tests" / "python", ROOT / "crates" / "monitor" / "tests")
+    for folder in (
+        ROOT / "tests" / "python",
+        ROOT / "tests" / "browser",
+        ROOT / "crates" / "monitor" / "tests",
+    )
     for path in sorted(folder.iterdir())
     if path.suffix in {".py", ".rs"} and path != Path(__file__)
 )
