@@ -288,7 +288,7 @@ def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
         axes.set_title(reading[0].upper() + reading[1:])
     panels[0][0].set_ylim(bottom=0)
     panels[0][0].set_ylabel("coefficient of variation of goodputs")
-    panels[0][0].legend(loc="upper right", ncols=2)
+    panels[0][0].legend(loc="lower center", ncols=2)
     figure.savefig(file)
 
 
