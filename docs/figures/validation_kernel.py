@@ -205,14 +205,12 @@ measured beside what its model had promised. From the journals of `benches/kerne
 ```{include} figures/kernel_predictions.txt
 ```
 
-- How long the queue is on average is foretold well: 4 % off in the median, and less than a third
-  in nine judgements of ten. It was not with ECN and 64 flows, where 29 packets were promised and
-  52 found.
-- How much it moves is foretold within a factor of 1.5 in two judgements of three. Over RED with
-  ECN, and while round trips change, it is fewer than half.
+- How long the queue is on average is foretold well: 2 % off in the median, and less than a third
+  in nine judgements of ten.
+- How much it moves is foretold within a factor of 1.5 in half of the judgements. Over RED with
+  ECN, and while round trips change, it is fewer.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  7 % or less of the objective. The first setting of a run, which gains the most, comes too early
-  for that.
+  a third or more of the objective; five of twenty-five made it worse.
 """
 
 
