@@ -82,11 +82,11 @@ def main() -> None:
         row = {"seed": given.seed, "number": number, "quick": given.quick}
         row |= judged(question, present, given.threads)
         rows.append(row)
-        print(line(number, row), flush=True)  # noqa: T201 - a program's output
+        print(line(number, row), flush=True)
         if given.json:
             with Path(given.json).open("w", encoding="utf-8") as file:
                 json.dump(rows, file, indent=1)
-    print(summary(rows))  # noqa: T201
+    print(summary(rows))
     if given.table:
         Path(given.table).write_text(table(rows), encoding="utf-8")
 
@@ -113,7 +113,7 @@ def draw(seed: int, number: int, *, quick: bool) -> tuple[Question, Present]:
         quick=quick,
     )
     present = assumed(question)
-    if device == "linux" and coin.random() < 0.5:  # noqa: PLR2004
+    if device == "linux" and coin.random() < 0.5:  # noqa: PLR2004 - half of them
         buffer = round(even(20.0, 2000.0))
         fifo = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": float(buffer)})
         known = [each.defaults(question) for each in families(question)]

@@ -145,8 +145,8 @@ def main() -> None:
         "setting": best,
     }
     BEST_KNOWN.write_text(f"{json.dumps(known, indent=2)}\n", encoding="utf-8")
-    print(json.dumps(known[options.scenario], indent=2))  # noqa: T201 - what the command is for
-    print(f"{time.process_time() - begun:.0f} CPU s")  # noqa: T201
+    print(json.dumps(known[options.scenario], indent=2))
+    print(f"{time.process_time() - begun:.0f} CPU s")
 
 
 if __name__ == "__main__":

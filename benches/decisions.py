@@ -462,7 +462,7 @@ def edge(seed: int) -> str:
 
 def say(lines: Sequence[str]) -> None:
     """Tells whoever waits."""
-    print("\n".join(lines), flush=True)  # noqa: T201 - what the command is for
+    print("\n".join(lines), flush=True)
 
 
 def main() -> None:

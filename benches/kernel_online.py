@@ -70,7 +70,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = _load(given.results)
     if given.table:
-        print(table(rows), end="")  # noqa: T201 - what it is for
+        print(table(rows), end="")
         return
     given.results.parent.mkdir(parents=True, exist_ok=True)
     known = {(row["case"], row["seed"]) for row in rows}
@@ -81,7 +81,7 @@ def main() -> None:
             row = measure(case, seed)
             with given.results.open("a", encoding="utf-8") as file:
                 file.write(f"{json.dumps(row)}\n")
-            print(f"{case}, seed {seed}: {row['wall_s']:.0f} s", flush=True)  # noqa: T201
+            print(f"{case}, seed {seed}: {row['wall_s']:.0f} s", flush=True)
 
 
 def measure(case: str, seed: int) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _factor(rows: list[dict[str, Any]], phase: int) -> str:
 
 
 def _mean(values: list[float]) -> str:
-    if len(values) < 2:  # noqa: PLR2004
+    if len(values) < 2:  # noqa: PLR2004 - no interval of one
         return f"{values[0]:.4g}"
     interval = mean_interval(values)
     return f"{interval.mean:.4g} ± {(interval.high - interval.low) / 2:.2g}"

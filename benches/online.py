@@ -50,7 +50,7 @@ def main() -> None:
         files = given.results or [
             file for label in ("before", "after") if (file := default_file(label)).exists()
         ]
-        print(table(common({file.stem.rpartition("-")[2]: load(file) for file in files})))  # noqa: T201
+        print(table(common({file.stem.rpartition("-")[2]: load(file) for file in files})))
         return
     [file] = given.results or [default_file(given.label)]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def main() -> None:
             results.write(json.dumps({"label": given.label, **row}, separators=(",", ":")) + "\n")
         said = f"{row['outcome']} {row.get('alone')} -> {row.get('tuned')}, {row['cpu_s']} CPU s"
         now = time.strftime("%H:%M:%S")
-        print(now, network.name, seed, said, file=sys.stderr, flush=True)  # noqa: T201
+        print(now, network.name, seed, said, file=sys.stderr, flush=True)
 
 
 def common(results: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:

@@ -257,10 +257,10 @@ def main() -> None:
         rows += new
         with given.results.open("a", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(row)}\n" for row in new)
-        print(name, arm, seed, f"{new[0]['cpu_s']} CPU s", flush=True)  # noqa: T201
+        print(name, arm, seed, f"{new[0]['cpu_s']} CPU s", flush=True)
     text = table([row for row in rows if row["seed"] <= given.seeds])
     given.table.write_text(f"{text}\n", encoding="utf-8")
-    print(text)  # noqa: T201
+    print(text)
 
 
 if __name__ == "__main__":

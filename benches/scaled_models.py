@@ -319,7 +319,7 @@ def main() -> None:
     """Writes the table."""
     text = "\n".join([*agreement(), "", *agreement_of_few(), "", *speed()]) + "\n"
     FIGURE.write_text(text, encoding="utf-8")
-    print(text, end="")  # noqa: T201 - a program
+    print(text, end="")
 
 
 if __name__ == "__main__":

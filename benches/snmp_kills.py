@@ -21,8 +21,8 @@ TESTS = Path(__file__).parents[1] / "tests" / "python"
 sys.path.insert(0, str(TESTS))
 
 import linux_guest  # noqa: E402 - the tests' own guest
-from test_online_linux_kernel import program  # noqa: E402
-from test_routers_snmp_kernel import SHAPED  # noqa: E402
+from test_online_linux_kernel import program  # noqa: E402 - found by the path above
+from test_routers_snmp_kernel import SHAPED  # noqa: E402 - found by the path above
 
 LONGEST_S = 3600
 WHOLE = {(30_000, 90_000), (12_000, 36_000), (24_000, 72_000)}

@@ -279,7 +279,7 @@ def count_cpu_time() -> None:
 
 def say(text: str) -> None:
     """Tells whoever waits."""
-    print(text, flush=True)  # noqa: T201 - what the command is for
+    print(text, flush=True)
 
 
 def main() -> None:

@@ -140,7 +140,7 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
         [
             _head(results),
             _beside(results, "summary", {k: _summary(v, rated) for k, v in networks.items()}),
-            *([_against(*networks.items())] if len(networks) == 2 else []),  # noqa: PLR2004
+            *([_against(*networks.items())] if len(networks) == 2 else []),  # noqa: PLR2004 - a pair
             _beside(results, "finding", {k: findings.found(v) for k, v in results.items()}),
             *(_worst(label, each) for label, each in networks.items()),
             _all(networks),

@@ -46,7 +46,7 @@ def measure_coco() -> None:
 
 def report(*words: object) -> None:
     """Says what is being measured."""
-    print(f"{time.strftime('%H:%M:%S')}", *words, file=sys.stderr, flush=True)  # noqa: T201
+    print(f"{time.strftime('%H:%M:%S')}", *words, file=sys.stderr, flush=True)
 
 
 def draw() -> None:

@@ -26,8 +26,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "python"))
 
 import linux_reference  # noqa: E402 - the tests' own scenarios
-import phase_effects  # noqa: E402
-from reference_tables import comparisons  # noqa: E402
+import phase_effects  # noqa: E402 - found by the path above
+from reference_tables import comparisons  # noqa: E402 - found by the path above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
-from reference_comparison import Comparison, Sample, Where, summary, table  # noqa: E402
+from reference_comparison import Comparison, Sample, Where, summary, table  # noqa: E402 - found by the path above
 
 if TYPE_CHECKING:
     from vermilion.simulate import Result

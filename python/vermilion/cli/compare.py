@@ -78,6 +78,7 @@ def compare(
     95 % interval of the differences, seed by seed, excludes zero), its figure has a star.
     """
     from vermilion.report import comparison
+    from vermilion.report.chosen_link import check_link
     from vermilion.simulate.variants import make_variants
 
     if figure is None and (link is not None or phase is not None):
@@ -90,7 +91,7 @@ def compare(
     for remark in notes:
         note(remark)
     if link is not None:
-        comparison.check_link(next(iter(variants.values())), link)
+        check_link(next(iter(variants.values())), link)
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))

@@ -148,7 +148,7 @@ def _interval(
         message = "--link is about a figure; expected --figure FILE beside it"
         raise UserError(message)
     if link is not None:
-        from vermilion.report.comparison import check_link
+        from vermilion.report.chosen_link import check_link
 
         check_link(scenario, link)
     if series is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from vermilion.report import drawing
+from vermilion.report.chosen_link import check_link
 from vermilion.report.comparison_figure import (
     MOST_ROWS,
     comparison_caption,
@@ -22,7 +23,7 @@ from vermilion.report.many_variants_figure import (
     many_variants_caption,
     many_variants_figure,
 )
-from vermilion.scenario.errors import ScenarioError, one_of
+from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import comparison as simulated
 from vermilion.simulate.comparison import Comparison
 from vermilion.simulate.notebook import stretch
@@ -96,15 +97,9 @@ class ComparisonReport(Comparison):
 
     def page(self, link: str | None = None, phase: int | None = None) -> str:
         """One self-contained HTML page: the figure and all tables."""
-        from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+        from vermilion.report.templates_of import templates_of
 
-        environment = Environment(
-            loader=PackageLoader("vermilion.report"),
-            autoescape=select_autoescape(default=True, default_for_string=True),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        environment = templates_of("vermilion.report")
         scenario = self.scenarios[0]
         link = self._link(link)
         return environment.get_template("comparison.html.j2").render(
@@ -169,16 +164,6 @@ class ComparisonReport(Comparison):
             accepted = f"0 for the whole run{' or ' if listed else ''}{listed}"
             raise ScenarioError("phase", phase, accepted, self.scenarios[0].origin)
         return [phase - 1 if phase else whole]
-
-
-def check_link(scenario: Scenario, link: str) -> None:
-    """Refuses a link that is not there.
-
-    Raises:
-        ScenarioError: naming those that are.
-    """
-    if link not in scenario.links:
-        raise ScenarioError("link", link, one_of(scenario.links), scenario.origin)
 
 
 def compare(

@@ -9,12 +9,12 @@ than both in both. Where the front spans orders of magnitude, its axis is logari
 
 from __future__ import annotations
 
-import io
 import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
+from vermilion.report.figure_file import picture
 from vermilion.report.front_parameters_figure import front_parameters_figure
 from vermilion.report.study_figures import is_wide, plain_numbers
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from vermilion.tuning.recommend.front import Front, FrontPoint
 
 _SIZE_IN: Final = (8.2, 5.2)
-_DOTS_PER_INCH: Final = 150
 _MARGIN: Final = 0.08
 """Of the range that the front and the incumbent span, on each side."""
 
@@ -94,26 +93,13 @@ def rendered(front: Front, kind: str) -> bytes:
     """
     if kind == "html":
         return _page(front).encode()
-    figure = front_figure(front)
-    target = io.BytesIO()
-    with drawing.style():
-        if kind == "svg":
-            figure.savefig(target, format="svg", metadata={"Date": None})
-        else:
-            figure.savefig(target, format="png", dpi=_DOTS_PER_INCH)
-    return target.getvalue()
+    return picture(front_figure(front), kind)
 
 
 def _page(front: Front) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+    from vermilion.report.templates_of import templates_of
 
-    environment = Environment(
-        loader=PackageLoader("vermilion.report"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of("vermilion.report")
     figure = drawing.svg(
         front_figure(front),
         name="front",

@@ -62,15 +62,9 @@ def online_report(
     if not runs or not all(runs):
         message = "a report needs at least one scenario, and at least one run of each"
         raise ValueError(message)
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+    from vermilion.report.templates_of import templates_of
 
-    environment = Environment(
-        loader=PackageLoader("vermilion.report"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of("vermilion.report")
     environment.filters |= {
         "interval": with_interval,
         "seconds": seconds,

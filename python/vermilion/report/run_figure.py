@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
-from vermilion.report.comparison import check_link
+from vermilion.report.chosen_link import check_link
 from vermilion.report.figure_file import picture
 from vermilion.scenario.wire import nominal_rate
 

@@ -52,18 +52,13 @@ def study_report(records: Sequence[StudyRecord]) -> str:
         ScenarioError: a scenario names files that are not there any more.
     """
     import matplotlib as mpl
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    from vermilion.report.templates_of import templates_of
 
     if not records:
         message = "there is no study to report on; expected one that vermilion tune --study began"
         raise StudyError(message)
-    environment = Environment(
-        loader=PackageLoader("vermilion.report"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of("vermilion.report")
     environment.filters["zip"] = zip
     # A name with a dollar sign is a name and not a formula.
     with mpl.rc_context({"text.parse_math": False}):

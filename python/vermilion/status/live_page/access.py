@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from vermilion.status.listener import Listener
 
-COOKIE: Final = "vermilion-token"
+_COOKIE: Final = "vermilion-token"
+"""Before the port: browsers keep cookies by name and not by port, and several pages may be open."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": (
@@ -48,6 +49,7 @@ class Access:
     def __init__(self, page: ASGIApp, listener: Listener, names: frozenset[str]) -> None:
         self._page = page
         self._token = (listener.token or "").encode("ascii")
+        self._cookie = f"{_COOKIE}-{listener.port}"
         self._names = names | {listener.address, f"[{listener.address}]"}
         self._any_name = listener.address in {"0.0.0.0", "::"}  # noqa: S104 - compared only
 
@@ -75,9 +77,9 @@ class Access:
         said = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [""])[0]
         if scope["path"] == "/" and said and self._knows(said):
             answer = RedirectResponse("/", 303)
-            answer.set_cookie(COOKIE, said, httponly=True, samesite="strict", path="/")
+            answer.set_cookie(self._cookie, said, httponly=True, samesite="strict", path="/")
             return answer
-        if not any(self._knows(token) for token in _said(headers)):
+        if not any(self._knows(token) for token in _said(headers, self._cookie)):
             words = "the token is missing or wrong; open the address that vermilion watch printed\n"
             return PlainTextResponse(words, 401, {"WWW-Authenticate": "Bearer"})
         return None
@@ -88,14 +90,14 @@ class Access:
         )
 
 
-def _said(headers: Headers) -> list[str]:
-    """The tokens that a request says."""
+def _said(headers: Headers, name: str) -> list[str]:
+    """The tokens that a request says, in a header or in the cookie of this name."""
     tokens = []
     bearer = headers.get("authorization", "")
     if bearer.startswith("Bearer "):
         tokens.append(bearer.removeprefix("Bearer "))
     try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         cookie = None
     if cookie is not None:
