@@ -164,6 +164,17 @@ class TestNew:
         assert 'did you mean "varying-load"?' in words
         assert not (tmp_path / "other.toml").exists()
 
+    @pytest.mark.parametrize("name", ["", ".toml", "folder/", "folder/.toml"])
+    def test_a_file_has_a_name(self, vermilion, tmp_path, monkeypatch, name):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "folder").mkdir()
+        assert f'NAME: "{name}" is not accepted' in refused(vermilion("new", name))
+        assert [each.name for each in tmp_path.rglob("*")] == ["folder"]
+
+    def test_what_it_says_to_do_next_can_be_pasted(self, vermilion, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert "vermilion run 'my own.toml'" in vermilion("new", "my own")[1]
+
     def test_a_folder_that_is_not_there_is_one_line(self, vermilion):
         assert "cannot be written" in refused(vermilion("new", "/nowhere/mine"))
 

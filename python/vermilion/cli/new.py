@@ -1,5 +1,6 @@
 """``vermilion new``: a scenario to begin with, in a file of one's own."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -35,13 +36,17 @@ def new(
     Nothing that is there is overwritten.
     """
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    if path.name == ".toml":
+        message = f'NAME: "{name}" is not accepted; expected the name of a file, like "mine"'
+        raise UserError(message)
     text = _starter() if like is None else shipped_text("--like", like)
     if path.exists():
         message = f'NAME: "{path}" is there already; expected a new name'
         raise UserError(message)
     with output_file("NAME", str(path)) as file:
         file.write(text)
-    typer.echo(f"{path} is written. Next:\n  vermilion run {path}\n  vermilion tune {path}")
+    said = shlex.quote(str(path))
+    typer.echo(f"{path} is written. Next:\n  vermilion run {said}\n  vermilion tune {said}")
 
 
 def _starter() -> str:
