@@ -15,18 +15,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vermilion.networks import Network
     from vermilion.report import ComparisonReport, compare
     from vermilion.scenario import Scenario, ScenarioError, load_scenario, parse_scenario
-    from vermilion.scenario.errors import DisciplineError
+    from vermilion.scenario.errors import CongestionControlError, DisciplineError
+    from vermilion.scenario.own_congestion_control import (
+        CongestionControl,
+        register_congestion_control,
+        unregister_congestion_control,
+    )
     from vermilion.scenario.own_discipline import (
         Discipline,
         Verdict,
-        choice,
-        number,
         register_discipline,
-        switch,
         unregister_discipline,
     )
+    from vermilion.scenario.own_table import choice, number, switch
     from vermilion.scenario.plugins import load_plugins
     from vermilion.simulate import Result, frames, grid, run, run_many
     from vermilion.tuning.tune import tune
@@ -35,8 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ComparisonReport",
+    "CongestionControl",
+    "CongestionControlError",
     "Discipline",
     "DisciplineError",
+    "Network",
     "Result",
     "Scenario",
     "ScenarioError",
@@ -50,36 +57,49 @@ __all__ = [
     "load_scenario",
     "number",
     "parse_scenario",
+    "register_congestion_control",
     "register_discipline",
     "run",
     "run_many",
     "switch",
     "tune",
+    "unregister_congestion_control",
     "unregister_discipline",
 ]
 
 _HOMES = {
     "ComparisonReport": ("vermilion.report", "ComparisonReport"),
+    "CongestionControl": ("vermilion.scenario.own_congestion_control", "CongestionControl"),
+    "CongestionControlError": ("vermilion.scenario.errors", "CongestionControlError"),
     "Discipline": ("vermilion.scenario.own_discipline", "Discipline"),
     "DisciplineError": ("vermilion.scenario.errors", "DisciplineError"),
+    "Network": ("vermilion.networks", "Network"),
     "Result": ("vermilion.simulate", "Result"),
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
     "Verdict": ("vermilion.scenario.own_discipline", "Verdict"),
     "__version__": ("vermilion._core", "VERSION"),
-    "choice": ("vermilion.scenario.own_discipline", "choice"),
+    "choice": ("vermilion.scenario.own_table", "choice"),
     "compare": ("vermilion.report", "compare"),
     "frames": ("vermilion.simulate", "frames"),
     "grid": ("vermilion.simulate.variants", "grid"),
     "load_plugins": ("vermilion.scenario.plugins", "load_plugins"),
     "load_scenario": ("vermilion.scenario", "load_scenario"),
-    "number": ("vermilion.scenario.own_discipline", "number"),
+    "number": ("vermilion.scenario.own_table", "number"),
     "parse_scenario": ("vermilion.scenario", "parse_scenario"),
+    "register_congestion_control": (
+        "vermilion.scenario.own_congestion_control",
+        "register_congestion_control",
+    ),
     "register_discipline": ("vermilion.scenario.own_discipline", "register_discipline"),
     "run": ("vermilion.simulate", "run"),
     "run_many": ("vermilion.simulate", "run_many"),
-    "switch": ("vermilion.scenario.own_discipline", "switch"),
+    "switch": ("vermilion.scenario.own_table", "switch"),
     "tune": ("vermilion.tuning", "tune"),
+    "unregister_congestion_control": (
+        "vermilion.scenario.own_congestion_control",
+        "unregister_congestion_control",
+    ),
     "unregister_discipline": ("vermilion.scenario.own_discipline", "unregister_discipline"),
 }
 

@@ -12,6 +12,7 @@ def senders(
         str | None,
         typer.Argument(metavar="[NAME]", help="Show this one in full.", show_default=False),
     ] = None,
+    plugins: options.Plugins = None,
     target: options.Json = None,
 ) -> None:
     """List the senders, or show one in full.
@@ -22,4 +23,5 @@ def senders(
     from vermilion.cli.algorithms import show
     from vermilion.scenario import algorithms
 
+    options.load_plugins(plugins)
     show("sender", name, algorithms.senders(), _core.senders(), target)

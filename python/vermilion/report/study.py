@@ -22,8 +22,8 @@ from vermilion.report.study_parts import (
     queue_figures,
     with_units,
 )
-from vermilion.report.toml_text import toml_text
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning import StudyError
 
 if TYPE_CHECKING:
