@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from vermilion.scenario.own_table import choice, number, switch
     from vermilion.scenario.plugins import load_plugins
-    from vermilion.simulate import Result, frames, grid, run, run_many
+    from vermilion.simulate import Result, Sweep, frames, grid, run, run_many, sweep
     from vermilion.tuning.tune import tune
 
     __version__: str
@@ -47,6 +47,7 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "Verdict",
     "__version__",
     "choice",
@@ -61,6 +62,7 @@ __all__ = [
     "register_discipline",
     "run",
     "run_many",
+    "sweep",
     "switch",
     "tune",
     "unregister_congestion_control",
@@ -77,6 +79,7 @@ _HOMES = {
     "Result": ("vermilion.simulate", "Result"),
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
+    "Sweep": ("vermilion.simulate", "Sweep"),
     "Verdict": ("vermilion.scenario.own_discipline", "Verdict"),
     "__version__": ("vermilion._core", "VERSION"),
     "choice": ("vermilion.scenario.own_table", "choice"),
@@ -94,6 +97,7 @@ _HOMES = {
     "register_discipline": ("vermilion.scenario.own_discipline", "register_discipline"),
     "run": ("vermilion.simulate", "run"),
     "run_many": ("vermilion.simulate", "run_many"),
+    "sweep": ("vermilion.simulate", "sweep"),
     "switch": ("vermilion.scenario.own_table", "switch"),
     "tune": ("vermilion.tuning", "tune"),
     "unregister_congestion_control": (
