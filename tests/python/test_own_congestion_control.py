@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
 import signal
 import threading
 from dataclasses import replace
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,6 @@ from vermilion.simulate.congestion_control_testing import CongestionControlConfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from vermilion.scenario import Scenario
 
@@ -519,6 +520,19 @@ def test_it_can_be_registered_anew_and_forgotten(register):
     vermilion.unregister_congestion_control("own")
     with pytest.raises(vermilion.ScenarioError, match='"own" is not accepted'):
         network("own")
+
+
+def load_example():
+    """The class of the documentation's example."""
+    path = Path(__file__).parents[2] / "docs" / "examples" / "square_root_increase.py"
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module.SquareRootIncrease
+
+
+class TestTheExampleConforms(CongestionControlConformance):
+    own = load_example()
 
 
 PLUGIN = """
