@@ -10,6 +10,7 @@ __all__ = [
     "OPTIMISED",
     "RANDOM_STREAMS",
     "VERSION",
+    "Acknowledgement",
     "CaptureError",
     "CaptureMonitor",
     "Coin",
@@ -17,14 +18,19 @@ __all__ = [
     "Packet",
     "ParameterError",
     "Queue",
+    "Reduction",
     "Simulation",
+    "Window",
     "check",
+    "common_sender_parameters",
     "disciplines",
     "register_discipline",
+    "register_sender",
     "run",
     "run_many",
     "senders",
     "unregister_discipline",
+    "unregister_sender",
 ]
 
 VERSION: str
