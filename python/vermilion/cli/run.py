@@ -14,6 +14,7 @@ from vermilion.cli.output import (
     note,
     output_file,
 )
+from vermilion.cli.plot import Plot, show_panels
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.series import series_output
 from vermilion.cli.user_error import UserError
@@ -69,6 +70,7 @@ def run(
             show_default=False,
         ),
     ] = None,
+    plot: Plot = False,
     link: Annotated[
         str | None,
         typer.Option(
@@ -100,7 +102,10 @@ def run(
     kind = "" if figure is None else figure_format(figure)
     options.load_plugins(plugins)
     loaded = _loaded(scenario, overrides or (), discipline)
-    interval = _interval(loaded, series, probe, figure, link)
+    if plot and STANDARD_OUTPUT in {target, series, figure}:
+        message = '--plot goes to standard output; expected a file name in place of "-"'
+        raise UserError(message)
+    interval = _interval(loaded, series, probe, figure or ("plot" if plot else None), link)
     for remark in loaded.notes:
         note(remark)
     with ExitStack() as outputs:
@@ -126,6 +131,10 @@ def run(
         from vermilion.cli.run_tables import print_result
 
         print_result(loaded, result)
+    if plot:
+        from vermilion.report.run_figure import run_figure
+
+        show_panels(run_figure(loaded, result, link).panels())
 
 
 def _interval(
@@ -145,7 +154,7 @@ def _interval(
         message = "--probe needs --series FILE, which is where its time series go"
         raise UserError(message)
     if link is not None and figure is None:
-        message = "--link is about a figure; expected --figure FILE beside it"
+        message = "--link is about a figure; expected --figure FILE or --plot beside it"
         raise UserError(message)
     if link is not None:
         from vermilion.report.chosen_link import check_link

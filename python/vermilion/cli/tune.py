@@ -9,7 +9,9 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.output import STANDARD_OUTPUT, note
+from vermilion.cli.plot import Plot
 from vermilion.cli.tune_command import command_to_see
+from vermilion.cli.tune_figure import TuneFigure
 from vermilion.cli.tune_front import tune_front
 from vermilion.cli.tune_plan import (
     check_together,
@@ -143,10 +145,12 @@ def tune(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the front: .svg, .png, or a page, .html. Needs --pareto.",
+            help="Draw the queue now and under the best setting found, or with --pareto the "
+            "front: .svg, .png, or a page with the tables, .html.",
             show_default=False,
         ),
     ] = None,
+    plot: Plot = False,
     robust: Annotated[
         str | None,
         typer.Option(
@@ -264,7 +268,11 @@ def tune(
         objectives or (),
         figure,
         weights,
-        {"--resume": resume is not None, "--warm-start": warm_start is not None},
+        {
+            "--resume": resume is not None,
+            "--warm-start": warm_start is not None,
+            "--plot": plot,
+        },
         pareto=pareto,
     )
     kind, length = kind_of(robust, pareto=pareto), fidelity_of(fidelity)
@@ -288,6 +296,7 @@ def tune(
     )
     if not scenarios:
         return go_on(session)
+    drawn = TuneFigure(figure, target, plot=plot)
     plan = TuningPlan(
         scenarios=tuple(load_scenario(scenario, overrides or ()) for scenario in scenarios),
         kind=kind,
@@ -317,11 +326,17 @@ def tune(
     if kind == "robust":
         outcome = session.perform(partial(execute, plan))
         return exit_code(outcome, tells_conclusion=tells_conclusion)
-    return _tune_one(plan, session, scenarios[0], warm_start, resume)
+    with drawn:
+        return _tune_one(plan, session, scenarios[0], warm_start, resume, drawn)
 
 
 def _tune_one(
-    plan: "TuningPlan", session: Session, name: str, warm_start: Path | None, resume: Path | None
+    plan: "TuningPlan",
+    session: Session,
+    name: str,
+    warm_start: Path | None,
+    resume: Path | None,
+    drawn: TuneFigure,
 ) -> int:
     """Tunes one scenario, shows the outcome, and says how to see the best setting."""
     from dataclasses import replace
@@ -338,6 +353,7 @@ def _tune_one(
     outcome = session.perform(tuned)
     if session.target != STANDARD_OUTPUT and outcome.accepted:
         typer.echo(f"\nto see it: {command_to_see(name, plan, outcome)}")
+    drawn.draw(plan, outcome)
     return exit_code(outcome, tells_conclusion=session.tells_conclusion)
 
 
