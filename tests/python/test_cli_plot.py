@@ -17,7 +17,7 @@ QUICK = ("--budget=5", "--no-robustness", "--no-rivals")
 
 def dots(text):
     """How many dots the letters of a plot have."""
-    return sum(bin(ord(letter) - 0x2800).count("1") for letter in text if letter >= "\u2800")
+    return sum((ord(letter) - 0x2800).bit_count() for letter in text if letter >= "\u2800")
 
 
 def test_a_curve_is_where_its_values_are():

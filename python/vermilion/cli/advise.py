@@ -138,7 +138,7 @@ def advise(
     seed: options.Seed = 1,
     threads: options.Threads = None,
 ) -> None:
-    """Say whether to keep a queue or which one to set, with the commands.
+    """Advise on a queue: keep it, or what to set instead.
 
     You say how fast the line is, how far and how many the transfers are, and how long packets may
     wait. Vermilion simulates the queues that your device has over the whole range, compares the

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.online_figure import OnlineFigure
 from vermilion.cli.online_page import PageRequest, SimulatedPage
@@ -36,6 +36,7 @@ def online(
             help="Scenario files (TOML) or names of shipped ones, each with a [tuning] table. "
             "None with --router.",
             show_default=False,
+            autocompletion=completion.scenario_names,
         ),
     ] = None,
     *,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.figure import figure_format
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
@@ -43,6 +43,7 @@ def run(
             "carried over where the discipline has them too; parameters of its own follow a "
             "colon: codel:target='10 ms'.",
             show_default=False,
+            autocompletion=completion.discipline_names,
         ),
     ] = None,
     plant: options.Plant = "simulator",

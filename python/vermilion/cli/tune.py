@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.output import STANDARD_OUTPUT, note
 from vermilion.cli.plot import Plot
 from vermilion.cli.tune_command import command_to_see
@@ -40,6 +40,7 @@ def tune(
             help="A scenario file (TOML) or the name of a shipped one; several with --robust; none "
             "to go on with a --study.",
             show_default=False,
+            autocompletion=completion.scenario_names,
         ),
     ] = None,
     *,
@@ -62,6 +63,7 @@ def tune(
             metavar="NAME",
             help="How to search; automatic: localised-recursive-random-search, with more than six "
             "parameters cma-es.",
+            autocompletion=completion.search_names,
         ),
     ] = "automatic",
     parameters: Annotated[
@@ -71,6 +73,7 @@ def tune(
             metavar="PATH",
             help="What to tune, instead of the scenario's own list. May be repeated.",
             show_default=False,
+            autocompletion=completion.paths,
         ),
     ] = None,
     objectives: Annotated[
@@ -91,6 +94,7 @@ def tune(
             help="Give the tuned queues another discipline first, which takes over what both can "
             "be told, and search its own box.",
             show_default=False,
+            autocompletion=completion.discipline_names,
         ),
     ] = None,
     constraints: Annotated[
@@ -175,6 +179,7 @@ def tune(
             help="Propose only what such a device can be set to, and print the command for it: "
             "linux-red, sonic, cisco, linux-codel, linux-pie, linux-fq-codel or linux-fq-pie.",
             show_default=False,
+            autocompletion=completion.profile_names,
         ),
     ] = None,
     device: Annotated[

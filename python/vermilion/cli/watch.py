@@ -54,10 +54,11 @@ def watch(
         ),
     ] = None,
 ) -> None:
-    """Serve a page that shows a controller at work: queue, drops, settings and every decision.
+    """Serve a page that shows a controller at work.
 
-    Everything is read from the journal, while the controller writes it or afterwards; the
-    controller is not asked, and nothing can be changed from the page. It runs until Ctrl-C.
+    It has the queue, drops, settings and every decision. All of it is read from the journal, while
+    the controller writes it or afterwards. The controller is not asked, and nothing can be changed
+    from this page. It runs until Ctrl-C.
     """
     from vermilion.status.listener import ListenerError, listener_of, read_token
     from vermilion.status.live_page.journal_reader import JournalReader
