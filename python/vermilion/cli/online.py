@@ -125,7 +125,7 @@ def online(
         typer.Option(
             metavar="FILE",
             help="What a reader of the page has to know: the file's first line. Default: made up "
-            "anew, and printed with the address.",
+            "each time, and printed with the address.",
             show_default=False,
         ),
     ] = None,

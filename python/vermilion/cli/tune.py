@@ -283,7 +283,10 @@ def tune(
     kind, length = kind_of(robust, pareto=pareto), fidelity_of(fidelity)
     check_exit_code(kind, asked=tells_conclusion)
     if pareto and fidelity == "auto" and is_said(context, "fidelity"):
-        message = "--fidelity auto is of a tuning without --pareto, which simulates all of it"
+        message = (
+            "--fidelity auto cannot be used with --pareto: a front always simulates the whole "
+            "duration"
+        )
         raise UserError(message)
     if profile is None and (device is not None or parent is not None):
         message = "--device and --parent are of a device's command; expected --profile with them"

@@ -40,8 +40,8 @@ def watch(
         bool,
         typer.Option(
             "--listen-from-outside",
-            help="Allow an address that others than this machine can reach. What is sent is not "
-            "encrypted: put a proxy with TLS before it.",
+            help="Let other machines reach the page. What is sent is not encrypted: put a proxy "
+            "with TLS before it.",
         ),
     ] = False,
     listen_token: Annotated[
@@ -49,7 +49,7 @@ def watch(
         typer.Option(
             metavar="FILE",
             help="What a reader has to know: 16 characters or more in a file of mode 0600. "
-            "Default: made up anew, and printed with the address.",
+            "Default: made up each time, and printed with the address.",
             show_default=False,
         ),
     ] = None,
