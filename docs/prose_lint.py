@@ -74,7 +74,7 @@ RULES: Final = {
 _CODE: Final = re.compile(r"```.*?^```|~~~.*?^~~~|:::.*?^:::|<!--.*?-->", re.DOTALL | re.MULTILINE)
 _INLINE: Final = re.compile(r"`[^`]*`|\$[^$\n]+\$")
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|\{\w+\}|https?://\S+")
-_MARKUP: Final = re.compile(r"<[^>]+>|\{[%{#].*?[%}#]\}", re.DOTALL)
+_MARKUP: Final = re.compile(r"<style>.*?</style>|<[^>]+>|\{[%{#].*?[%}#]\}", re.DOTALL)
 _END: Final = re.compile(
     r"(?<=[.!?:;])\s+(?=[A-Z\"'(`*])|\s\|\s|\n\s*\n|\n(?=\s*(?:[-*#|>]|\d+\.)\s)"
 )
@@ -91,8 +91,8 @@ class Fault(NamedTuple):
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a page, without code, links' targets and tables' frames."""
     text = _CODE.sub("\n\n", text)
-    text = _LINK.sub(lambda link: link[1] or "it", text)
-    text = _INLINE.sub("it", text)
+    text = _LINK.sub(lambda link: link[1] or "", text)
+    text = _INLINE.sub("Code", text)
     for part in _END.split(text):
         sentence = " ".join(part.strip(" |#>*-\n").split())
         if sentence:

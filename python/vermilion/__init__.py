@@ -48,10 +48,8 @@ if TYPE_CHECKING:
         execute,
         read_studies,
         resume_study,
-        tune,
-        tune_front,
-        tune_robust,
     )
+    from vermilion.tuning.tune import tune, tune_front, tune_robust
 
     __version__: str
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gettext
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from typer.core import TyperGroup
 
@@ -77,7 +77,7 @@ class GroupedHelp(TyperGroup):
         width = formatter.width - 6 - max(map(len, self.commands))
         for title, names in GROUPS.items():
             rows = [
-                (name, cast("str", self.commands[name].get_short_help_str(width)))
+                (name, self.commands[name].get_short_help_str(width))
                 for name in names
                 if name in self.commands
             ]
