@@ -28,7 +28,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser kernel lint lint-rust lint-python docs examples bench lock clean
+.PHONY: help demo build test test-rust test-python test-kernel test-browser kernel lint lint-rust lint-python lint-prose docs examples bench lock clean
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -77,7 +77,7 @@ kernel: ## build the Linux kernel that scenarios run on, unless there is one
 	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \
 	else tests/kernel/build-kernel "$(KERNEL_CACHE)" $(LINUX_SOURCE); fi
 
-lint: lint-rust lint-python ## formatting, lints, types, and stubs against the built core
+lint: lint-rust lint-python lint-prose ## formatting, lints, types, stubs against the built core, and prose
 
 lint-rust: $(RUNTIME)
 	cargo fmt --all --check
@@ -88,6 +88,9 @@ lint-python: $(CORE) $(DEVELOPMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest vermilion._core
+
+lint-prose: $(CORE) $(DEVELOPMENT)
+	$(BIN)/python docs/prose_lint.py
 
 docs: $(CORE) $(DEVELOPMENT) ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html

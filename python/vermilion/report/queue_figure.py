@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.report import drawing
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from vermilion.online.record.entries import OnlineRun
+    from vermilion.report.braille import Panel
     from vermilion.report.phases import Phase
     from vermilion.simulate import Result
 
@@ -37,13 +40,42 @@ _LANES = (
 
 
 def queue_figure(run: OnlineRun, phases: Sequence[Phase], *, name: str, description: str) -> str:
-    """Instantaneous and average queue of both networks, on the same axes, as an SVG element.
+    """The figure as an SVG element.
 
     Args:
         run: what to draw.
         phases: the measured stretches, shaded and numbered.
         name: unique in the page.
         description: what a reader who cannot see it is told.
+    """
+    return drawing.svg(drawn_queues(run, phases), name=name, description=description)
+
+
+def queue_panels(run: OnlineRun) -> list[Panel]:
+    """The queues of both networks, for a terminal."""
+    from vermilion.report.braille import Panel
+
+    panels = []
+    for title, result in (("Left alone", run.reference), ("Kept tuned", run.tuned)):
+        series = result.series(run.link)
+        panels.append(
+            Panel(
+                f"{title}: queue (packets)",
+                series["time_s"],
+                series["queue_packets"],
+                target=run.target_packets,
+            )
+        )
+    top = max(panel.highest() for panel in panels)
+    return [replace(panel, top=top) for panel in panels]
+
+
+def drawn_queues(run: OnlineRun, phases: Sequence[Phase]) -> Figure:
+    """Instantaneous and average queue of both networks, on the same axes.
+
+    Args:
+        run: what to draw.
+        phases: the measured stretches, shaded and numbered.
     """
     from matplotlib.figure import Figure
 
@@ -73,7 +105,7 @@ def queue_figure(run: OnlineRun, phases: Sequence[Phase], *, name: str, descript
         handles, labels = lanes.get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside lower right", ncols=len(labels))
-    return drawing.svg(figure, name=name, description=description)
+    return figure
 
 
 def _draw_queue(axes: Axes, result: Result, run: OnlineRun, phases: Sequence[Phase]) -> None:

@@ -97,11 +97,9 @@ class Turn:
         self.effects.append(Apply(number, dict(parameters)))
         return number
 
-    def ask_person(self, parameters: Mapping[str, ParameterValue], why: str) -> int:
-        """Ask a person for a change; the number under which it will be answered."""
-        number = self.number()
+    def ask_person(self, number: int, parameters: Mapping[str, ParameterValue], why: str) -> None:
+        """Ask a person for a change, which has been said to be a proposal of this number."""
         self.effects.append(Propose(number, dict(parameters), why))
-        return number
 
     def ask_search(
         self, kind: TaskKind, picture: TrafficPicture, settled: tuple[Sample, ...]
