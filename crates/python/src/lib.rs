@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 mod convert;
 mod errors;
 mod interface_monitor;
+#[cfg(target_os = "linux")]
+mod link;
 mod monitor;
 mod own_discipline;
 mod registered;
@@ -23,6 +25,9 @@ mod _core {
     use super::errors::ParameterError;
     #[pymodule_export]
     use super::interface_monitor::InterfaceMonitor;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::link::Link;
     #[pymodule_export]
     use super::monitor::{CaptureError, CaptureMonitor};
     #[pymodule_export]

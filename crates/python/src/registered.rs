@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use vermilion_aqm::registry::ALGORITHMS;
-use vermilion_netsim::Scenario;
+use vermilion_netsim::scenario::Link;
 use vermilion_parameters::{Algorithm, Kind, Parameter, ParameterError, Scale, Value};
 
 use crate::errors::refused;
@@ -54,11 +54,11 @@ pub fn unregister_discipline(name: &str) -> bool {
     index.map(|index| all.remove(index)).is_some()
 }
 
-/// Gives the queues of a scenario the registered disciplines that they name; whether any does.
-pub fn hand_over(scenario: &mut Scenario, session: &Arc<Session>) -> bool {
+/// Gives the queues of links the registered disciplines that they name; whether any does.
+pub fn hand_over(links: &mut [Link], session: &Arc<Session>) -> bool {
     let all = all();
     let mut any = false;
-    for link in &mut scenario.links {
+    for link in links {
         let name = &link.queue.discipline;
         if let Some(found) = all.iter().find(|registered| registered.algorithm().name == *name) {
             let (registered, session) = (Arc::clone(found), Arc::clone(session));
