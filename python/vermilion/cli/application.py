@@ -8,6 +8,7 @@ from vermilion.cli.advise import advise
 from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
+from vermilion.cli.link import CommandBehindDashes, link
 from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
 from vermilion.cli.objectives import objectives
@@ -62,6 +63,7 @@ def application() -> typer.Typer:
         objectives,
     ):
         app.command()(command)
+    app.command(cls=CommandBehindDashes)(link)
     return app
 
 

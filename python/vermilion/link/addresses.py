@@ -6,13 +6,16 @@ addresses (RFC 4193).
 
 from __future__ import annotations
 
+import fcntl
 import socket
+import struct
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from vermilion.link.device import Ends
 from vermilion.link.errors import LinkError
 
+_GET_ADDRESS: Final = 0x8915
 _MOST: Final = 1 << 14
 _BASE_4: Final = int(IPv4Address("100.64.0.0"))
 _BASE_6: Final = int(IPv6Address("fd76:6c6b::"))
@@ -27,15 +30,15 @@ class Addresses:
 
     def __init__(self) -> None:
         self._taken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.number = next(filter(self._take, range(1, _MOST)), 0)
+        here = _numbers_here()
+        free = (each for each in range(1, _MOST) if each not in here)
+        self.number = next(filter(self._take, free), 0)
         if self.number == 0:
             message = f"there are {_MOST - 1} links here already; expected fewer"
             raise LinkError(message)
 
     def _take(self, number: int) -> bool:
-        """Takes a number, unless another link from here or around here has it."""
-        if _is_own(_ends_4(number).own) or _is_own(_ends_4(number).other):
-            return False
+        """Takes a number, unless another link from here has it."""
         try:
             # An abstract address: of this network namespace, and gone with the process.
             self._taken.bind(f"\0vermilion-link-{number}")
@@ -69,11 +72,17 @@ def _ends_6(number: int) -> Ends:
     return Ends(IPv6Address(first + 1), IPv6Address(first + 2))
 
 
-def _is_own(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an interface of this namespace has an address: only then can be listened at it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
-        try:
-            tried.bind((str(address), 0))
-        except OSError:
-            return False
-    return True
+def _numbers_here() -> set[int]:
+    """The numbers of links that end here: from here, and the one around here."""
+    found = set()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for _, name in socket.if_nameindex():
+            try:
+                answer = fcntl.ioctl(
+                    any_socket, _GET_ADDRESS, struct.pack("=16s24x", name.encode())
+                )
+            except OSError:
+                continue  # it has none
+            (address,) = struct.unpack_from(">I", answer, 20)
+            found.add((address - _BASE_4) // 256)
+    return found

@@ -1,7 +1,8 @@
 """A TUN device: made, and given addresses and routes.
 
-It is not persistent: it goes when the last descriptor of it is closed, with its addresses and routes.
-Source of all numbers: ``include/uapi/linux/if_tun.h``, ``if_addr.h``, ``rtnetlink.h``, ``if_link.h``.
+It is not persistent: it goes when the last descriptor of it is closed, with its addresses and
+routes. Source of all numbers: ``include/uapi/linux/if_tun.h``, ``if_addr.h``, ``rtnetlink.h``,
+``if_link.h``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import fcntl
 import os
 import socket
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
 from typing import Final
 
 from vermilion.link.errors import LinkError
@@ -37,6 +40,9 @@ _UP: Final = 1
 _ADDRESS, _LOCAL, _NO_DUPLICATES = 1, 2, 0x02
 _DESTINATION, _OUT = 1, 4
 _MAIN_TABLE, _STATIC, _LINK_SCOPE, _UNICAST = 254, 4, 253, 1
+
+_SILENT: Final = {"addr_gen_mode": "1", "accept_ra": "0", "router_solicitations": "0"}
+"""So that an end of a link sends nothing by itself."""
 
 QUEUE_PACKETS: Final = 4096
 """Packets that the kernel keeps for a device until they are taken; more are lost and counted."""
@@ -70,8 +76,8 @@ def open_device(name: str, *, offload: bool) -> int:
     try:
         device = os.open(_CONTROL, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
-        cure = "expected a Linux with TUN devices (modprobe tun; in a container: --device /dev/net/tun)"
-        message = f"{_CONTROL} cannot be opened ({error.strerror}); {cure}"
+        cure = "a Linux with TUN devices (modprobe tun; in a container: --device /dev/net/tun)"
+        message = f"{_CONTROL} cannot be opened ({error.strerror}); expected {cure}"
         raise LinkError(message) from None
     try:
         flags = _TUN | _NO_PACKET_INFORMATION | _OFFLOAD_HEADER
@@ -83,7 +89,9 @@ def open_device(name: str, *, offload: bool) -> int:
         os.close(device)
         message = f'the device "{name}" cannot be made ({error.strerror})'
         if error.errno == errno.EPERM:
-            message = f"{message}: the capability CAP_NET_ADMIN is missing in this network namespace"
+            message = (
+                f"{message}: the capability CAP_NET_ADMIN is missing in this network namespace"
+            )
         raise LinkError(message) from None
     return device
 
@@ -117,6 +125,9 @@ def set_up(name: str, ends: tuple[Ends, ...], mtu: int, *, default_route: bool) 
         LinkError: the kernel refuses.
     """
     number = socket.if_nametoindex(name)
+    for key, value in _SILENT.items():
+        with suppress(OSError):
+            Path("/proc/sys/net/ipv6/conf", name, key).write_text(value, encoding="ascii")
     try:
         with RouteSocket() as kernel:
             attributes = attribute_bytes(_MTU, struct.pack("=I", mtu))

@@ -1,12 +1,12 @@
 """The program within the link's namespaces: sets them up, runs the command, and takes it along.
 
 It is the first process of a namespace of processes. When it ends, the kernel ends all others there,
-and then nothing holds the namespaces, the devices and their routes any more. It ends when the command
-has ended and has been reported, when its own parent ends (however: by the kernel's
+and then nothing holds the namespaces, the devices and their routes any more. It ends when the
+command has ended and has been reported, when its own parent ends (however: by the kernel's
 ``PR_SET_PDEATHSIG``), and when the channel to it is closed.
 
-Started as ``python -m vermilion.link.inside ORDERS``, where ORDERS is JSON: see :class:`Orders`. It
-tells what it does in messages of JSON over the channel, each with descriptors where it has some.
+It is forked, not started: what it needs has been loaded. It tells what it does in messages of JSON
+over the channel, each with descriptors where it has some.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from ipaddress import ip_address
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from vermilion.link import kernel
 from vermilion.link.device import Ends, name_of, open_device, put_up, set_up
@@ -38,6 +37,7 @@ INTERFACE: Final = "link0"
 EXIT_NOT_FOUND: Final = 127
 EXIT_NOT_EXECUTABLE: Final = 126
 _SIGNALLED: Final = 128
+_SIGNALS: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 _LARGEST_MESSAGE: Final = 1 << 16
 
 
@@ -46,8 +46,6 @@ class Orders:
     """What is to be set up and run.
 
     Attributes:
-        channel: a descriptor of a socket of packets.
-        parent: the number of the process that has started this one.
         user_namespace: whether namespaces need one of users before them: not for root.
         inner: the addresses of the command's end and of the other one, IPv4 and IPv6.
         isolated: whether the other end gets a namespace too.
@@ -57,40 +55,53 @@ class Orders:
         command: what is run.
     """
 
-    channel: int
-    parent: int
     user_namespace: bool
-    inner: Sequence[tuple[str, str]]
+    inner: tuple[Ends, ...]
     isolated: bool
     peer: Sequence[str] | None
     mtu: int
     offload: bool
     command: Sequence[str]
 
-    def to_json(self) -> str:
-        """For the command line."""
-        return json.dumps(asdict(self))
+
+def fork_inside(orders: Orders, channel: socket.socket) -> int:
+    """Starts it: the number of a process that ends as it does.
+
+    Args:
+        orders: what it is to do.
+        channel: a socket of packets, of which this process keeps the other end.
+    """
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            _leave_and_run(orders, channel, parent)
+        finally:
+            os._exit(1)
+    return child
 
 
-def main() -> NoReturn:
-    """Does what the first argument says."""
-    orders = Orders(**json.loads(sys.argv[1]))
-    channel = socket.socket(fileno=orders.channel)
+def _leave_and_run(orders: Orders, channel: socket.socket, parent: int) -> None:
+    signal.set_wakeup_fd(-1)
+    for number in _SIGNALS:
+        signal.signal(number, _nothing)
     try:
-        kernel.die_with(orders.parent)
+        kernel.die_with(parent)
         _leave_for(orders)
+        # Who takes another identity is not killed with the parent any more, unless asked for again.
+        kernel.die_with(parent)
+    except ProcessLookupError:
+        return
     except (OSError, LinkError) as error:
         _tell(channel, {"error": _words(error)})
-        os._exit(1)
-    except ProcessLookupError:
-        os._exit(1)
+        return
     first = os.fork()
     if first:
         channel.close()
-        _wait_for(first)
+        _, status = os.waitpid(first, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     kernel.die_with(_parent_seen_from_within())
-    with channel:
-        _be_first(orders, channel)
+    _be_first(orders, channel)
     os._exit(0)
 
 
@@ -110,28 +121,18 @@ def _leave_for(orders: Orders) -> None:
     kernel.leave(kernel.NEW_PROCESSES | kernel.NEW_MOUNTS)
 
 
-def _wait_for(first: int) -> NoReturn:
-    """Ends as the first process of the namespace does; what a terminal sends is for the command."""
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    _, status = os.waitpid(first, 0)
-    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-
-
 def _nothing(_number: int, _frame: FrameType | None) -> None:
     """Of a signal that is for the command: not ignored, which the command would inherit."""
 
 
 def _be_first(orders: Orders, channel: socket.socket) -> None:
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _nothing)
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _nothing)
     with suppress(OSError):
         # Within some containers it is not allowed; then they show those outside.
         kernel.show_own_namespaces()
-    inner = tuple(Ends(ip_address(own), ip_address(other)) for own, other in orders.inner)
+    inner = orders.inner
     namespaces: list[int] = []
     devices: list[int] = []
     try:
@@ -181,7 +182,7 @@ def _start(command: Sequence[str], own: object, other: object) -> subprocess.Pop
         "VERMILION_LINK_PEER": str(other),
     }
     try:
-        return subprocess.Popen(list(command), env=environment)  # noqa: S603 - it is the user's own
+        return subprocess.Popen(list(command), env=environment)
     except FileNotFoundError:
         sys.stderr.write(f'vermilion: there is no command "{command[0]}"\n')
         return EXIT_NOT_FOUND
@@ -190,9 +191,7 @@ def _start(command: Sequence[str], own: object, other: object) -> subprocess.Pop
         return EXIT_NOT_EXECUTABLE
 
 
-def _ended(
-    command: subprocess.Popen[bytes], channel: socket.socket, woken: int
-) -> int | None:
+def _ended(command: subprocess.Popen[bytes], channel: socket.socket, woken: int) -> int | None:
     """The exit code of the command as a shell has it; ``None`` if nobody waits for it any more."""
     while True:
         ready, _, _ = select.select([channel, woken], [], [])
@@ -226,7 +225,7 @@ def _reaped(command: subprocess.Popen[bytes]) -> int | None:
 
 
 def _counts(namespace: int) -> dict[str, int]:
-    """What the kernel has counted of a device: packets that nobody took in time are its own drops."""
+    """What the kernel has counted of a device; packets that nobody took in time it has dropped."""
     kernel.enter(namespace)
     for line in Path("/proc/thread-self/net/dev").read_text(encoding="ascii").splitlines():
         name, colon, numbers = line.partition(":")
@@ -245,10 +244,6 @@ def _words(error: Exception) -> str:
     if isinstance(error, LinkError):
         return str(error)
     return (
-        f"the link's namespaces cannot be made ({error}): expected root, or a kernel that lets users "
-        "have namespaces (check: unshare -Urn true), and a container that allows both"
+        f"the link's namespaces cannot be made ({error}): expected root, or a kernel that lets "
+        "users have namespaces (check: unshare -Urn true), and a container that allows both"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,8 @@
 """The rule by which what comes from a link's other end leaves this machine under its own address.
 
 It stands in a table of nf_tables that belongs to a socket (``NFT_TABLE_F_OWNER``, Linux 5.12): when
-the process that holds the socket ends, however it ends, the kernel removes the table. Nobody else can
-change it. Source of all numbers: ``include/uapi/linux/netfilter/nf_tables.h``, ``nfnetlink.h``.
+the process that holds the socket ends, however it ends, the kernel removes the table. Nobody else
+can change it. Source of all numbers: ``include/uapi/linux/netfilter/nf_tables.h``, ``nfnetlink.h``.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def _words(number: int | None, reason: str) -> str:
     if number == errno.EPERM:
         cure = "the capability CAP_NET_ADMIN is missing; run it as root, or use --isolated"
     else:
-        cure = "expected a Linux of 5.12 or newer with nf_tables and masquerading; or use --isolated"
+        cure = (
+            "expected a Linux of 5.12 or newer with nf_tables and masquerading; or use --isolated"
+        )
     return f"the way out of the link cannot be made ({reason}): {cure}"
 
 
@@ -131,9 +133,7 @@ def _batch(name: str, address: IPv4Address) -> bytes:
         + _number(4, _ADDRESS_BYTES)
     )
     same = (
-        _number(1, _REGISTER)
-        + _number(2, _EQUAL)
-        + _nested(3, attribute_bytes(1, address.packed))
+        _number(1, _REGISTER) + _number(2, _EQUAL) + _nested(3, attribute_bytes(1, address.packed))
     )
     steps = _step(b"payload", source) + _step(b"cmp", same) + _step(b"masq", b"")
     rule = attribute_bytes(1, table) + attribute_bytes(2, chain) + _nested(4, steps)

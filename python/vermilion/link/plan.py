@@ -1,7 +1,7 @@
 """Which link is emulated: a scenario with a link for each way, from options or from a scenario.
 
-Whatever is said about a link is a value of a scenario, so that it is checked by the same rules, with
-the same words, and can be simulated as it stands.
+Whatever is said about a link is a value of a scenario, so that it is checked by the same rules,
+with the same words, and can be simulated as it stands.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _NO_QUEUE: Final = {
     "queue": {"discipline": "drop-tail", "limit": "1000000 packets"},
 }
 _LONGEST_DELAY: Final = "1 h"
+_UNTIL_IT_ENDS: Final = "1000000 s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,10 @@ class Options:
         delay: one way.
         discipline: of both queues.
         loss: the probability that a packet is lost on the wire.
-        overrides: "PATH=VALUE" of a scenario, or of both links where the path does not say of which.
+        overrides: "PATH=VALUE" of a scenario, or of both links where it does not say of which.
         uplink: "PATH=VALUE" of the way from the command alone.
         downlink: and of the way back.
+        warm_up: what is not measured at the beginning; ``None``: nothing, or as a scenario says.
     """
 
     rate: str | None = None
@@ -61,6 +63,7 @@ class Options:
     overrides: Sequence[str] = ()
     uplink: Sequence[str] = ()
     downlink: Sequence[str] = ()
+    warm_up: str | None = None
 
 
 def plan_of_options(options: Options) -> Scenario:
@@ -78,7 +81,7 @@ def plan_of_options(options: Options) -> Scenario:
         link["loss"] = {"model": "bernoulli", "probability": options.loss}
     document: dict[str, Any] = {
         "title": "an emulated link",
-        "duration": _LONGEST_DELAY,
+        "duration": _UNTIL_IT_ENDS,
         "links": {name: deepcopy(link) for name in WAYS},
     }
     return _planned(document, ORIGIN, options)
@@ -89,8 +92,8 @@ def plan_of_scenario(
 ) -> Scenario:
     """The scenario of a link of another scenario, with the way back that its flows have.
 
-    The uplink is the link that is named, or the first that data crosses; the downlink the first that
-    acknowledgements cross, and without one a wire that takes what the round trip leaves.
+    The uplink is the link that is named, or the first that data crosses; the downlink the first
+    that acknowledgements cross, and without one a wire that takes what the round trip leaves.
 
     Args:
         scenario: whose link it is.
@@ -127,9 +130,13 @@ def plan_of_scenario(
 
 
 def _planned(document: dict[str, Any], origin: str, options: Options) -> Scenario:
+    if options.warm_up is not None:
+        document["warm_up"] = options.warm_up
     try:
         for override in options.overrides:
-            apply_overrides(document, [override if _says_where(override) else f"links.*.{override}"])
+            apply_overrides(
+                document, [override if _says_where(override) else f"links.*.{override}"]
+            )
         for way, overrides in ((UPLINK, options.uplink), (DOWNLINK, options.downlink)):
             for override in overrides:
                 _forget_other_rates(document["links"][way], override)
