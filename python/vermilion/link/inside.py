@@ -129,9 +129,6 @@ def _be_first(orders: Orders, channel: socket.socket) -> None:
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _nothing)
-    with suppress(OSError):
-        # Within some containers it is not allowed; then they show those outside.
-        kernel.show_own_namespaces()
     inner = orders.inner
     namespaces: list[int] = []
     devices: list[int] = []
@@ -143,6 +140,9 @@ def _be_first(orders: Orders, channel: socket.socket) -> None:
     except (OSError, LinkError) as error:
         _tell(channel, {"error": _words(error)})
         return
+    with suppress(OSError):
+        # Within some containers it is not allowed; then they show those outside.
+        kernel.show_own_namespaces()
     _tell(channel, {"devices": len(devices)}, devices)
     for device in devices:
         os.close(device)
@@ -193,8 +193,9 @@ def _start(command: Sequence[str], own: object, other: object) -> subprocess.Pop
 
 def _ended(command: subprocess.Popen[bytes], channel: socket.socket, woken: int) -> int | None:
     """The exit code of the command as a shell has it; ``None`` if nobody waits for it any more."""
+    watched: list[socket.socket | int] = [channel, woken]
     while True:
-        ready, _, _ = select.select([channel, woken], [], [])
+        ready, _, _ = select.select(watched, [], [])
         if woken in ready:
             with suppress(BlockingIOError):
                 os.read(woken, 4096)
