@@ -28,7 +28,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser kernel lint lint-rust lint-python lint-prose docs examples bench lock clean
+.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench lock clean
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -71,6 +71,15 @@ test-browser: $(CORE) $(DEVELOPMENT) ## run the tests of the live page in Chromi
 		echo "no browser to test in, so the live page was not looked at: on Debian, apt-get install chromium-driver"; \
 	else \
 		$(BIN)/python -m pytest tests/browser; \
+	fi
+
+test-link: $(CORE) $(DEVELOPMENT) ## run the tests of emulated links with real packets, where there are namespaces
+	@if ! [ -w /dev/net/tun ]; then \
+		echo "no links to test through, so no real packets were carried: /dev/net/tun cannot be opened"; \
+	elif ! unshare --net true && ! unshare --user --map-root-user --net true; then \
+		echo "no links to test through, so no real packets were carried: network namespaces are not allowed here"; \
+	else \
+		$(BIN)/python -m pytest tests/link; \
 	fi
 
 kernel: ## build the Linux kernel that scenarios run on, unless there is one
