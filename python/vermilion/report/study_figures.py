@@ -325,7 +325,7 @@ def before_after_figure(
 
 def _target_label(target: QueueTargetObjective, each_ms: float | None) -> str:
     """What the line at the target says: as it was given, if that is a time."""
-    if target.target_text.endswith("packets") and "s, " not in target.target_text:
+    if target.target_delay_s is None:
         return target_label(target.target, each_ms)
     return f"target: {target.target_text}"
 
