@@ -14,8 +14,6 @@ from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Reco
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.record.entries import Decision, SettingInForce
-from vermilion.online.sense.set_senses import SetSenses
-from vermilion.online.sense.stretch import Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from vermilion.online.record.kinds import DecisionKind
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
+    from vermilion.online.sense.stretch import Stretch
     from vermilion.routers.base import ParameterValue
 
 _STARTS = 4  # earlier answers to try first
@@ -202,7 +201,4 @@ class Turn:
 
     def measured_since(self, time_s: float) -> Stretch | None:
         """What was measured since then; ``None`` where that is too short to say anything."""
-        if isinstance(self.controller.senses, SetSenses):
-            return self.controller.senses.stretch(time_s)
-        rate = self.picture.rate_bit_per_s if self.controller.pictures else None
-        return Stretch.of(self.controller.senses.since(time_s), rate)
+        return self.controller.senses.stretch(time_s)
