@@ -14,6 +14,8 @@ from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Reco
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.sense.set_senses import SetSenses
+from vermilion.online.sense.stretch import Stretch, batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from vermilion.online.record.kinds import DecisionKind
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
-    from vermilion.online.sense.stretch import Stretch
     from vermilion.routers.base import ParameterValue
 
 _STARTS = 4  # earlier answers to try first
@@ -202,3 +203,11 @@ class Turn:
     def measured_since(self, time_s: float) -> Stretch | None:
         """What was measured since then; ``None`` where that is too short to say anything."""
         return self.controller.senses.stretch(time_s)
+
+    def moments_since(self, time_s: float, length_s: float) -> Stretch | None:
+        """The same in batches that are shorter than seconds; ``None`` of several queues."""
+        if isinstance(self.controller.senses, SetSenses):
+            return None
+        rate = self.controller.senses.rate.bit_per_s
+        samples = self.controller.senses.since(time_s)
+        return Stretch(tuple(batches_of(samples, rate, length_s))) if rate else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.states import Change, Doubt, Verifying
-from vermilion.online.decide.verification import verify
+from vermilion.online.decide.verification import clearly_worse, verify
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ LEARNING_S = 2.0
 
 _LOOK_AGAIN_S = 20.0  # at a setting that is unproven; then after twice as long, and so on
 _MOST_LOOKS = 4
+_MOMENT_S = 0.25  # of which several must all be worse, for a verdict before its time
+_EARLY_S = 1.0  # after settling; from then on it may be given
 
 
 def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
@@ -31,6 +33,7 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
         state = replace(state, learned_s=turn.now_s)
         turn.become(state)
     if turn.now_s < state.schedule.verified_s - entering.EPSILON_S:
+        _judge_early(turn, state)
         return
     after = turn.measured_since(state.schedule.settled_s)
     if after is None:  # samples were lost: nothing can be said
@@ -38,6 +41,23 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
         entering.watch(turn, state.expected.mean_after, state.noise)
         return
     judge(turn, state, after, looks=1)
+
+
+def _judge_early(turn: Turn, state: Verifying) -> None:
+    """Take a setting back before its time, where all that was seen of it is worse than before."""
+    if turn.now_s < state.schedule.settled_s + _EARLY_S - entering.EPSILON_S:
+        return
+    moments = turn.moments_since(state.schedule.settled_s, _MOMENT_S)
+    if moments is None:
+        return
+    objective = turn.controller.policy.objective
+    result = clearly_worse(moments, state.before, state.expected, objective)
+    if result is None or state.mends:
+        return
+    if state.is_step:
+        stepping.judged(turn, state, result)
+    else:
+        _take_back(turn, state, result)
 
 
 def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> None:

@@ -66,7 +66,9 @@ class Batch:
         return self.packets + self.drops
 
 
-def batches_of(samples: Sequence[Sample], rate_bit_per_s: float) -> list[Batch]:
+def batches_of(
+    samples: Sequence[Sample], rate_bit_per_s: float, length_s: float = BATCH_S
+) -> list[Batch]:
     """The whole batches of a stretch; what is left over at its end is not used."""
     import numpy as np
 
@@ -76,7 +78,7 @@ def batches_of(samples: Sequence[Sample], rate_bit_per_s: float) -> list[Batch]:
     for sample in samples:
         open_samples.append(sample)
         seconds += sample.interval_s
-        if seconds < BATCH_S - _EPSILON_S:
+        if seconds < length_s - _EPSILON_S:
             continue
         backlog = np.array([each.backlog_packets for each in open_samples], dtype=np.float64)
         waiting = np.array([each.backlog_bytes for each in open_samples], dtype=np.float64)
