@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from vermilion.objectives.metric_words import metric_in_words
 from vermilion.online.sense.stretch import value_of
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[C
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
         if sure:
-            return f"{bound.text}: measured {measured.mean:.4g}"
+            return f"{bound.text}: measured {metric_in_words(bound.path, measured.mean)}"
     return ""
 
 
