@@ -104,7 +104,7 @@ def test_a_setting_that_breaks_a_constraint_which_the_one_before_kept_is_worse()
     after, before = measured(30, 3, drops=20), measured(38, 9, drops=5)
     outcome = verify(after, before, EXPECTED, asked)
     assert outcome.verdict == "worse"
-    assert "links.bottleneck.drop_rate <= 10 %: measured 0.1379" in outcome.reason  # 20 / 145
+    assert "links.bottleneck.drop_rate <= 10 %: measured 13.79 %" in outcome.reason  # 20 / 145
 
 
 def test_a_constraint_that_both_break_is_said_and_decides_nothing():
