@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from vermilion.scenario.plugins import load_plugins
     from vermilion.simulate import Result, frames, grid, run, run_many
+    from vermilion.simulate.instruments import FlowSeries, PacketTrace, RawDistributions
     from vermilion.tuning.tune import tune
 
     __version__: str
@@ -37,6 +38,9 @@ __all__ = [
     "ComparisonReport",
     "Discipline",
     "DisciplineError",
+    "FlowSeries",
+    "PacketTrace",
+    "RawDistributions",
     "Result",
     "Scenario",
     "ScenarioError",
@@ -62,6 +66,9 @@ _HOMES = {
     "ComparisonReport": ("vermilion.report", "ComparisonReport"),
     "Discipline": ("vermilion.scenario.own_discipline", "Discipline"),
     "DisciplineError": ("vermilion.scenario.errors", "DisciplineError"),
+    "FlowSeries": ("vermilion.simulate.instruments", "FlowSeries"),
+    "PacketTrace": ("vermilion.simulate.instruments", "PacketTrace"),
+    "RawDistributions": ("vermilion.simulate.instruments", "RawDistributions"),
     "Result": ("vermilion.simulate", "Result"),
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),

@@ -12,7 +12,9 @@
 //! inside the queue has waited: the books count its waiting, the metrics of sojourn, which are those
 //! of forwarded packets, do not.
 
-use vermilion_aqm::{AnyScheduler, Colour, Discipline, Dropped, Ecn, Queue, Scheduler, Verdict};
+use vermilion_aqm::{
+    AnyScheduler, Colour, Discipline, DropReason, Dropped, Ecn, Queue, Scheduler, Verdict,
+};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::arrival_link::{LOST, facts};
@@ -72,6 +74,39 @@ pub struct Taken {
     pub end: u64,
 }
 
+/// Why a packet is no longer in the queue.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// The queue has dropped it.
+    Dropped(DropReason),
+    /// It was sent, and the wire loses it.
+    Lost,
+    /// It is sent, and may have been marked on leaving; said only where notes are taken.
+    Sent {
+        /// Whether it was.
+        marked: bool,
+    },
+}
+
+/// A packet that is no longer in the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Gone {
+    /// The packet.
+    pub packet: Packet,
+    /// When it arrived, in nanoseconds.
+    pub arrived: u64,
+    /// What has become of it.
+    pub fate: Fate,
+}
+
+/// What is told beside the books to whoever asks.
+#[derive(Clone, Debug, Default)]
+struct Watch {
+    traffic: Option<FlowTraffic>,
+    /// Whether notes are taken of what is sent.
+    noted: bool,
+}
+
 /// The packet in transmission, or the last one.
 #[derive(Clone, Copy, Debug, Default)]
 struct InService {
@@ -82,7 +117,7 @@ struct InService {
 /// What happens to packets that the queue drops.
 struct Removal<'a> {
     now: u64,
-    dropped: &'a mut Vec<Packet>,
+    gone: &'a mut Vec<Gone>,
     books: &'a mut LinkBooks,
     arrivals_of_waiting: &'a mut u128,
 }
@@ -92,7 +127,11 @@ impl Removal<'_> {
         self.books.window.count_drop(dropped.reason);
         self.books.dropped_waiting += u128::from(self.now - dropped.arrived);
         *self.arrivals_of_waiting -= u128::from(dropped.arrived);
-        self.dropped.push(dropped.packet.packet);
+        self.gone.push(Gone {
+            packet: dropped.packet.packet,
+            arrived: dropped.arrived,
+            fate: Fate::Dropped(dropped.reason),
+        });
     }
 }
 
@@ -101,8 +140,9 @@ impl Removal<'_> {
 pub struct DepartureLink {
     /// Its number in the calendar.
     pub source: usize,
-    /// Packets dropped, or lost on the wire, since somebody last looked.
-    pub dropped: Vec<Packet>,
+    /// Packets dropped, or lost on the wire, since somebody last looked; where notes are taken, those sent
+    /// too.
+    pub gone: Vec<Gone>,
     delay: u64,
     transmitter: Transmitter,
     queue: AnyScheduler<Waiting>,
@@ -118,7 +158,7 @@ pub struct DepartureLink {
     arrivals_of_waiting: u128,
     books: LinkBooks,
     /// Only where somebody asks for it.
-    traffic: Option<Box<FlowTraffic>>,
+    watch: Option<Box<Watch>>,
 }
 
 impl DepartureLink {
@@ -140,12 +180,12 @@ impl DepartureLink {
             values,
             coin,
             wire: LossyWire::new(link.loss, wire),
-            dropped: Vec::new(),
+            gone: Vec::new(),
             next_turn: NEVER,
             in_service: InService::default(),
             occupied_since: 0,
             arrivals_of_waiting: 0,
-            traffic: None,
+            watch: None,
         }
     }
 
@@ -156,16 +196,16 @@ impl DepartureLink {
     }
 
     /// Offers a packet at `now`, to leave on delay line `line`: it waits for its turn, even if that
-    /// comes at once, or is dropped. Turns that are due at `now` must have been taken.
+    /// comes at once, or is dropped. Turns that are due at `now` must have been taken. Whether it is marked.
     #[inline]
-    pub fn offer(&mut self, now: u64, packet: Packet, line: u32) {
+    pub fn offer(&mut self, now: u64, packet: Packet, line: u32) -> bool {
         self.hold_queue(now);
         let free_at = self.transmitter.free_at();
         let was_empty = self.queue.is_empty();
         let idle_since = (was_empty && free_at <= now).then_some(free_at);
         let mut removal = Removal {
             now,
-            dropped: &mut self.dropped,
+            gone: &mut self.gone,
             books: &mut self.books,
             arrivals_of_waiting: &mut self.arrivals_of_waiting,
         };
@@ -182,6 +222,7 @@ impl DepartureLink {
             self.occupied_since = now;
             self.next_turn = self.transmitter.begin(now);
         }
+        marked
     }
 
     /// Takes the next packet to be sent at `now`, when a turn is due. `None` if the discipline drops
@@ -191,7 +232,7 @@ impl DepartureLink {
         self.hold_queue(now);
         let mut removal = Removal {
             now,
-            dropped: &mut self.dropped,
+            gone: &mut self.gone,
             books: &mut self.books,
             arrivals_of_waiting: &mut self.arrivals_of_waiting,
         };
@@ -205,15 +246,22 @@ impl DepartureLink {
         self.arrivals_of_waiting -= u128::from(sent.arrived);
         self.books.window.marks += u64::from(sent.marked);
         self.books.count_forwarded(packet.size, now - sent.arrived);
-        if let Some(traffic) = &mut self.traffic {
-            traffic.count(packet.direction(), packet.size);
+        if let Some(watch) = &mut self.watch {
+            let Watch { traffic, noted } = &mut **watch;
+            if let Some(traffic) = traffic {
+                traffic.count(packet.direction(), packet.size);
+            }
+            if *noted {
+                let fate = Fate::Sent { marked: sent.marked };
+                self.gone.push(Gone { packet, arrived: sent.arrived, fate });
+            }
         }
         let end = self.transmitter.transmit(now, packet.size);
         self.next_turn = self.turn_after(now);
         if self.wire.loses() {
             self.books.window.losses += 1;
             self.in_service = InService { end, line: LOST };
-            self.dropped.push(packet);
+            self.gone.push(Gone { packet, arrived: sent.arrived, fate: Fate::Lost });
             return None;
         }
         self.in_service = InService { end, line };
@@ -222,7 +270,12 @@ impl DepartureLink {
 
     /// What each flow has sent since the last call; the first call begins to watch.
     pub fn take_traffic(&mut self) -> Vec<Sent> {
-        self.traffic.get_or_insert_default().take()
+        self.watch.get_or_insert_default().traffic.get_or_insert_default().take()
+    }
+
+    /// From now on notes are taken of what is sent.
+    pub fn take_notes(&mut self) {
+        self.watch.get_or_insert_default().noted = true;
     }
 
     /// When the turn of the next packet comes, not before `now`.
@@ -249,6 +302,11 @@ impl DepartureLink {
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         self.hold_queue(now);
         self.books.close_window(now, &self.transmitter, (self.in_service.end, 0), into);
+    }
+
+    /// What has been measured since the last window was closed.
+    pub fn window(&self) -> &LinkWindow {
+        &self.books.window
     }
 
     /// Totals since time 0, up to `now`.

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod convert;
 mod errors;
+mod instruments;
 mod interface_monitor;
 mod monitor;
 mod own_discipline;
@@ -39,6 +40,9 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        let (events, reasons) = super::instruments::names();
+        module.add("PACKET_EVENTS", events)?;
+        module.add("DROP_REASONS", reasons)?;
         module.add("OPTIMISED", !cfg!(debug_assertions))?;
         module.add("RANDOM_STREAMS", vermilion_netsim::random::RANDOM_STREAMS)
     }
