@@ -88,8 +88,9 @@ def test_a_trace_tells_what_the_metrics_count_and_changes_nothing(discipline, ec
         assert count("drop") == ledger["drops"]
         assert count("mark") == ledger["marks"]
         departed = packets.where(event="depart", place=link)
-        waited = (departed["time_ns"] - departed["since_ns"]) / 1e6
         total = bare.link(link).total
+        # What departs at the last instant is in no window.
+        waited = (departed["time_ns"] - departed["since_ns"])[: total["packets_forwarded"]] / 1e6
         assert waited.mean() == pytest.approx(total["sojourn_ms"]["mean"], rel=1e-12)
         assert waited.max() == pytest.approx(total["sojourn_ms"]["max"], rel=1e-12)
     dropped = packets.where(event="drop", place="bottleneck")
@@ -102,7 +103,8 @@ def test_a_trace_tells_what_the_metrics_count_and_changes_nothing(discipline, ec
         arrived = packets.where(
             event="deliver", place="receiver", group=group, acknowledgement=False, opens=False
         )
-        assert len(sent["time_ns"]) == metrics["packets_sent"]
+        # What is sent at the last instant is in no window.
+        assert 0 <= len(sent["time_ns"]) - metrics["packets_sent"] <= 1
         assert abs(len(arrived["time_ns"]) - metrics["packets_delivered"]) <= 60  # at the end
         assert np.all(arrived["since_ns"] == arrived["sent_ns"])
         again = sent["retransmission"].sum()
@@ -208,7 +210,7 @@ def test_a_capture_has_the_numbers_of_the_run(tmp_path, ecn):
         full = payload_of(1000, timestamps=timestamps)
         first_byte = 0 if sequence == 0 else 1 + (sequence - 1) * full
         if kept["acknowledgement"][index]:
-            assert packet.ip_length >= size or group == "web"
+            assert packet.captured == packet.length  # headers alone, whatever the scenario's size
             if group != "web":  # the last segment of a transfer is shorter
                 assert packet.acknowledgement == first_byte
             assert packet.payload == 0
@@ -307,16 +309,31 @@ def test_the_monitor_finds_the_true_round_trips(tmp_path, sender, at):
     """
     scenario = vermilion.parse_scenario(text)
     file, kept = captured(tmp_path, scenario, at)
-    summary = read_capture(file)
+    taken = []
+    summary = read_capture(file, round_trips=taken.append)
     assert len(summary.flows) == 4
     assert summary.undecoded.get("unknown-link", 0) == 0
     heard = kept.where(event="deliver", place="sender")
-    true_ms = (heard["time_ns"] - heard["echo_ns"]) / 1e6
-    assert summary.beyond_ms.mean == pytest.approx(true_ms.mean(), rel=0.01)
-    for flow in summary.flows:
-        number = int(flow.initiator[0].rpartition(".")[2]) - 1
-        mine = heard["flow"] == number
-        assert flow.from_initiator.beyond_ms.mean == pytest.approx(true_ms[mine].mean(), rel=0.01)
+    truth = {}
+    for time, flow, echo in zip(
+        *(heard[name].tolist() for name in ("time_ns", "flow", "echo_ns")), strict=True
+    ):
+        truth.setdefault((flow, time), set()).add(time - echo)
+    # In a capture of the senders' ends the flows come up in the order of their first packets.
+    first = kept.where(place="sender", acknowledgement=False)["flow"]
+    order = list(dict.fromkeys(first.tolist()))
+    true, found = [], []
+    for time, flow, took in zip(
+        *(np.concatenate([getattr(each, name)[~each.whole & each.from_initiator] for each in taken]).tolist()
+          for name in ("time_ns", "flow", "round_trip_ns")),
+        strict=True,
+    ):  # fmt: skip
+        candidates = truth[order[flow], time]
+        true.append(min(candidates, key=lambda each, took=took: abs(each - took)))
+        found.append(took)
+    assert len(found) > 200
+    assert np.mean(found) == pytest.approx(np.mean(true), rel=0.01)
+    assert np.abs(np.array(found) / np.array(true) - 1.0).max() <= 0.01
 
 
 def test_raw_distributions_are_exact():

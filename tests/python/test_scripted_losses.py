@@ -146,7 +146,7 @@ def test_a_script_changes_nothing_else_and_passes_to_the_core_and_back():
     ("script", "words"),
     [
         ("segments = [3]", "scripted_losses.0.flows is missing"),
-        ('flows = "bulk"\nsegments = [0]', "scripted_losses.0.segments: [0] is not accepted"),
+        ('flows = "bulk"\nsegments = [0]', "scripted_losses.0.segments: 0 is not accepted"),
         ('flows = "bulk"\nsegments = ["5..2"]', "expected numbers from 1 on, or ranges of them"),
         ('flows = "no"\nsegments = [1]', 'scripted_losses.0.flows: "no" is not accepted'),
         ('flows = "bulk:3"\nsegments = [1]', "scripted_losses.0"),

@@ -174,10 +174,10 @@ class Wanted:
         try:
             check_instruments(chosen, scenario)
             if self.flow_series is not None:
-                from vermilion.simulate import traces
+                from vermilion.simulate.table_format import check_format
 
                 if self.flow_series != STANDARD_OUTPUT:
-                    traces.check_format(self.flow_series)
+                    check_format(self.flow_series)
         except (MissingPackageError, ValueError) as error:
             from vermilion.scenario import ScenarioError
 

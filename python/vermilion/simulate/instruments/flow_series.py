@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.flow_choice import chosen_flows
 from vermilion.simulate.instruments.columns import Column, arrow_table, data_frame, joined
-from vermilion.simulate.traces import check_format, format_of
+from vermilion.simulate.table_format import check_format, format_of
 from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
