@@ -28,8 +28,8 @@ SCENARIO = HERE.parent / "examples" / "fall_and_floyd.toml"
 SENDERS = ("tahoe", "reno", "newreno", "sack")
 NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "NewReno", "sack": "SACK"}
 FIRST_LOST = 15
-SHOWN_S = (0.5, 3.5)
-SHOWN_SEGMENTS = (0, 110)
+SHOWN_S = (0.5, 4.0)
+SHOWN_SEGMENTS = (5, 85)
 
 
 def outcome(sender: str, losses: int) -> Result:
@@ -85,7 +85,8 @@ def figure(losses: int, results: dict[str, Result]) -> Figure:
             axes.set_xlabel("time (s)")
         words = "one segment" if losses == 1 else f"{losses} segments"
         drawn.suptitle(f"A window of 16 loses {words}", x=0.01, ha="left", weight="bold", color=INK)
-        panels[0, 1].legend(loc="lower right", markerscale=1.4)
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        drawn.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=1.4)
     return drawn
 
 
