@@ -113,7 +113,7 @@ def _frame(frame: bytes, interface: str, time: int, whole: int, comment: str) ->
     assert internet[0] == 0x45
     assert ones_complement(internet) == 0xFFFF
     (length,) = struct.unpack_from(">H", internet, 2)
-    assert whole == length + 14
+    assert whole >= length + 14  # what is behind the IP packet is padding
     seen = Seen(
         interface,
         time,
@@ -127,7 +127,7 @@ def _frame(frame: bytes, interface: str, time: int, whole: int, comment: str) ->
         length,
     )
     # What was cut off behind the headers is zeros.
-    carried = frame[34:] + bytes(whole - len(frame))
+    carried = (frame + bytes(whole - len(frame)))[34 : 14 + length]
     pseudo = internet[12:20] + struct.pack(">BBH", 0, seen.protocol, len(carried))
     assert ones_complement(pseudo + carried) == 0xFFFF
     seen.source_port, seen.target_port = struct.unpack_from(">HH", carried)

@@ -61,11 +61,10 @@ def hit(scenario, event="drop"):
         *(found[name].tolist() for name in ("group", "flow", "sequence", "time_ns", "reason")),
         strict=True,
     )
-    wanted = "scripted" if event == "drop" else ""
     return result, [
         (packets.names["group"][group], flow, sequence, time / 1e9)
         for group, flow, sequence, time, reason in rows
-        if packets.names["reason"][reason] == wanted
+        if packets.names["reason"][reason] == "scripted"
     ]
 
 

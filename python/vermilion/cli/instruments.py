@@ -213,6 +213,8 @@ class Wanted:
         if self.distributions is not None and result.raw_distributions is not None:
             with output_file("--distributions", self.distributions) as text:
                 result.raw_distributions.write_csv(text)
+        if result.flow_series is not None and not result.flow_series.complete:
+            note(f"--flow-series ended after {len(result.flow_series):,} rows; choose fewer flows")
         if result.packets is not None and not result.packets.complete:
             records = f"{result.packets.records:,} records"
             note(f"--packets ended after {records}; --most-packets sets how many there may be")

@@ -335,7 +335,10 @@ impl Simulation {
             }
             Some(Action::Mark) if packet.ecn().is_capable() => {
                 packet.mark();
-                self.keep(record.map(|record| marked(record, PacketEvent::Mark)));
+                self.keep(record.map(|record| PacketRecord {
+                    cause: Cause::Scripted,
+                    ..marked(record, PacketEvent::Mark)
+                }));
             }
             Some(Action::Mark) => {}
         }

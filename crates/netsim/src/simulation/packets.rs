@@ -44,7 +44,7 @@ impl Simulation {
     }
 
     /// Data reaches a receiver whose acknowledgement the sender has at once.
-    #[inline]
+    #[inline(always)] // a second caller, who takes notes, must not keep it out of the first one
     pub(super) fn on_data_and_back(&mut self, packet: Packet) {
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
@@ -63,6 +63,7 @@ impl Simulation {
         self.send_after(packet.flow, 1);
     }
 
+    #[inline(always)] // as above
     pub(super) fn on_data(&mut self, packet: Packet) {
         let number = packet.flow;
         let flow = &mut self.flows[number as usize];
@@ -97,6 +98,7 @@ impl Simulation {
         self.push(line, packet, time);
     }
 
+    #[inline(always)] // as above
     pub(super) fn on_acknowledgement(&mut self, packet: &Packet) {
         let answer = self.answers.take(packet.sequence);
         let flow = &mut self.flows[packet.flow as usize];
@@ -107,6 +109,7 @@ impl Simulation {
         self.send_after(packet.flow, 1);
     }
 
+    #[inline(always)] // as above
     pub(super) fn on_sink(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         if let Source::OpenLoop(source) = &mut flow.source {

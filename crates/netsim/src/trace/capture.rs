@@ -157,6 +157,9 @@ fn comment(record: &PacketRecord, rest: &[PacketRecord], scenario: &Scenario) ->
                         words.push(drop_words(later, link, scenario));
                     }
                     PacketEvent::Lose => words.push("lost on the wire".to_owned()),
+                    PacketEvent::Mark if later.cause == Cause::Scripted => {
+                        words.push("marked by the scenario".to_owned());
+                    }
                     PacketEvent::Mark => {
                         words.push(format!("marked by {}", discipline(link, scenario)))
                     }

@@ -5,8 +5,9 @@
 //! frame makes up: addresses follow from the flow's place, the initial sequence numbers are 0, payloads are
 //! zeros, the window is always 65,535 times 2^14 bytes.
 //!
-//! A segment of the simulator has a number, a segment of TCP the bytes before it. What a packet has beside
-//! its headers is its payload; where its size leaves none, it has one byte more than its headers.
+//! A segment of the simulator has a number, a segment of TCP the bytes before it. What a data packet has beside
+//! its headers is its payload; where its size leaves none, it has one byte more than its headers. What an
+//! acknowledgement has beside them stands behind the IP packet, as the padding of an Ethernet does.
 
 use vermilion_tcp::Ecn;
 
@@ -89,8 +90,9 @@ pub fn frame(record: &PacketRecord, connection: &Connection, whole: bool) -> Fra
     } else {
         datagram(record, ends)
     };
-    let length = ETHERNET + INTERNET as usize + segment.bytes.len() + segment.payload as usize;
-    let kept = if whole { length } else { length - segment.payload as usize };
+    let headers = ETHERNET + INTERNET as usize + segment.bytes.len();
+    let length = (headers + segment.payload as usize).max(ETHERNET + record.size as usize);
+    let kept = if whole { length } else { headers };
     let mut bytes = Vec::with_capacity(length);
     for (host, number) in [(1_u8, ends.target), (0, ends.source)] {
         bytes.extend([2, host]);

@@ -126,7 +126,7 @@ pub struct PacketRecord {
     pub congestion_echo: bool,
     /// Of an acknowledgement: marked segments that have arrived so far.
     pub marked: u32,
-    /// Why it is dropped.
+    /// Why it is dropped; of a mark, whether it was scripted.
     pub cause: Cause,
     /// Of an acknowledgement: what has arrived beyond a gap.
     pub blocks: SackBlocks,

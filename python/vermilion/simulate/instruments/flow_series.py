@@ -59,7 +59,7 @@ class FlowSeries:
 
     flows: str | int | Sequence[str | int] = ()
     interval_s: float | None = 0.1
-    most: int = 10_000_000
+    most: int = 2_000_000
 
     def to_core(self, scenario: Scenario) -> dict[str, object]:
         """As the core reads it.

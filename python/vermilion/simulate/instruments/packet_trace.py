@@ -204,6 +204,7 @@ class PacketSink:
         self._kind = trace.kind()
         self._batches: list[Mapping[str, NDArray[Any]]] = []
         self._records = 0
+        self._heading_is_due = True
         self._file: Any = None
         self._parquet: Any = None
         self._open = ExitStack()
@@ -236,8 +237,9 @@ class PacketSink:
         columns = self._kind in {None, "parquet"}
         table = self._kind == "csv"
         count, found, text, capture = simulation.take_packets(
-            columns=columns, table=table, heading=table and self._records == 0
+            columns=columns, table=table, heading=table and self._heading_is_due
         )
+        self._heading_is_due = False
         self._records += count
         if found is not None:
             found["place"] = self._placed(found["place"])

@@ -88,7 +88,7 @@ class RawDistribution:
         """The share of values below the upper edge of each bin."""
         import numpy as np
 
-        return np.cumsum(self.counts).astype(np.float64) / max(1, self.count)
+        return np.asarray(np.cumsum(self.counts) / max(1, self.count), dtype=np.float64)
 
     def quantile_s(self, share: float) -> float | None:
         """The upper edge of the bin by which that share is reached; ``None`` without values."""
