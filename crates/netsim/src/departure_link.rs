@@ -123,6 +123,7 @@ struct Removal<'a> {
 }
 
 impl Removal<'_> {
+    #[inline(never)] // most packets are not dropped
     fn of(&mut self, dropped: &Dropped<Waiting>) {
         self.books.window.count_drop(dropped.reason);
         self.books.dropped_waiting += u128::from(self.now - dropped.arrived);
@@ -246,26 +247,38 @@ impl DepartureLink {
         self.arrivals_of_waiting -= u128::from(sent.arrived);
         self.books.window.marks += u64::from(sent.marked);
         self.books.count_forwarded(packet.size, now - sent.arrived);
-        if let Some(watch) = &mut self.watch {
-            let Watch { traffic, noted } = &mut **watch;
-            if let Some(traffic) = traffic {
-                traffic.count(packet.direction(), packet.size);
-            }
-            if *noted {
-                let fate = Fate::Sent { marked: sent.marked };
-                self.gone.push(Gone { packet, arrived: sent.arrived, fate });
-            }
+        if self.watch.is_some() {
+            self.tell_of_sent(packet, sent.arrived, sent.marked);
         }
         let end = self.transmitter.transmit(now, packet.size);
         self.next_turn = self.turn_after(now);
         if self.wire.loses() {
             self.books.window.losses += 1;
             self.in_service = InService { end, line: LOST };
-            self.gone.push(Gone { packet, arrived: sent.arrived, fate: Fate::Lost });
+            self.lose(packet, sent.arrived);
             return None;
         }
         self.in_service = InService { end, line };
         Some(Taken { packet, line, end })
+    }
+
+    /// The same for whoever asks. A call, so that those who do not ask have a short way.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_sent(&mut self, packet: Packet, arrived: u64, marked: bool) {
+        let Some(watch) = &mut self.watch else { return };
+        if let Some(traffic) = &mut watch.traffic {
+            traffic.count(packet.direction(), packet.size);
+        }
+        if watch.noted {
+            self.gone.push(Gone { packet, arrived, fate: Fate::Sent { marked } });
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lose(&mut self, packet: Packet, arrived: u64) {
+        self.gone.push(Gone { packet, arrived, fate: Fate::Lost });
     }
 
     /// What each flow has sent since the last call; the first call begins to watch.

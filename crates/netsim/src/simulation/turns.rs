@@ -33,6 +33,7 @@ impl Simulation {
     }
 
     /// Nothing on its way keeps what was dropped at link `link`.
+    #[inline(always)] // for every packet that leaves
     pub(super) fn forget_dropped(&mut self, link: usize) {
         if let AnyLink::AtDeparture(state) = &self.links[link]
             && !state.gone.is_empty()
@@ -41,6 +42,8 @@ impl Simulation {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn forget_gone(&mut self, link: usize) {
         if self.notes.is_some() {
             self.note_gone(link);
