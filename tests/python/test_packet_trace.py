@@ -175,6 +175,20 @@ def test_csv_and_parquet_hold_what_memory_holds(tmp_path):
     assert [line["reason"] for line in lines] == [kept.names["reason"][c] for c in kept["reason"]]
 
 
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_parquet_is_written_in_pieces(tmp_path, monkeypatch, rows):
+    pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+    monkeypatch.setattr("vermilion.simulate.instruments.packet_trace._BATCH_ROWS", rows)
+    scenario = vermilion.load_scenario("varying-load", ["duration=40 s"])
+    trace = PacketTrace(tmp_path / "trace.parquet", at="links")
+    written = vermilion.run(scenario, instruments=[trace]).packets
+    assert written.records > 1 << 16  # the core hands out no more at once
+    table = pq.read_table(tmp_path / "trace.parquet")
+    assert table.num_rows == written.records
+    times = table["time_ns"].to_numpy()
+    assert np.all(np.diff(times) >= 0)
+
+
 def captured(tmp_path, scenario, at, **more):
     file = tmp_path / "trace.pcapng"
     trace = PacketTrace(file, at=at, **more)

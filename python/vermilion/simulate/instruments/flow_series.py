@@ -30,7 +30,7 @@ COLUMNS: Final = (
     Column("group", "", "name of the flow's group", names="groups"),
     Column("flow", "1", "number among the group's flows, or in the order in which transfers begin"),
     Column("window_packets", "packets", "congestion window"),
-    Column("threshold_packets", "packets", "slow-start threshold; NaN before there is one"),
+    Column("threshold_packets", "packets", "slow-start threshold"),
     Column("smoothed_rtt_ms", "ms", "smoothed round trip; NaN before the first"),
     Column("in_flight_packets", "packets", "in the network, as the sender counts them"),
     Column("pacing_rate_bit_per_s", "bit/s", "at which it spaces packets; NaN where it does not"),

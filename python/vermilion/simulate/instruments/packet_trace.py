@@ -276,7 +276,8 @@ class PacketSink:
         """The run is over."""
         columns: Mapping[str, NDArray[Any]] = {}
         if self._kind == "parquet":
-            self._write_parquet()
+            if self._batches:
+                self._write_parquet()
             self._parquet.close()
         elif self._kind is None:
             columns = joined(self._batches, [column.name for column in COLUMNS])
