@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vermilion.scenario.own_table import choice, number, switch
     from vermilion.scenario.plugins import load_plugins
     from vermilion.simulate import Result, Sweep, frames, grid, run, run_many, sweep
+    from vermilion.simulate.instruments import FlowSeries, PacketTrace, RawDistributions
     from vermilion.tuning import (
         Front,
         FrontPoint,
@@ -64,11 +65,14 @@ __all__ = [
     "Decision",
     "Discipline",
     "DisciplineError",
+    "FlowSeries",
     "Front",
     "FrontPoint",
     "JournalError",
     "Network",
     "OnlineRun",
+    "PacketTrace",
+    "RawDistributions",
     "Recommendation",
     "Result",
     "RobustCase",
@@ -120,11 +124,14 @@ _HOMES = {
     "Decision": ("vermilion.online.record.entries", "Decision"),
     "Discipline": ("vermilion.scenario.own_discipline", "Discipline"),
     "DisciplineError": ("vermilion.scenario.errors", "DisciplineError"),
+    "FlowSeries": ("vermilion.simulate.instruments", "FlowSeries"),
     "Front": ("vermilion.tuning", "Front"),
     "FrontPoint": ("vermilion.tuning", "FrontPoint"),
     "JournalError": ("vermilion.online.record.journal", "JournalError"),
     "Network": ("vermilion.networks", "Network"),
     "OnlineRun": ("vermilion.online.record.entries", "OnlineRun"),
+    "PacketTrace": ("vermilion.simulate.instruments", "PacketTrace"),
+    "RawDistributions": ("vermilion.simulate.instruments", "RawDistributions"),
     "Recommendation": ("vermilion.tuning", "Recommendation"),
     "Result": ("vermilion.simulate", "Result"),
     "RobustCase": ("vermilion.tuning", "RobustCase"),

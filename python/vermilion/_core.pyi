@@ -1,13 +1,15 @@
 """The simulator's core, written in Rust. Everything here speaks JSON in SI units."""
 
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "DROP_REASONS",
     "OPTIMISED",
+    "PACKET_EVENTS",
     "RANDOM_STREAMS",
     "VERSION",
     "Acknowledgement",
@@ -38,6 +40,12 @@ VERSION: str
 
 OPTIMISED: bool
 """False for a core built without optimisation, which is many times slower."""
+
+PACKET_EVENTS: list[str]
+"""What can happen to a packet, in the order of the numbers in columns."""
+
+DROP_REASONS: list[str]
+"""Why a packet can be dropped, likewise; the first is that it is not."""
 
 RANDOM_STREAMS: str
 """Name and version of the random number generator and of how streams derive from a seed."""
@@ -482,6 +490,38 @@ class Simulation:
 
     def queue_parameters(self, link: str) -> str:
         """Return every parameter of a queue in force, as a JSON object."""
+
+    def observe(self, observation: str) -> None:
+        """Have something written down, before anything has happened; ``observation`` is JSON.
+
+        Raises:
+            ParameterError: The first field that cannot be used.
+        """
+
+    @property
+    def paused(self) -> bool:
+        """Whether the last advance ended early because what is written down should be taken."""
+
+    def begin_capture(self, whole: bool) -> None:
+        """Have packets encoded as a capture (pcapng) from now on, with payloads if ``whole``."""
+
+    def take_packets(
+        self, columns: bool = False, table: bool = False, heading: bool = False
+    ) -> tuple[int, dict[str, NDArray[Any]] | None, str | None, bytes | None]:
+        """Return what happened to packets since the last call, in order of time.
+
+        How many records there are, their columns, their lines as CSV (below the names of the
+        columns with ``heading``), and the bytes of the capture, if one was begun.
+        """
+
+    def take_windows(self) -> dict[str, NDArray[Any]]:
+        """Return the rows of flow series since the last call, as columns."""
+
+    def raw_distributions(self) -> dict[str, dict[str, Any]]:
+        """Return the raw distributions so far, by ``links.NAME.sojourn`` and so on."""
+
+    def are_cut(self) -> tuple[bool, bool]:
+        """Return whether packets, and whether rows of flow series, were left out as too many."""
 
     def result(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
         """Return metrics and time series up to now, as ``run`` does."""

@@ -32,6 +32,11 @@ impl AcknowledgementPool {
         self.answers[number as usize]
     }
 
+    /// An acknowledgement on its way.
+    pub fn look_at(&self, number: u32) -> &KeptAcknowledgement {
+        &self.answers[number as usize]
+    }
+
     /// Acknowledgements on their way.
     #[cfg(test)]
     pub fn on_their_way(&self) -> usize {

@@ -71,6 +71,13 @@ impl AnyLink {
         }
     }
 
+    /// Packets dropped in the present window: for whatever reason, because the buffer was full, by rule; and
+    /// marked ones.
+    pub fn verdicts(&self) -> [u64; 4] {
+        let window = either!(self, it => it.window());
+        [window.drops, window.overflow_drops, window.forced_drops, window.marks]
+    }
+
     /// Waiting so far of the packets still in the queue, in nanoseconds.
     pub fn waiting_so_far(&self, now: u64) -> u128 {
         either!(self, it => it.waiting_so_far(now))

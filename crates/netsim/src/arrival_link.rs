@@ -143,6 +143,20 @@ impl ArrivalLink {
         self.delay
     }
 
+    /// Of the packet that was accepted last, at `now`: when its transmission begins, and whether the wire
+    /// will lose it. For whoever takes notes.
+    pub fn last_accepted(&self, now: u64) -> (u64, bool) {
+        match self.waiting.back() {
+            Some(last) => (last.start, last.line == LOST),
+            None => (now, self.in_service.line == LOST),
+        }
+    }
+
+    /// When the transmissions of those that wait begin, in order. For whoever takes notes.
+    pub fn starts(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.waiting.iter().map(|packet| packet.start)
+    }
+
     /// Accounts for every departure up to and including `now`.
     #[inline(always)] // for every packet: the call was 2 % of a run
     pub fn catch_up(&mut self, now: u64) {
@@ -189,6 +203,11 @@ impl ArrivalLink {
         self.catch_up(now);
         let in_service = (self.in_service.end, self.queue_bytes);
         self.books.close_window(now, &self.transmitter, in_service, into);
+    }
+
+    /// What has been measured since the last window was closed.
+    pub fn window(&self) -> &LinkWindow {
+        &self.books.window
     }
 
     /// Totals since time 0, up to `now`.

@@ -24,6 +24,41 @@ pub enum End {
     Sender,
     /// The end of an open-loop flow.
     Sink,
+    /// One of these, where somebody has notes taken: see [`NotedEnd`]. A packet that nobody asks about does
+    /// not come by.
+    Noted(NotedEnd),
+}
+
+/// What [`End`]s there are, where notes are taken at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NotedEnd {
+    /// As [`End::Link`].
+    Link,
+    /// As [`End::ReceiverAndBack`].
+    ReceiverAndBack,
+    /// As [`End::Receiver`].
+    Receiver,
+    /// As [`End::ReturnLink`].
+    ReturnLink,
+    /// As [`End::Sender`].
+    Sender,
+    /// As [`End::Sink`].
+    Sink,
+}
+
+impl End {
+    /// The same end, with notes taken.
+    pub fn noted(self) -> Self {
+        Self::Noted(match self {
+            Self::Link => NotedEnd::Link,
+            Self::ReceiverAndBack => NotedEnd::ReceiverAndBack,
+            Self::Receiver => NotedEnd::Receiver,
+            Self::ReturnLink => NotedEnd::ReturnLink,
+            Self::Sender => NotedEnd::Sender,
+            Self::Sink => NotedEnd::Sink,
+            Self::Noted(end) => end,
+        })
+    }
 }
 
 /// See the module's head.

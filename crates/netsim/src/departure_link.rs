@@ -9,7 +9,7 @@
 //! delay lines on which packets leave, and who is told of those that are gone. What is measured is what
 //! [`ArrivalLink`](crate::arrival_link::ArrivalLink) measures.
 
-use vermilion_aqm::{AnyScheduler, Colour, Ecn};
+use vermilion_aqm::{AnyScheduler, Colour, DropReason, Dropped, Ecn};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::arrival_link::LOST;
@@ -68,18 +68,59 @@ pub struct Taken {
     pub end: u64,
 }
 
+/// Why a packet is no longer in the queue.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// The queue has dropped it.
+    Dropped(DropReason),
+    /// It was sent, and the wire loses it.
+    Lost,
+    /// It is sent, and may have been marked on leaving; said only where notes are taken.
+    Sent {
+        /// Whether it was.
+        marked: bool,
+    },
+}
+
+/// A packet that is no longer in the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Gone {
+    /// The packet.
+    pub packet: Packet,
+    /// When it arrived, in nanoseconds.
+    pub arrived: u64,
+    /// What has become of it.
+    pub fate: Fate,
+}
+
+impl From<Dropped<Waiting>> for Gone {
+    fn from(dropped: Dropped<Waiting>) -> Self {
+        let Dropped { packet, arrived, reason } = dropped;
+        Self { packet: packet.packet, arrived, fate: Fate::Dropped(reason) }
+    }
+}
+
+/// What is told beside the books to whoever asks.
+#[derive(Clone, Debug, Default)]
+struct Watch {
+    traffic: Option<FlowTraffic>,
+    /// Whether notes are taken of what is sent.
+    noted: bool,
+}
+
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct DepartureLink {
     /// Its number in the calendar.
     pub source: usize,
-    /// Packets dropped, or lost on the wire, since somebody last looked.
-    pub dropped: Vec<Packet>,
+    /// Packets dropped, or lost on the wire, since somebody last looked; where notes are taken, those sent
+    /// too.
+    pub gone: Vec<Gone>,
     turns: TurnLink<Waiting>,
     /// The delay line of the packet in transmission, or of the last one.
     line_in_service: u32,
     /// Only where somebody asks for it.
-    traffic: Option<Box<FlowTraffic>>,
+    watch: Option<Box<Watch>>,
 }
 
 impl DepartureLink {
@@ -94,10 +135,10 @@ impl DepartureLink {
     ) -> Self {
         Self {
             source: 0,
-            dropped: Vec::new(),
+            gone: Vec::new(),
             turns: TurnLink::new(link, queue, values, coin, wire),
             line_in_service: 0,
-            traffic: None,
+            watch: None,
         }
     }
 
@@ -108,35 +149,59 @@ impl DepartureLink {
     }
 
     /// Offers a packet at `now`, to leave on delay line `line`: it waits for its turn, even if that
-    /// comes at once, or is dropped. Turns that are due at `now` must have been taken.
+    /// comes at once, or is dropped. Turns that are due at `now` must have been taken. Whether it is marked.
     #[inline]
-    pub fn offer(&mut self, now: u64, packet: Packet, line: u32) {
-        let gone = &mut self.dropped;
-        self.turns.offer(now, Waiting { packet, line }, &mut |waiting| gone.push(waiting.packet));
+    pub fn offer(&mut self, now: u64, packet: Packet, line: u32) -> bool {
+        let gone = &mut self.gone;
+        self.turns.offer(now, Waiting { packet, line }, &mut |dropped| gone.push(dropped.into()))
     }
 
     /// Takes the next packet to be sent at `now`, when a turn is due. `None` if the discipline drops
     /// every packet that waits, or the wire loses the one that is sent.
     #[inline]
     pub fn take(&mut self, now: u64) -> Option<Taken> {
-        let gone = &mut self.dropped;
-        let taken = self.turns.take(now, &mut |waiting| gone.push(waiting.packet))?;
+        let gone = &mut self.gone;
+        let taken = self.turns.take(now, &mut |dropped| gone.push(dropped.into()))?;
         let Waiting { packet, line } = taken.packet;
-        if let Some(traffic) = &mut self.traffic {
-            traffic.count(packet.direction(), packet.size);
+        if self.watch.is_some() {
+            self.tell_of_sent(packet, taken.arrived, taken.marked);
         }
         if taken.lost {
             self.line_in_service = LOST;
-            self.dropped.push(packet);
+            self.lose(packet, taken.arrived);
             return None;
         }
         self.line_in_service = line;
         Some(Taken { packet, line, end: taken.end })
     }
 
+    /// The same for whoever asks. A call, so that those who do not ask have a short way.
+    #[cold]
+    #[inline(never)]
+    fn tell_of_sent(&mut self, packet: Packet, arrived: u64, marked: bool) {
+        let Some(watch) = &mut self.watch else { return };
+        if let Some(traffic) = &mut watch.traffic {
+            traffic.count(packet.direction(), packet.size);
+        }
+        if watch.noted {
+            self.gone.push(Gone { packet, arrived, fate: Fate::Sent { marked } });
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lose(&mut self, packet: Packet, arrived: u64) {
+        self.gone.push(Gone { packet, arrived, fate: Fate::Lost });
+    }
+
     /// What each flow has sent since the last call; the first call begins to watch.
     pub fn take_traffic(&mut self) -> Vec<Sent> {
-        self.traffic.get_or_insert_default().take()
+        self.watch.get_or_insert_default().traffic.get_or_insert_default().take()
+    }
+
+    /// From now on notes are taken of what is sent.
+    pub fn take_notes(&mut self) {
+        self.watch.get_or_insert_default().noted = true;
     }
 
     /// Propagation delay in nanoseconds.
@@ -148,6 +213,11 @@ impl DepartureLink {
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         self.turns.close_window(now, into);
+    }
+
+    /// What has been measured since the last window was closed.
+    pub fn window(&self) -> &LinkWindow {
+        self.turns.window()
     }
 
     /// Totals since time 0, up to `now`.

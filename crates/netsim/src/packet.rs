@@ -13,6 +13,7 @@ const SCALABLE: u8 = 8;
 const ACKNOWLEDGEMENT: u8 = 16;
 const YELLOW: u8 = 32;
 const RED: u8 = 64;
+const AGAIN: u8 = 128;
 
 /// Bits of a time that no run is too long for; those above have room for a number.
 const TIME_BITS: u32 = 50;
@@ -59,10 +60,11 @@ impl Packet {
         Self { time: 0, sent: segment.sent, flow, sequence: segment.sequence, size, hop: 0, flags }
     }
 
-    /// An acknowledgement at its first link, number `number` of those on their way.
+    /// An acknowledgement at its first link, sent at `sent` (nanoseconds), number `number` of those on
+    /// their way.
     #[inline]
-    pub fn acknowledgement(flow: u32, size: u32, number: u32) -> Self {
-        Self { time: 0, sent: 0, flow, sequence: number, size, hop: 0, flags: ACKNOWLEDGEMENT }
+    pub fn acknowledgement(flow: u32, size: u32, number: u32, sent: u64) -> Self {
+        Self { time: 0, sent, flow, sequence: number, size, hop: 0, flags: ACKNOWLEDGEMENT }
     }
 
     /// The segment a data packet carries.
@@ -99,6 +101,17 @@ impl Packet {
             Colour::Red => RED,
         };
         self
+    }
+
+    /// The same packet, of a segment that was sent before. Only where notes are taken.
+    pub fn sent_again(mut self) -> Self {
+        self.flags |= AGAIN;
+        self
+    }
+
+    /// Whether its segment was sent before; known only where notes are taken.
+    pub fn is_sent_again(self) -> bool {
+        self.flags & AGAIN != 0
     }
 
     /// Its drop precedence.

@@ -13,6 +13,7 @@ use vermilion_tcp::ForeignSenders;
 use crate::loss::LossModel;
 use crate::phases::Phases;
 use crate::round_trip::RoundTrips;
+use crate::scripted_losses::{MOST_SCRIPTED_LOSSES, ScriptedLoss};
 use crate::transmitter::{DeliveryTrace, RateSchedule};
 pub use traffic::{LARGEST_TRANSFER, MOST_AT_ONCE, MOST_TRANSFERS, PacketSize, Traffic};
 
@@ -61,6 +62,9 @@ pub struct Scenario {
     /// What changes while the network runs.
     #[serde(default)]
     pub changes: Vec<Change>,
+    /// Packets that are dropped or marked whatever the queues say.
+    #[serde(default)]
+    pub scripted_losses: Vec<ScriptedLoss>,
 }
 
 /// A link and the queue in front of it.
@@ -256,6 +260,8 @@ impl Scenario {
         for (index, change) in self.changes.iter().enumerate() {
             self.check_change(change).map_err(|error| error.under(&format!("changes.{index}")))?;
         }
+        let scripts = self.scripted_losses.len() as u64;
+        within("scripted_losses", scripts, 0, MOST_SCRIPTED_LOSSES, "entries")?;
         self.check_phases(flows)
     }
 

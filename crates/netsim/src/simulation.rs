@@ -15,6 +15,9 @@
 mod books;
 mod delays;
 mod laid;
+mod noted_packets;
+mod notes;
+mod observe;
 mod packets;
 mod schedule;
 mod summary;
@@ -37,7 +40,6 @@ use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
 use crate::flow::{Flow, Tally};
-use crate::flow_delays::FlowDelays;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
@@ -47,6 +49,7 @@ use crate::scenario::Scenario;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
 use laid::Laid;
+use notes::Notes;
 
 /// A run was asked to stop before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,8 +115,10 @@ pub struct Simulation {
     snapshots: Vec<Snapshot>,
     series: Vec<Series>,
     monitor: Option<Vec<(u32, u64)>>,
-    /// Only where the scenario asks for it.
-    delays: Option<Box<FlowDelays>>,
+    /// Only where somebody asks for some.
+    notes: Option<Box<Notes>>,
+    /// Whether the last advance ended early, because notes should be taken away.
+    paused: bool,
 }
 
 impl Simulation {
@@ -137,9 +142,9 @@ impl Simulation {
         let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
-        let sizes = (flows.len(), phases.phases.len());
-        let delays = Self::delay_books(&scenario, &groups, &lines, sizes);
-        Ok(Self {
+        let notes = Notes::of(&scenario, &groups, &lines, &flows, phases.phases.len())?;
+        let is_noted = notes.is_some();
+        let mut simulation = Self {
             now: 0,
             events: 0,
             calendar,
@@ -160,9 +165,14 @@ impl Simulation {
             phases,
             snapshots: Vec::new(),
             monitor: None,
-            delays,
+            notes,
+            paused: false,
             scenario,
-        })
+        };
+        if is_noted {
+            simulation.take_notes();
+        }
+        Ok(simulation)
     }
 
     /// Runs to the end, unless `cancel` becomes true.
@@ -173,11 +183,20 @@ impl Simulation {
         self.advance(self.scenario.duration_ns, cancel)
     }
 
-    /// Processes every event up to and including `until` nanoseconds (at most the duration).
+    /// Processes every event up to and including `until` nanoseconds (at most the duration). Where something
+    /// is written down ([`Simulation::observe`]) it may end early: [`Simulation::is_paused`].
     ///
     /// # Errors
     /// [`Cancelled`] if `cancel` became true; the simulation can go on from where it stopped.
     pub fn advance(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Cancelled> {
+        self.paused = false;
+        if self.notes.is_some() {
+            return self.advance_reading(until, cancel);
+        }
+        self.advance_events(until, cancel)
+    }
+
+    fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Cancelled> {
         let until = until.min(self.scenario.duration_ns);
         loop {
             for _ in 0..EVENTS_BETWEEN_LOOKS {
@@ -195,6 +214,10 @@ impl Simulation {
             }
             if cancel.load(Ordering::Relaxed) {
                 return Err(Cancelled);
+            }
+            if self.is_full() {
+                self.paused = true;
+                return Ok(());
             }
         }
     }

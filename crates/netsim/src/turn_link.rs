@@ -32,6 +32,10 @@ pub struct Taken<P> {
     pub end: u64,
     /// Whether the wire loses it.
     pub lost: bool,
+    /// When it arrived.
+    pub arrived: u64,
+    /// Whether it was marked as it left.
+    pub marked: bool,
 }
 
 /// What happens to packets that the queue drops.
@@ -45,12 +49,12 @@ struct Removal<'a, F> {
 impl<F> Removal<'_, F> {
     fn of<P>(&mut self, gone: Dropped<P>)
     where
-        F: FnMut(P),
+        F: FnMut(Dropped<P>),
     {
         self.books.window.count_drop(gone.reason);
         self.books.dropped_waiting += u128::from(self.now - gone.arrived);
         *self.arrivals_of_waiting -= u128::from(gone.arrived);
-        (self.dropped)(gone.packet);
+        (self.dropped)(gone);
     }
 }
 
@@ -117,9 +121,10 @@ impl<P: Packet> TurnLink<P> {
     }
 
     /// Offers a packet at `now`: it waits for its turn, even if that comes at once, or is dropped.
-    /// Turns that are due at `now` must have been taken. What the queue drops is given to `dropped`.
+    /// Turns that are due at `now` must have been taken. What the queue drops is given to `dropped`. Whether
+    /// the packet is marked.
     #[inline]
-    pub fn offer(&mut self, now: u64, packet: P, dropped: &mut impl FnMut(P)) {
+    pub fn offer(&mut self, now: u64, packet: P, dropped: &mut impl FnMut(Dropped<P>)) -> bool {
         self.hold_queue(now);
         let free_at = self.transmitter.free_at();
         let was_empty = self.queue.is_empty();
@@ -132,7 +137,8 @@ impl<P: Packet> TurnLink<P> {
         };
         *removal.arrivals_of_waiting += u128::from(now);
         let coin = &mut self.coin;
-        let marked = self.queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
+        let marked =
+            self.queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
         let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
         self.books.window.count(verdict);
         self.books.hold_average(now, || self.queue.average_queue());
@@ -142,12 +148,13 @@ impl<P: Packet> TurnLink<P> {
             self.occupied_since = now;
             self.next_turn = self.transmitter.begin(now);
         }
+        marked
     }
 
     /// Takes the next packet to be sent at `now`, when a turn is due. `None` if the discipline drops
     /// every packet that waits. What it drops is given to `dropped`.
     #[inline]
-    pub fn take(&mut self, now: u64, dropped: &mut impl FnMut(P)) -> Option<Taken<P>> {
+    pub fn take(&mut self, now: u64, dropped: &mut impl FnMut(Dropped<P>)) -> Option<Taken<P>> {
         self.hold_queue(now);
         let mut removal = Removal {
             now,
@@ -169,7 +176,8 @@ impl<P: Packet> TurnLink<P> {
         self.next_turn = self.turn_after(now);
         let lost = self.wire.loses();
         self.books.window.losses += u64::from(lost);
-        Some(Taken { packet: sent.packet, end: self.end, lost })
+        let (arrived, marked) = (sent.arrived, sent.marked);
+        Some(Taken { packet: sent.packet, end: self.end, lost, arrived, marked })
     }
 
     /// When the turn of the next packet comes, not before `now`.
@@ -197,6 +205,12 @@ impl<P: Packet> TurnLink<P> {
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         self.hold_queue(now);
         self.books.close_window(now, &self.transmitter, (self.end, 0), into);
+    }
+
+    /// What has been measured since the last window was closed.
+    #[must_use]
+    pub fn window(&self) -> &LinkWindow {
+        &self.books.window
     }
 
     /// Totals since time 0, up to `now`.

@@ -6,6 +6,7 @@ mod adapter;
 mod congestion_views;
 mod convert;
 mod errors;
+mod instruments;
 mod interface_monitor;
 #[cfg(target_os = "linux")]
 mod link;
@@ -52,6 +53,9 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        let (events, reasons) = super::instruments::names();
+        module.add("PACKET_EVENTS", events)?;
+        module.add("DROP_REASONS", reasons)?;
         module.add("OPTIMISED", !cfg!(debug_assertions))?;
         module.add("RANDOM_STREAMS", vermilion_netsim::random::RANDOM_STREAMS)
     }

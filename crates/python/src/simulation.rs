@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
+use vermilion_netsim::trace::CaptureWriter;
 use vermilion_parameters::ParameterError;
 
-use crate::convert;
 use crate::errors::refused;
 use crate::run::advance;
 use crate::session::Session;
+use crate::{convert, instruments};
 
 /// Arrays of flow numbers and of round-trip times in nanoseconds.
 type RoundTrips<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
@@ -23,12 +24,18 @@ type Traffic<'py> = (
     Bound<'py, PyArray1<bool>>,
 );
 
+/// How many records were taken, and them as columns, as lines of text, as bytes of a capture.
+type Packets<'py> =
+    (usize, Option<Bound<'py, PyDict>>, Option<String>, Option<Bound<'py, PyBytes>>);
+
 /// A network in motion.
 #[pyclass(module = "vermilion._core")]
 pub struct Simulation {
     inner: vermilion_netsim::Simulation,
     /// Of disciplines in Python, if there are any.
     session: Option<Arc<Session>>,
+    /// Of the capture that is written of it, if one is.
+    capture: Option<CaptureWriter>,
 }
 
 impl Simulation {
@@ -62,7 +69,7 @@ impl Simulation {
         let scenario = vermilion_netsim::Scenario { distributions, flow_delays, ..scenario };
         let mut inner = convert::simulation(python, scenario, seed, session.as_deref())?;
         inner.watch_round_trips();
-        Ok(Self { inner, session })
+        Ok(Self { inner, session, capture: None })
     }
 
     /// Simulated time in nanoseconds.
@@ -135,6 +142,50 @@ impl Simulation {
     /// Every parameter of a queue in force, as JSON.
     fn queue_parameters(&self, link: &str) -> PyResult<String> {
         convert::json(self.inner.queue_values(self.link(link)?))
+    }
+
+    /// Has something written down, before anything has happened.
+    fn observe(&mut self, observation: &str) -> PyResult<()> {
+        self.inner.observe(&instruments::observation(observation)?).map_err(refused)
+    }
+
+    /// Whether the last advance ended early because what is written down should be taken.
+    #[getter]
+    fn paused(&self) -> bool {
+        self.inner.is_paused()
+    }
+
+    /// Has the packets that are taken from now on encoded as a capture, with payloads or without.
+    fn begin_capture(&mut self, whole: bool) {
+        self.capture = Some(CaptureWriter::new(whole));
+    }
+
+    /// What happened to packets since the last call.
+    #[pyo3(signature = (columns=false, table=false, heading=false))]
+    fn take_packets<'py>(
+        &mut self,
+        python: Python<'py>,
+        columns: bool,
+        table: bool,
+        heading: bool,
+    ) -> PyResult<Packets<'py>> {
+        let Self { inner, capture, .. } = self;
+        instruments::take_packets(python, inner, capture, (columns, table, heading))
+    }
+
+    /// The windows since the last call.
+    fn take_windows<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        instruments::take_windows(python, &mut self.inner)
+    }
+
+    /// The raw distributions so far.
+    fn raw_distributions<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        instruments::raw_distributions(python, &mut self.inner)
+    }
+
+    /// Whether packets, and whether windows, were left out because there may not be more.
+    fn are_cut(&self) -> (bool, bool) {
+        self.inner.are_cut()
     }
 
     /// Metrics and time series up to now.

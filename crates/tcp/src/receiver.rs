@@ -154,8 +154,10 @@ impl Receiver {
         self.next_expected
     }
 
+    /// The acknowledgement as it would be sent now; where it has just been sent, that one.
     #[inline]
-    fn acknowledgement(&self) -> Acknowledgement<'_> {
+    #[must_use]
+    pub fn acknowledgement(&self) -> Acknowledgement<'_> {
         Acknowledgement {
             next_expected: self.next_expected,
             echo: self.echo,

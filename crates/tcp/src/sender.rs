@@ -285,6 +285,18 @@ impl Sender {
         self.flight.timer.last_round_trip
     }
 
+    /// The smoothed round trip, in nanoseconds; `None` before the first sample.
+    #[must_use]
+    pub fn smoothed_round_trip(&self) -> Option<u64> {
+        self.flight.timer.estimator.smoothed()
+    }
+
+    /// Segments per second at which it spaces them; `None` where it does not, or not yet.
+    #[must_use]
+    pub fn pacing_rate(&self) -> Option<f64> {
+        self.pacing.rate(&self.flight)
+    }
+
     /// The next segment that may be sent at `now`, or `None` when it is time to wait.
     #[inline]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {

@@ -84,7 +84,11 @@ def check_outputs(**targets: str | None) -> None:
     Raises:
         UserError: naming both options.
     """
-    shared = [f"--{name}" for name, target in targets.items() if target == STANDARD_OUTPUT]
+    shared = [
+        f"--{name.replace('_', '-')}"
+        for name, target in targets.items()
+        if target == STANDARD_OUTPUT
+    ]
     if len(shared) > 1:
         message = f'{" and ".join(shared)} cannot both be "-"; expected a file name for one'
         raise UserError(message)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vermilion.cli import completion, options
+from vermilion.cli import completion, instruments, options
 from vermilion.cli.figure import figure_format
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
@@ -89,6 +89,15 @@ def run(
             show_default=False,
         ),
     ] = None,
+    flow_series: instruments.FlowSeriesFile = None,
+    flows: instruments.Flows = None,
+    flow_probe: instruments.FlowProbe = None,
+    packets: instruments.PacketsFile = None,
+    packets_at: instruments.PacketsAt = None,
+    packets_time: instruments.PacketsTime = None,
+    most_packets: instruments.MostPackets = None,
+    distributions: instruments.DistributionsFile = None,
+    windows: instruments.Windows = False,
 ) -> None:
     """Run a scenario once, in the simulator or on a real kernel.
 
@@ -99,7 +108,26 @@ def run(
     """
     from vermilion import simulate
 
-    check_outputs(json=target, series=series, figure=figure)
+    wanted = instruments.Wanted(
+        flow_series,
+        tuple(flows or ()),
+        flow_probe,
+        packets,
+        tuple(packets_at or ()),
+        packets_time,
+        most_packets,
+        distributions,
+        windows,
+    )
+    check_outputs(
+        json=target,
+        series=series,
+        figure=figure,
+        flow_series=flow_series,
+        packets=packets,
+        distributions=distributions,
+    )
+    wanted.check(figure=figure is not None, plant=plant)
     kind = "" if figure is None else figure_format(figure)
     options.load_plugins(plugins)
     loaded = _loaded(scenario, overrides or (), discipline)
@@ -118,17 +146,23 @@ def run(
                 result = _run_on_kernel(loaded, seed, interval, bar.callback)
             else:
                 result = simulate.run(
-                    loaded, seed, interval, flow_delays=True, progress=bar.callback
+                    loaded,
+                    seed,
+                    interval,
+                    flow_delays=True,
+                    instruments=wanted.instruments(loaded, outputs),
+                    progress=bar.callback,
                 )
         if json_file:
             json_file.write(f"{result.to_json()}\n")
         if write_series:
             write_series(result)
+        wanted.write(result)
         if drawing:
             from vermilion.report.run_figure import run_figure
 
-            drawing.write(run_figure(loaded, result, link).rendered(kind))
-    if STANDARD_OUTPUT not in {target, series, figure}:
+            drawing.write(run_figure(loaded, result, link, windows=windows).rendered(kind))
+    if STANDARD_OUTPUT not in {target, series, figure, flow_series}:
         from vermilion.cli.run_tables import print_result
 
         print_result(loaded, result)

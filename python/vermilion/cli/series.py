@@ -25,14 +25,15 @@ def series_output(option: str, target: str) -> Iterator[Callable[[Result], None]
     """
     from vermilion.simulate import traces
     from vermilion.simulate.extras import MissingPackageError
+    from vermilion.simulate.table_format import check_format, format_of
 
     try:
         if target != STANDARD_OUTPUT:
-            traces.check_format(target)
+            check_format(target)
     except (ValueError, MissingPackageError) as error:
         message = f"{option}: {error}"
         raise UserError(message) from None
-    if target != STANDARD_OUTPUT and traces.format_of(target) == "parquet":
+    if target != STANDARD_OUTPUT and format_of(target) == "parquet":
         with binary_output_file(option, target) as file:
             yield partial(traces.write_parquet, file)
     else:

@@ -81,6 +81,8 @@ def check_scenario(scenario: CoreScenario) -> None:
     for number, change in enumerate(scenario.changes):
         if change.loss is not None:
             raise _unmapped(f"changes.{number}.loss", "a table", "no loss on the wire")
+    if scenario.scripted_losses:
+        raise _unmapped("scripted_losses", "scripted losses", "no losses of chosen packets")
 
 
 def _check_link(link: CoreLink) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.report import drawing
 from vermilion.report.chosen_link import check_link
 from vermilion.report.figure_file import picture
+from vermilion.report.window_panel import draw_windows
 from vermilion.scenario.wire import nominal_rate
 
 if TYPE_CHECKING:
@@ -52,34 +53,42 @@ class RunFigure:
         scenario: what was run.
         result: with time series.
         link: whose queue is drawn.
+        windows: whether the windows of the flow series are drawn too.
     """
 
     scenario: Scenario
     result: Result
     link: str
+    windows: bool = False
 
     def figure(self) -> Figure:
-        """Three panels over the same time: waiting, goodput of each group, drops and marks."""
+        """Panels over the same time: waiting, goodput of each group, drops and marks, windows."""
         from matplotlib.figure import Figure
 
         with drawing.style():
-            figure = Figure(figsize=(_WIDTH_IN, _HEIGHT_IN), layout="constrained")
-            waiting, goodput, lost = figure.subplots(
-                3, 1, sharex=True, gridspec_kw={"height_ratios": (1.3, 1.0, 0.8)}
+            ratios, height = [1.3, 1.0, 0.8], _HEIGHT_IN
+            if self.windows:
+                ratios, height = [*ratios, 1.2], _HEIGHT_IN * 4.3 / 3.1
+            figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
+            panels = figure.subplots(
+                len(ratios), 1, sharex=True, gridspec_kw={"height_ratios": ratios}
             )
+            waiting, goodput, lost = panels[:3]
             figure.suptitle(
                 self.scenario.title or self.scenario.origin, x=0.01, ha="left", weight="bold"
             )
             self.draw_waiting(waiting)
             self._draw_goodput(goodput)
             self._draw_losses(lost)
-            for axes in (waiting, goodput, lost):
+            if self.windows:
+                draw_windows(panels[3], self.result)
+            for axes in panels:
                 self.shade_phases(axes)
                 axes.set_ylim(bottom=0)
                 axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
             self.number_phases(waiting)
-            lost.set_xlim(0, self.scenario.duration)
-            lost.set_xlabel("time (s)")
+            panels[-1].set_xlim(0, self.scenario.duration)
+            panels[-1].set_xlabel("time (s)")
             settle(figure)
         return figure
 
@@ -108,7 +117,9 @@ class RunFigure:
         return (
             f"Link {self.link}: above, what waits in its queue; in the middle, the goodput of each "
             "group of flows over each phase, and what the link carries; below, the share of "
-            "packets that was dropped or marked. Shaded: what is measured of each phase."
+            "packets that was dropped or marked. "
+            + ("At the bottom, the windows of single flows. " if self.windows else "")
+            + "Shaded: what is measured of each phase."
         )
 
     def waiting_unit(self) -> str:
@@ -253,7 +264,9 @@ class RunFigure:
         return rate if rate > 0.0 else None
 
 
-def run_figure(scenario: Scenario, result: Result, link: str | None = None) -> RunFigure:
+def run_figure(
+    scenario: Scenario, result: Result, link: str | None = None, *, windows: bool = False
+) -> RunFigure:
     """The figure of a run that has time series.
 
     Args:
@@ -261,6 +274,7 @@ def run_figure(scenario: Scenario, result: Result, link: str | None = None) -> R
         result: with time series, at :func:`probe_interval_s` for instance.
         link: whose queue is drawn; by default the one that the scenario's objective is of, or the
             one at which packets wait longest.
+        windows: whether the windows of its flow series are drawn too.
 
     Raises:
         ScenarioError: there is no such link.
@@ -275,7 +289,7 @@ def run_figure(scenario: Scenario, result: Result, link: str | None = None) -> R
             result.links,
             key=lambda name: result.link(name).total.get("sojourn_ms", {}).get("mean", 0.0),
         )
-    return RunFigure(scenario, result, link)
+    return RunFigure(scenario, result, link, windows)
 
 
 def probe_interval_s(scenario: Scenario) -> float:

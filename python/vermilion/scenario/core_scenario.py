@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.scenario.core_json import members
 from vermilion.scenario.core_network import CoreChange, CoreFlowGroup, CoreLink
-from vermilion.scenario.shortening import Shortening
+from vermilion.scenario.shortening import CannotShortenError, Shortening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +35,7 @@ class CoreScenario:
         links: in the order of the scenario; :meth:`link` has one by its name.
         flows: the groups, in the order of the scenario.
         changes: what changes while the network runs.
+        scripted_losses: packets that are dropped or marked whatever the queues say.
     """
 
     duration_ns: int
@@ -44,6 +45,7 @@ class CoreScenario:
     links: tuple[CoreLink, ...]
     flows: tuple[CoreFlowGroup, ...]
     changes: tuple[CoreChange, ...]
+    scripted_losses: tuple[Mapping[str, object], ...] = ()
 
     def link(self, name: str) -> CoreLink:
         """The link of this name.
@@ -136,6 +138,9 @@ class CoreScenario:
             CannotShortenError: it would not be the same scenario with less time.
         """
         shortening = Shortening.of_windows(windows, fraction)
+        if self.scripted_losses:
+            message = "it scripts losses of single packets"
+            raise CannotShortenError(message)
         shortening.check(self.links, self.flows)
         return replace(
             self,
@@ -189,6 +194,7 @@ class CoreScenario:
                 links=tuple(map(CoreLink.from_data, rest.pop("links"))),
                 flows=tuple(map(CoreFlowGroup.from_data, rest.pop("flows"))),
                 changes=tuple(CoreChange(**change) for change in rest.pop("changes")),
+                scripted_losses=tuple(rest.pop("scripted_losses", ())),
                 **rest,
             )
         except (AttributeError, KeyError, TypeError) as error:
@@ -250,5 +256,7 @@ class CoreScenario:
                 "probe_interval_ns": self.probe_interval_ns,
             }
         )
-        changes = members({"changes": [asdict(change) for change in self.changes]})
-        return f"{{{head}, ", f", {changes}}}"
+        rest: dict[str, object] = {"changes": [asdict(change) for change in self.changes]}
+        if self.scripted_losses:
+            rest["scripted_losses"] = list(self.scripted_losses)
+        return f"{{{head}, ", f", {members(rest)}}}"

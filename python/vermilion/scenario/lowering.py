@@ -42,6 +42,9 @@ def lowered(scenario: WrittenScenario, probe_interval_s: float | None = None) ->
         links=tuple(_link(scenario, name, link) for name, link in scenario.links.items()),
         flows=tuple(_flow_group(scenario, name, group) for name, group in scenario.flows.items()),
         changes=tuple(_change(scenario, index) for index in range(len(scenario.changes))),
+        scripted_losses=tuple(
+            script.to_core(scenario.flow_counts()) for script in scenario.scripted_losses
+        ),
     )
 
 

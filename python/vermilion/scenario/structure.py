@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from vermilion.scenario.algorithms import ParameterValue
+    from vermilion.scenario.scripted_losses import ScriptedLoss
     from vermilion.scenario.tables import FlowGroup
     from vermilion.scenario.written_scenario import WrittenScenario
 
@@ -49,6 +50,7 @@ def check_structure(scenario: WrittenScenario) -> None:
         except FieldError as error:
             raise error.under(f"flows.{name}") from None
     _check_changes(scenario)
+    _check_scripted_losses(scenario)
     _check_tuning(scenario)
 
 
@@ -156,6 +158,29 @@ def _check_queue_after(
         algorithm.check_order(in_force)
     except FieldError as error:
         raise error.under("queue") from None
+
+
+def _check_scripted_losses(scenario: WrittenScenario) -> None:
+    counts = scenario.flow_counts()
+    for index, script in enumerate(scenario.scripted_losses):
+        try:
+            if script.link is not None:
+                _check_links("link", [script.link], scenario.links)
+            for choice in script.chosen(counts):
+                _check_way(scenario, script, choice.group)
+        except FieldError as error:
+            raise error.under(f"scripted_losses.{index}") from None
+
+
+def _check_way(scenario: WrittenScenario, script: ScriptedLoss, name: str) -> None:
+    """Refuses a script for packets that never come to its link."""
+    group = scenario.flows[name]
+    path = group.return_path if script.acknowledgements else group.path
+    if path and (script.link is None or script.link in path):
+        return
+    kind = "return_path" if script.acknowledgements else "path"
+    value = MISSING if script.link is None else script.link
+    raise FieldError("link", value, f"a link of the {kind} of {name}")
 
 
 def _check_tuning(scenario: WrittenScenario) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field, PrivateAttr, StrictStr, model_validator
 
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.scripted_losses import ScriptedLoss
 from vermilion.scenario.table import Table
 from vermilion.scenario.tables import Change, Duration, FlowGroup, Link, Seconds, names_are_plain
 from vermilion.scenario.traces import read_traces
@@ -51,6 +52,7 @@ class WrittenScenario(Table):
         description="a table [flows.NAME] for each group of flows"
     )
     changes: tuple[Change, ...] = ()
+    scripted_losses: tuple[ScriptedLoss, ...] = ()
     tuning: Tuning | None = None
 
     _source: Source = PrivateAttr(default_factory=lambda: Source({}, "scenario"))
@@ -84,6 +86,10 @@ class WrittenScenario(Table):
     def transfers_of(self, group: str) -> Mapping[str, list[int]]:
         """What the file of a group's traffic says, as the core reads it; empty without one."""
         return self._transfers.get(group, {})
+
+    def flow_counts(self) -> dict[str, int]:
+        """The flows of each group, in order."""
+        return {name: group.count for name, group in self.flows.items()}
 
     @property
     def document(self) -> Mapping[str, Any]:

@@ -10,12 +10,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from vermilion.simulate.instruments.recorded import Recorded
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from vermilion.simulate.instruments.flow_series import FlowSeriesData
+    from vermilion.simulate.instruments.packet_trace import PacketTraceData
+    from vermilion.simulate.instruments.raw_distributions import RawDistributionsData
     from vermilion.simulate.result_data import GroupMetrics, Ledger, LinkMetrics, ResultData
 
     Series = Mapping[str, NDArray[np.float64]]
@@ -77,6 +82,22 @@ class MeasuredRun:
 
     data: ResultData
     _series: Mapping[str, Series] = field(default_factory=dict, repr=False)
+    _recorded: Recorded = field(default_factory=Recorded, repr=False)
+
+    @property
+    def flow_series(self) -> FlowSeriesData | None:
+        """Windows over time, if the run had a :class:`~vermilion.FlowSeries`."""
+        return self._recorded.flow_series
+
+    @property
+    def packets(self) -> PacketTraceData | None:
+        """What happened to packets, if the run had a :class:`~vermilion.PacketTrace`."""
+        return self._recorded.packets
+
+    @property
+    def raw_distributions(self) -> RawDistributionsData | None:
+        """Every waiting time, delay and gap, if it had a :class:`~vermilion.RawDistributions`."""
+        return self._recorded.raw_distributions
 
     @property
     def seed(self) -> int:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vermilion.simulate.instruments.recorded import Recorded
 from vermilion.simulate.measured_run import MeasuredRun
 from vermilion.simulate.notebook import result_html
 from vermilion.simulate.result_frames import flows_frame, result_frame, series_frame
@@ -84,9 +85,15 @@ class Result(MeasuredRun):
 
 
 def result_of(
-    text: str, *, seed: int, version: str, timing: Timing, series: Mapping[str, Series]
+    text: str,
+    *,
+    seed: int,
+    version: str,
+    timing: Timing,
+    series: Mapping[str, Series],
+    recorded: Recorded | None = None,
 ) -> Result:
     """Makes a result from the core's JSON, the identifying keys first."""
     measured: Measured = json.loads(text)
     data: ResultData = {"seed": seed, "version": version, **timing, **measured}
-    return Result(data, series)
+    return Result(data, series, recorded or Recorded())

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, overload
 
 from vermilion.scenario.errors import ScenarioError, from_core
+from vermilion.simulate.instruments.recorded import Recorded, recorded_run
 from vermilion.simulate.result import Result, result_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from vermilion._core import Simulation
     from vermilion.scenario import Scenario
+    from vermilion.simulate.instruments.recorded import Instrument
     from vermilion.simulate.result_data import Timing
 
 STEPS = 200
@@ -35,6 +37,7 @@ def run(
     *,
     distributions: bool = False,
     flow_delays: bool = False,
+    instruments: Sequence[Instrument] = (),
     progress: Callable[[float], object] | None = None,
 ) -> Result:
     """Simulates a scenario once.
@@ -50,22 +53,32 @@ def run(
         flow_delays: add to the metrics of groups of flows ``delay_ms``, ``jitter_ms``,
             ``packet_loss_rate`` and ``losses_in_a_row`` of their data packets, which takes about
             a fifth more time.
+        instruments: what is written down beside the metrics: at most one
+            :class:`~vermilion.FlowSeries`, :class:`~vermilion.PacketTrace` and
+            :class:`~vermilion.RawDistributions`; :attr:`Result.flow_series` and so on have it.
         progress: called from time to time with the part of the scenario's duration that is
             done, 0 to 1; the run is then made in steps, with the same outcome.
 
     Raises:
-        ScenarioError: a seed or an interval that is not accepted.
+        ScenarioError: a seed, an interval or an instrument that is not accepted.
+        MissingPackageError: an instrument's file is Parquet, and there is no pyarrow.
+        OSError: an instrument's file cannot be written.
         KeyboardInterrupt: at Ctrl-C, within 0.1 s.
     """
     from vermilion import _core
 
+    recorded = Recorded()
     warn_if_not_optimised()
     check_seed(seed, scenario.origin)
     text = scenario.core_json(probe_interval_s)
     # The core works on a thread of its own, so it is the time of the whole process that counts.
     wall, cpu = time.perf_counter(), time.process_time()
     try:
-        if progress is None:
+        if instruments:
+            simulation = _core.Simulation(text, seed, distributions, flow_delays)
+            recorded = recorded_run(simulation, scenario, instruments, seed, progress)
+            outcome, series = simulation.result()
+        elif progress is None:
             outcome, series = _core.run(text, seed, distributions, flow_delays)
         else:
             outcome, series = _run_in_steps(
@@ -79,7 +92,14 @@ def run(
         "wall_s": time.perf_counter() - wall,
         "cpu_s": time.process_time() - cpu,
     }
-    return result_of(outcome, seed=seed, version=_core.VERSION, timing=timing, series=series)
+    return result_of(
+        outcome,
+        seed=seed,
+        version=_core.VERSION,
+        timing=timing,
+        series=series,
+        recorded=recorded,
+    )
 
 
 def _run_in_steps(

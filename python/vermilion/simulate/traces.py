@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
 from vermilion.simulate.extras import optional
+from vermilion.simulate.table_format import check_format, format_of
 from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -53,35 +54,6 @@ SERIES_COLUMNS: Final = (
     SeriesColumn("marks", "packets", "packets marked since the point before"),
 )
 """The columns, in order."""
-
-FORMATS: Final = ("csv", "parquet")
-"""What a trace can be written as."""
-
-
-def format_of(path: str | os.PathLike[str]) -> str:
-    """The format that a file's name asks for: one of :data:`FORMATS`.
-
-    A name without a suffix, such as that of a pipe, is CSV.
-
-    Raises:
-        ValueError: another suffix.
-    """
-    suffix = Path(path).suffix.lower().removeprefix(".") or "csv"
-    if suffix not in FORMATS:
-        message = f'"{Path(path).name}" is not accepted; expected a name ending in .csv or .parquet'
-        raise ValueError(message)
-    return suffix
-
-
-def check_format(path: str | os.PathLike[str]) -> None:
-    """Refuses before any work is done what :func:`save_series` would refuse after it.
-
-    Raises:
-        ValueError: a suffix that is none of the formats.
-        MissingPackageError: Parquet without pyarrow.
-    """
-    if format_of(path) == "parquet":
-        _pyarrow()
 
 
 def save_series(result: MeasuredRun, path: str | os.PathLike[str]) -> None:

@@ -18,6 +18,7 @@ use super::{Cancelled, Simulation};
 use crate::any_link::AnyLink;
 use crate::flow::{Origin, Source};
 use crate::packet::Packet;
+use crate::trace::{CaptureWriter, PacketEvent, Place};
 
 /// Looks at the request to stop in a run, so many events apart, before it is left alone.
 const MOST_LOOKS: usize = 20;
@@ -57,7 +58,8 @@ impl Simulation {
             let group = self.groups[flow.group as usize].number as usize;
             held[group] += i64::from(!packet.is_acknowledgement() && !opens);
         }
-        let delays = self.delays.as_ref().expect("they are asked for");
+        let notes = self.notes.as_ref().expect("they are asked for");
+        let delays = notes.delays.as_ref().expect("they are asked for");
         for (group, held) in held.into_iter().enumerate() {
             assert_eq!(delays.held(group), held, "group {group} at {} ns", self.now);
         }
@@ -149,6 +151,64 @@ fn assert_books(network: &Value, seed: u64) {
         }
     }
     assert!(left_alone == measured(results), "results depend on what is asked for");
+
+    let mut traced = build().expect("it was accepted before");
+    let counted = trace_everything(&mut traced, until);
+    let results = traced.results(true);
+    assert!(left_alone == measured(results.clone()), "results depend on what is written down");
+    if until == u64::MAX {
+        for (link, counted) in traced.scenario.links.iter().zip(counted) {
+            let books = &results.links[&link.name].ledger;
+            let expected =
+                [books.arrivals, books.forwarded, books.drops, books.marks, books.losses];
+            assert_eq!(counted, expected, "at {}", link.name);
+        }
+    }
+}
+
+/// Has everything written down until then: how many packets arrived at each link, left it, were dropped,
+/// marked and lost there.
+fn trace_everything(simulation: &mut Simulation, until: u64) -> Vec<[u64; 5]> {
+    let links: Vec<_> = simulation.scenario.links.iter().map(|link| &link.name).collect();
+    let groups: Vec<_> = simulation.scenario.flows.iter().map(|group| &group.name).collect();
+    let interval = (simulation.scenario.duration_ns / 50).max(1000);
+    let interval = (interval <= simulation.scenario.duration_ns).then_some(interval);
+    let observation = json!({
+        "packets": {"most": 10_000_000_000_u64},
+        "windows": {"interval_ns": interval, "most": 1_000_000},
+        "distributions": {"links": links, "groups": groups, "width_ns": 1_000_000},
+    });
+    let observation = serde_json::from_value(observation).expect("it can be read");
+    simulation.observe(&observation).expect("it can be written down");
+    let mut counted = vec![[0; 5]; simulation.scenario.links.len()];
+    let mut writer = CaptureWriter::new(false);
+    let mut last = 0;
+    loop {
+        simulation.advance(until, &AtomicBool::new(false)).expect("nobody cancels");
+        let paused = simulation.is_paused();
+        let records = simulation.take_packets();
+        simulation.take_windows();
+        for record in &records {
+            assert!(record.time >= last && record.since <= record.time, "{record:?} after {last}");
+            last = record.time;
+            let Place::Link(link) = record.place else { continue };
+            let place = match record.event {
+                PacketEvent::Arrive => 0,
+                PacketEvent::Depart => 1,
+                PacketEvent::Drop => 2,
+                PacketEvent::Mark => 3,
+                PacketEvent::Lose => 4,
+                _ => unreachable!("nothing is sent at a link"),
+            };
+            counted[link as usize][place] += 1;
+        }
+        let connections = simulation.connections().expect("there are some");
+        let bytes = writer.encode(&records, connections, &simulation.scenario);
+        assert_eq!(bytes.len() % 4, 0);
+        if !paused {
+            return counted;
+        }
+    }
 }
 
 /// The network in which the mistakes below once showed.

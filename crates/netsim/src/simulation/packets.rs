@@ -2,7 +2,6 @@
 
 use vermilion_tcp::{KeptAcknowledgement, Segment};
 
-use super::delays::number_segment;
 use super::turns::wait_for_turn;
 use super::{FIRST_LINE, Simulation};
 use crate::any_link::AnyLink;
@@ -30,6 +29,7 @@ impl Simulation {
             End::Receiver => self.on_data(packet),
             End::Sender => self.on_acknowledgement(&packet),
             End::Sink => self.on_sink(&packet),
+            End::Noted(end) => self.on_noted(end, packet),
         }
     }
 
@@ -44,11 +44,8 @@ impl Simulation {
     }
 
     /// Data reaches a receiver whose acknowledgement the sender has at once.
-    #[inline]
-    fn on_data_and_back(&mut self, mut packet: Packet) {
-        if self.delays.is_some() {
-            packet.sent = self.note_arrival(packet.flow, packet.sequence, packet.stamp());
-        }
+    #[inline(always)] // a second caller, who takes notes, must not keep it out of the first one
+    pub(super) fn on_data_and_back(&mut self, packet: Packet) {
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
         let Source::Window(connection) = &mut flow.source else {
@@ -66,10 +63,8 @@ impl Simulation {
         self.send_after(packet.flow, 1);
     }
 
-    fn on_data(&mut self, mut packet: Packet) {
-        if self.delays.is_some() {
-            packet.sent = self.note_arrival(packet.flow, packet.sequence, packet.stamp());
-        }
+    #[inline(always)] // as above
+    pub(super) fn on_data(&mut self, packet: Packet) {
         let number = packet.flow;
         let flow = &mut self.flows[number as usize];
         let Source::Window(connection) = &mut flow.source else { return };
@@ -93,14 +88,18 @@ impl Simulation {
         state.in_flight += 1;
         let group = &self.groups[state.group as usize];
         let number = self.answers.keep(answer);
-        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number)
+        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
             .coloured(group.colour);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
         let time = self.now + self.lines[line as usize].extra_delay;
+        if self.notes.is_some() {
+            self.note_answer(&packet);
+        }
         self.push(line, packet, time);
     }
 
-    fn on_acknowledgement(&mut self, packet: &Packet) {
+    #[inline(always)] // as above
+    pub(super) fn on_acknowledgement(&mut self, packet: &Packet) {
         let answer = self.answers.take(packet.sequence);
         let flow = &mut self.flows[packet.flow as usize];
         let Source::Window(connection) = &mut flow.source else {
@@ -110,10 +109,8 @@ impl Simulation {
         self.send_after(packet.flow, 1);
     }
 
-    fn on_sink(&mut self, packet: &Packet) {
-        if self.delays.is_some() {
-            self.note_arrival(packet.flow, packet.sequence, packet.stamp());
-        }
+    #[inline(always)] // as above
+    pub(super) fn on_sink(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
         if let Source::OpenLoop(source) = &mut flow.source {
             flow.in_flight -= 1;
@@ -130,16 +127,15 @@ impl Simulation {
     /// As [`Simulation::send`], after so many of the flow's packets have left the network.
     #[inline]
     fn send_after(&mut self, number: u32, gone: u32) {
-        if self.delays.is_some() {
+        if self.notes.is_some() {
             return self.send_noted(number, gone);
         }
-        self.send_segments::<false>(number, gone);
+        self.send_segments(number, gone);
     }
 
-    /// The same, where delays are asked for (`NOTED`) or not: known beforehand, because asking for
-    /// every packet costs where nobody wants them.
+    /// The same, where nobody takes notes: asking for every packet would cost.
     #[inline]
-    pub(super) fn send_segments<const NOTED: bool>(&mut self, number: u32, gone: u32) {
+    fn send_segments(&mut self, number: u32, gone: u32) {
         let now = self.now;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -154,15 +150,7 @@ impl Simulation {
         let link = &mut self.links[hop.link as usize];
         let mut in_flight = flow.in_flight - gone;
         let mut took_turns = false;
-        while let Some(segment) =
-            if NOTED { sender.next_segment_by_call(now) } else { sender.next_segment(now) }
-        {
-            let segment = if NOTED {
-                let delays = self.delays.as_deref_mut();
-                number_segment(delays, (number, group.number), segment)
-            } else {
-                segment
-            };
+        while let Some(segment) = sender.next_segment(now) {
             let size = if segment.sequence == 0 {
                 group.acknowledgement_size
             } else if segment.sequence == flow.last_segment {
@@ -194,12 +182,6 @@ impl Simulation {
             let label = (ecn_of(segment.ecn_capable, segment.scalable), group.colour);
             let (sent, marked) = link.offer(now, size, direction(number, false), label, hop.line);
             if sent == NEVER {
-                if NOTED
-                    && segment.sequence > 0
-                    && let Some(delays) = &mut self.delays
-                {
-                    delays.on_lost(number, group.number);
-                }
                 continue;
             }
             in_flight += 1;
@@ -235,7 +217,7 @@ impl Simulation {
 
     /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
     #[inline]
-    fn offer(&mut self, mut packet: Packet, back: bool) {
+    pub(super) fn offer(&mut self, mut packet: Packet, back: bool) {
         let route = &self.groups[self.flows[packet.flow as usize].group as usize].route;
         let path = if back { &route.backward } else { &route.forward };
         let hop = path[packet.hop as usize];
@@ -268,7 +250,7 @@ impl Simulation {
     pub(super) fn forget(&mut self, packet: &Packet) {
         if packet.is_acknowledgement() {
             self.answers.take(packet.sequence);
-        } else if self.delays.is_some() {
+        } else if self.notes.is_some() {
             self.note_loss(packet);
         }
         self.on_lost(packet.flow);
@@ -276,12 +258,24 @@ impl Simulation {
 
     /// A packet of an open-loop flow begins its way.
     fn send_open_loop(&mut self, packet: Packet) {
+        if self.notes.is_some() {
+            self.note_sending(&packet);
+        }
         let group = &self.groups[self.flows[packet.flow as usize].group as usize];
         if let Some(access) = &group.access
             && !self.access.pass(self.now, packet, access)
         {
             self.calendar.set(self.access_source(), self.access.next_time());
             return;
+        }
+        self.offer_first(packet);
+    }
+
+    /// A packet arrives at its first queue.
+    #[inline]
+    fn offer_first(&mut self, packet: Packet) {
+        if self.notes.is_some() {
+            return self.offer_noted(packet, false);
         }
         self.offer(packet, false);
     }
@@ -290,7 +284,7 @@ impl Simulation {
     fn on_access(&mut self) {
         let Some(packet) = self.access.pop() else { return };
         self.calendar.set(self.access_source(), self.access.next_time());
-        self.offer(packet, false);
+        self.offer_first(packet);
     }
 
     #[inline]
@@ -324,8 +318,8 @@ impl Simulation {
                 let flow = &mut self.flows[number as usize];
                 flow.in_flight += 1;
                 let colour = self.groups[flow.group as usize].colour;
-                let place = match &mut self.delays {
-                    Some(delays) => delays.on_sent(number, self.groups[flow.group as usize].number),
+                let place = match &mut self.notes {
+                    Some(notes) => notes.number(number, self.groups[flow.group as usize].number),
                     None => 0,
                 };
                 let segment = Segment { sequence: place, sent: now, ..Segment::default() };

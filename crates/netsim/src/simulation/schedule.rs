@@ -80,6 +80,7 @@ impl Simulation {
         if let Some(rate) = change.rate_bit_per_s {
             self.close_windows();
             self.links[link].set_rate(self.now, rate, &mut self.lines);
+            self.note_new_rate(link);
             self.enter_lines();
             self.enter_turn(link);
         }
@@ -104,6 +105,7 @@ impl Simulation {
         if self.links[link].set_parameters(self.now, values)? {
             let dropped = self.links[link].flush(self.now, &mut self.lines);
             self.enter_lines();
+            self.note_flush(link);
             for packet in &dropped {
                 self.forget(packet);
             }
@@ -150,7 +152,9 @@ impl Simulation {
         for books in &mut self.transfers {
             books.close_window(in_total, phase);
         }
-        if let Some(delays) = &mut self.delays {
+        if let Some(notes) = &mut self.notes
+            && let Some(delays) = &mut notes.delays
+        {
             delays.close_windows(in_total, phase);
         }
     }

@@ -136,7 +136,10 @@ impl Simulation {
         };
         let traffic = &self.scenario.flows[group].traffic;
         let header_size = self.scenario.flows[group].header_size_bytes;
-        let packets = self.delays.as_ref().map(|delays| delays.metrics(group, phase));
+        let packets = self
+            .notes
+            .as_ref()
+            .and_then(|notes| notes.delays.as_ref().map(|delays| delays.metrics(group, phase)));
         if traffic.is_dynamic() {
             return GroupMetrics {
                 packets,

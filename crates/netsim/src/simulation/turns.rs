@@ -4,7 +4,7 @@ use super::{FIRST_LINE, Simulation};
 use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::delay_line::DelayLine;
-use crate::departure_link::DepartureLink;
+use crate::departure_link::{DepartureLink, Fate};
 use crate::packet::Packet;
 
 impl Simulation {
@@ -33,11 +33,27 @@ impl Simulation {
     }
 
     /// Nothing on its way keeps what was dropped at link `link`.
+    #[inline(always)] // for every packet that leaves
     pub(super) fn forget_dropped(&mut self, link: usize) {
-        while let AnyLink::AtDeparture(state) = &mut self.links[link]
-            && let Some(packet) = state.dropped.pop()
+        if let AnyLink::AtDeparture(state) = &self.links[link]
+            && !state.gone.is_empty()
         {
-            self.forget(&packet);
+            self.forget_gone(link);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forget_gone(&mut self, link: usize) {
+        if self.notes.is_some() {
+            self.note_gone(link);
+        }
+        while let AnyLink::AtDeparture(state) = &mut self.links[link]
+            && let Some(gone) = state.gone.pop()
+        {
+            if !matches!(gone.fate, Fate::Sent { .. }) {
+                self.forget(&gone.packet);
+            }
         }
     }
 
@@ -49,7 +65,8 @@ impl Simulation {
     }
 }
 
-/// A packet arrives at a queue in which it has to wait for its turn, which may come at once.
+/// A packet arrives at a queue in which it has to wait for its turn, which may come at once. Whether it is
+/// marked on arrival.
 ///
 /// Kept out of the callers' way, who mostly have to do with the other kind of link.
 #[cold]
@@ -60,16 +77,17 @@ pub(super) fn wait_for_turn(
     line: u32,
     lines: &mut [DelayLine],
     calendar: &mut Calendar,
-) {
+) -> bool {
     // At one instant turns come before arrivals, as at every link.
     while link.next_turn() <= now {
         take(link, now, lines, calendar);
     }
-    link.offer(now, packet, line);
+    let marked = link.offer(now, packet, line);
     if link.next_turn() <= now {
         take(link, now, lines, calendar);
     }
     calendar.set(link.source, link.next_turn());
+    marked
 }
 
 /// Sends the packet whose turn it is, if the discipline leaves one.

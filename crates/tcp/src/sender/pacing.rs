@@ -40,6 +40,11 @@ impl Pacing {
         false
     }
 
+    /// Segments per second at which they are spaced, if they are.
+    pub(crate) fn rate(&self, flight: &Flight) -> Option<f64> {
+        self.on.then(|| rate(flight)).flatten()
+    }
+
     /// A segment leaves at `now`: when the next one may.
     #[inline]
     pub(crate) fn note_sent(&mut self, flight: &Flight, now: u64) {

@@ -1,0 +1,225 @@
+//! Losses and marks that a scenario scripts: these packets of these flows, on their way to this link.
+//!
+//! They stand before the queue, which knows nothing of a packet that is dropped: its books are those of what
+//! reaches it. Everything is counted where the packets arrive, so that the outcome follows from the scenario
+//! alone.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use vermilion_parameters::ParameterError;
+
+use crate::scenario::{Scenario, within};
+use crate::trace::{Chosen, FlowChoice};
+
+/// Most scripted losses of a scenario.
+pub const MOST_SCRIPTED_LOSSES: u64 = 10_000;
+/// Most segments that one of them may name.
+pub const MOST_NAMED: u64 = 10_000_000;
+
+/// What is done to a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// It is dropped.
+    #[default]
+    Drop,
+    /// It is marked, if it may be marked (CE).
+    Mark,
+}
+
+/// Which packets, and what is done to them. All that is given has to fit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedLoss {
+    /// Of which flows; each counts for itself.
+    pub flows: Vec<FlowChoice>,
+    /// On their way to which link; to the first of the group's path unless it is given.
+    #[serde(default)]
+    pub link: Option<String>,
+    /// What is done.
+    #[serde(default)]
+    pub action: Action,
+    /// Whether to acknowledgements instead of data.
+    #[serde(default)]
+    pub acknowledgements: bool,
+    /// Data segments by number, the first being 1; ranges from first to last.
+    #[serde(default)]
+    pub segments: Option<Vec<(u32, u32)>>,
+    /// At which of its arrivals a segment is meant, the first being 1; ranges from first to last.
+    #[serde(default)]
+    pub sendings: Option<Vec<(u32, u32)>>,
+    /// Packets of a flow in the order of their arrival, the first being 1; ranges from first to last.
+    #[serde(default)]
+    pub packets: Option<Vec<(u64, u64)>>,
+    /// From when on they arrive, in nanoseconds.
+    #[serde(default)]
+    pub from_ns: Option<u64>,
+    /// Until when they arrive, in nanoseconds.
+    #[serde(default)]
+    pub until_ns: Option<u64>,
+    /// Of all that fit so far each so-many-th of a flow.
+    #[serde(default)]
+    pub every: Option<u64>,
+    /// At most so many of a flow.
+    #[serde(default)]
+    pub most: Option<u64>,
+}
+
+/// A packet that arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passing {
+    pub now: u64,
+    pub link: u32,
+    pub connection: u32,
+    pub group: u32,
+    /// Of its group's flows.
+    pub number: u32,
+    pub acknowledgement: bool,
+    /// Number of its segment, if it has one.
+    pub segment: Option<u32>,
+}
+
+/// How far one flow has come with one script.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    packets: u64,
+    fitting: u64,
+    hit: u64,
+    /// How often a segment has come that was named.
+    arrivals: HashMap<u32, u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Script {
+    rule: ScriptedLoss,
+    flows: Chosen,
+    /// The link; for each group its own where none is named.
+    links: Vec<u32>,
+    progress: HashMap<u32, Progress>,
+}
+
+/// Every script of a scenario, and how far each has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scripts(Vec<Script>);
+
+impl Scripts {
+    /// The scripts of `scenario` at time 0.
+    ///
+    /// # Errors
+    /// The first field that cannot be used.
+    pub fn of(scenario: &Scenario) -> Result<Self, ParameterError> {
+        let scripts = scenario.scripted_losses.iter().enumerate().map(|(index, rule)| {
+            Script::new(scenario, rule)
+                .map_err(|error| error.under(&format!("scripted_losses.{index}")))
+        });
+        Ok(Self(scripts.collect::<Result<_, _>>()?))
+    }
+
+    /// What becomes of a packet that arrives: what the first script does that means it.
+    pub fn judge(&mut self, passing: &Passing) -> Option<Action> {
+        let mut action = None;
+        for script in &mut self.0 {
+            if script.means(passing) && action.is_none() {
+                action = Some(script.rule.action);
+            }
+        }
+        action
+    }
+}
+
+impl Script {
+    fn new(scenario: &Scenario, rule: &ScriptedLoss) -> Result<Self, ParameterError> {
+        if rule.flows.is_empty() {
+            return Err(ParameterError::new("flows", "none", "flows of a group"));
+        }
+        if rule.sendings.is_some() && rule.segments.is_none() {
+            let accepted = "nothing without segments, whose sendings they would be";
+            return Err(ParameterError::new("sendings", "sendings", accepted));
+        }
+        if rule.segments.is_some() && rule.acknowledgements {
+            let accepted = "packets for acknowledgements, which are no segments";
+            return Err(ParameterError::new("segments", "segments", accepted));
+        }
+        let named: u64 = rule
+            .segments
+            .iter()
+            .flatten()
+            .map(|&(first, last)| u64::from(last.saturating_sub(first)) + 1)
+            .sum();
+        within("segments", named, 0, MOST_NAMED, "segments in all")?;
+        within("every", rule.every.unwrap_or(1), 1, u64::MAX, "packets")?;
+        let flows = Chosen::of(scenario, &rule.flows)?;
+        let named = rule.link.as_ref().map(|name| {
+            scenario.link_index(name).ok_or_else(|| {
+                let names: Vec<_> = scenario.links.iter().map(|link| &*link.name).collect();
+                let accepted = format!("a link of the scenario: {}", names.join(", "));
+                ParameterError::new("link", format!("\"{name}\""), accepted)
+            })
+        });
+        let named = named.transpose()?;
+        let mut links = vec![u32::MAX; scenario.flows.len()];
+        for choice in &rule.flows {
+            let number = crate::trace::group_index(scenario, &choice.group)? as usize;
+            let group = &scenario.flows[number];
+            let path = if rule.acknowledgements { &group.return_path } else { &group.path };
+            let link = match named {
+                Some(link) if path.contains(&scenario.links[link].name) => Some(link),
+                Some(_) => None,
+                None => path.first().and_then(|name| scenario.link_index(name)),
+            };
+            let Some(link) = link else {
+                let kind = if rule.acknowledgements { "return_path" } else { "path" };
+                let accepted = format!("a link of the {kind} of \"{}\"", group.name);
+                let value = rule.link.as_deref().unwrap_or("none");
+                return Err(ParameterError::new("link", format!("\"{value}\""), accepted));
+            };
+            links[number] = link as u32;
+        }
+        Ok(Self { rule: rule.clone(), flows, links, progress: HashMap::new() })
+    }
+
+    /// Whether the script means the packet that arrives, which it counts.
+    fn means(&mut self, passing: &Passing) -> bool {
+        let rule = &self.rule;
+        if passing.acknowledgement != rule.acknowledgements
+            || self.links[passing.group as usize] != passing.link
+            || !self.flows.has(passing.group, passing.number)
+        {
+            return false;
+        }
+        let progress = self.progress.entry(passing.connection).or_default();
+        progress.packets += 1;
+        let arrived = progress.packets;
+        let in_packets = rule.packets.as_ref().is_none_or(|ranges| holds(ranges, arrived));
+        let in_segments = rule.segments.as_ref().is_none_or(|ranges| {
+            let Some(segment) = passing.segment else { return false };
+            if !holds(ranges, segment) {
+                return false;
+            }
+            let arrival = progress.arrivals.entry(segment).or_default();
+            *arrival += 1;
+            match &rule.sendings {
+                Some(sendings) => holds(sendings, *arrival),
+                None => *arrival == 1,
+            }
+        });
+        let in_time = rule.from_ns.is_none_or(|from| passing.now >= from)
+            && rule.until_ns.is_none_or(|until| passing.now < until);
+        if !(in_packets && in_segments && in_time) {
+            return false;
+        }
+        progress.fitting += 1;
+        if progress.fitting % rule.every.unwrap_or(1) != 0
+            || rule.most.is_some_and(|most| progress.hit >= most)
+        {
+            return false;
+        }
+        progress.hit += 1;
+        true
+    }
+}
+
+fn holds<T: PartialOrd + Copy>(ranges: &[(T, T)], value: T) -> bool {
+    ranges.iter().any(|&(first, last)| first <= value && value <= last)
+}

@@ -1,0 +1,191 @@
+//! What somebody has written down of a run: asked for at the beginning, taken while it runs.
+
+use std::sync::atomic::AtomicBool;
+
+use vermilion_parameters::ParameterError;
+
+use super::notes::Notes;
+use super::{Cancelled, Simulation};
+use crate::flow::Source;
+use crate::scripted_losses::Scripts;
+use crate::trace::{
+    Connections, Observation, PacketRecord, PacketTrace, RawDistributions, Sight, WindowRow,
+    WindowTrace,
+};
+
+impl Simulation {
+    /// Has `observation` written down. To be called before anything has happened. What is written down does
+    /// not change what happens.
+    ///
+    /// # Errors
+    /// The first field of it that cannot be used.
+    pub fn observe(&mut self, observation: &Observation) -> Result<(), ParameterError> {
+        observation.check(&self.scenario)?;
+        let scenario = &self.scenario;
+        let packets = observation.packets.as_ref();
+        let packets = packets.map(|choice| PacketTrace::new(scenario, choice)).transpose();
+        let packets = packets.map_err(|error| error.under("packets"))?;
+        let windows = observation.windows.as_ref();
+        let windows = windows.map(|choice| WindowTrace::new(scenario, choice)).transpose();
+        let windows = windows.map_err(|error| error.under("windows"))?;
+        let distributions = observation.distributions.as_ref();
+        let distributions =
+            distributions.map(|choice| RawDistributions::new(scenario, choice)).transpose();
+        let distributions = distributions.map_err(|error| error.under("distributions"))?;
+        if packets.is_none() && windows.is_none() && distributions.is_none() {
+            return Ok(());
+        }
+        let notes = match &mut self.notes {
+            Some(notes) => notes,
+            empty => empty.insert(Box::new(Notes::new(
+                scenario,
+                Scripts::default(),
+                &self.groups,
+                &self.lines,
+                &self.flows,
+                self.phases.phases.len(),
+            ))),
+        };
+        (notes.packets, notes.distributions) = (packets, distributions);
+        notes.windows = windows;
+        if let Some(windows) = &mut notes.windows {
+            for (index, connection) in notes.connections.all().iter().enumerate() {
+                let who = (index as u32, connection.group, connection.number);
+                windows.begin(who, 0, connection.first_access);
+            }
+        }
+        self.take_notes();
+        Ok(())
+    }
+
+    /// Advances from one reading of windows to the next.
+    pub(super) fn advance_reading(
+        &mut self,
+        until: u64,
+        cancel: &AtomicBool,
+    ) -> Result<(), Cancelled> {
+        let until = until.min(self.scenario.duration_ns);
+        loop {
+            let windows = self.notes.as_ref().and_then(|notes| notes.windows.as_ref());
+            let (time, offset) = windows.map_or((u64::MAX, 0), WindowTrace::next_reading);
+            if time > until {
+                return self.advance_events(until, cancel);
+            }
+            self.advance_events(time, cancel)?;
+            if self.paused {
+                return Ok(());
+            }
+            self.read_windows(time - offset, offset);
+        }
+    }
+
+    /// Reads the windows of those whose clocks are `offset` behind, at `time` by their clocks.
+    fn read_windows(&mut self, time: u64, offset: u64) {
+        for place in 0..self.flows.len() {
+            let group = &self.groups[self.flows[place].group as usize];
+            if group.route.first_access == offset && self.flows[place].active() {
+                self.read_window(place as u32, time);
+            }
+        }
+        if let Some(windows) = self.notes.as_mut().and_then(|notes| notes.windows.as_mut()) {
+            windows.advance_clock(offset);
+        }
+    }
+
+    /// A flow has sent what it may: a row, where changes are followed.
+    pub(super) fn note_window(&mut self, place: u32) {
+        let windows = self.notes.as_ref().and_then(|notes| notes.windows.as_ref());
+        if windows.is_some_and(WindowTrace::follows_changes) {
+            let group = &self.groups[self.flows[place as usize].group as usize];
+            self.read_window(place, self.now - group.route.first_access);
+        }
+    }
+
+    fn read_window(&mut self, place: u32, time: u64) {
+        let Some(notes) = &mut self.notes else { return };
+        let Some(windows) = &mut notes.windows else { return };
+        let Some(connection) = notes.connections.in_place(place) else { return };
+        if !windows.has(connection) {
+            return;
+        }
+        let flow = &self.flows[place as usize];
+        let group = &self.groups[flow.group as usize];
+        let sender = match &flow.source {
+            Source::Window(ends) => Some(&ends.sender),
+            _ => None,
+        };
+        let tally = flow.tally(group.packet_size);
+        let header = u64::from(self.scenario.flows[group.number as usize].header_size_bytes);
+        let sight = Sight {
+            sender,
+            packet_size: group.packet_size,
+            delivered: tally.delivered_bytes - header * tally.delivered_segments,
+            began: flow.began.unwrap_or(0).saturating_sub(group.route.first_access),
+        };
+        windows.read(connection, time, &sight);
+    }
+
+    /// Whether the last advance ended early, because records or rows should be taken. Then the same
+    /// advance goes on where it was.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Whether somebody should take records or rows.
+    pub(super) fn is_full(&self) -> bool {
+        self.notes.as_ref().is_some_and(|notes| {
+            notes.packets.as_ref().is_some_and(PacketTrace::is_full)
+                || notes.windows.as_ref().is_some_and(WindowTrace::is_full)
+        })
+    }
+
+    /// The time before which nothing more will be written down.
+    fn settled(&self, lag: u64) -> u64 {
+        if self.now >= self.scenario.duration_ns && !self.paused {
+            return u64::MAX;
+        }
+        self.now.saturating_sub(lag)
+    }
+
+    /// What has happened to packets since the last call, in order.
+    pub fn take_packets(&mut self) -> Vec<PacketRecord> {
+        let lag = self.notes.as_ref().map_or(0, |notes| notes.lag);
+        let (now, settled) = (self.now, self.settled(lag));
+        let Some(notes) = &mut self.notes else { return Vec::new() };
+        notes.settle(now);
+        notes.packets.as_mut().map(|packets| packets.take(settled)).unwrap_or_default()
+    }
+
+    /// Windows since the last call, in order.
+    pub fn take_windows(&mut self) -> Vec<WindowRow> {
+        let lag = self.notes.as_ref().map_or(0, |notes| notes.lag);
+        let settled = self.settled(lag);
+        let windows = self.notes.as_mut().and_then(|notes| notes.windows.as_mut());
+        windows.map(|windows| windows.take(settled)).unwrap_or_default()
+    }
+
+    /// The distributions so far.
+    pub fn raw_distributions(&mut self) -> Option<&RawDistributions> {
+        let now = self.now;
+        let notes = self.notes.as_mut()?;
+        notes.settle(now);
+        notes.distributions.as_ref()
+    }
+
+    /// Whether packets, and whether windows, were left out because there may not be more.
+    #[must_use]
+    pub fn are_cut(&self) -> (bool, bool) {
+        let notes = self.notes.as_ref();
+        (
+            notes.and_then(|it| it.packets.as_ref()).is_some_and(PacketTrace::is_cut),
+            notes.and_then(|it| it.windows.as_ref()).is_some_and(WindowTrace::is_cut),
+        )
+    }
+
+    /// Who the records and rows are of; `None` where nothing is written down.
+    #[must_use]
+    pub fn connections(&self) -> Option<&Connections> {
+        self.notes.as_ref().map(|notes| &notes.connections)
+    }
+}

@@ -1,0 +1,223 @@
+//! A packet trace as a capture file: pcapng, an interface for each end of each link and of each group's hosts.
+//!
+//! Source: draft-ietf-opsawg-pcapng, "PCAP Next Generation (pcapng) Capture File Format". Times are whole
+//! nanoseconds since the run began, which is 1970 to who reads the file. A packet is seen at
+//!
+//! - `GROUP sender` and `GROUP receiver`, when it is sent there or delivered,
+//! - `LINK in`, when it arrives at the queue; a comment says that it was dropped at once, or marked,
+//! - `LINK out`, when its transmission begins; a comment says that it was marked then, or that the wire loses it,
+//! - `LINK dropped`, when it is dropped after it had waited; a comment says why.
+//!
+//! What was sent again has a comment that says so.
+
+use std::collections::HashMap;
+
+use super::connections::Connections;
+use super::frame::frame;
+use super::record::{Cause, PacketEvent, PacketRecord, Place};
+use crate::scenario::Scenario;
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const MAGIC: u32 = 0x1a2b_3c4d;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const ETHERNET: u16 = 1;
+
+const COMMENT: u16 = 1;
+const APPLICATION: u16 = 4;
+const INTERFACE_NAME: u16 = 2;
+const RESOLUTION: u16 = 9;
+/// The more significant bit clear: a power of ten.
+const NANOSECONDS: u8 = 9;
+
+/// Where a packet is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Interface {
+    Sender(u32),
+    Receiver(u32),
+    In(u32),
+    Out(u32),
+    Dropped(u32),
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct CaptureWriter {
+    /// Whether frames have their payload.
+    whole: bool,
+    interfaces: HashMap<Interface, u32>,
+    begun: bool,
+}
+
+impl CaptureWriter {
+    /// A file that nothing has been written to; `whole`: with payloads, which are zeros.
+    #[must_use]
+    pub fn new(whole: bool) -> Self {
+        Self { whole, interfaces: HashMap::new(), begun: false }
+    }
+
+    /// The file's next bytes: its beginning, the first time, and the records, in order. What happens to a
+    /// packet in the instant of its arrival has to be among them.
+    #[must_use]
+    pub fn encode(
+        &mut self,
+        records: &[PacketRecord],
+        connections: &Connections,
+        scenario: &Scenario,
+    ) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(128 * records.len() + 64);
+        if !self.begun {
+            self.begun = true;
+            begin(&mut bytes);
+        }
+        for (index, record) in records.iter().enumerate() {
+            let group = connections.get(record.connection).group;
+            let Some(interface) = interface(record, group) else { continue };
+            let comment = comment(record, &records[index + 1..], scenario);
+            let number = self.number(interface, scenario, &mut bytes);
+            let frame = frame(record, connections.get(record.connection), self.whole);
+            let mut body = Vec::with_capacity(frame.bytes.len() + comment.len() + 48);
+            body.extend(number.to_le_bytes());
+            body.extend(((record.time >> 32) as u32).to_le_bytes());
+            body.extend((record.time as u32).to_le_bytes());
+            body.extend((frame.bytes.len() as u32).to_le_bytes());
+            body.extend(frame.length.to_le_bytes());
+            body.extend(frame.bytes);
+            pad(&mut body);
+            if !comment.is_empty() {
+                option(&mut body, COMMENT, comment.as_bytes());
+                end_options(&mut body);
+            }
+            block(&mut bytes, ENHANCED_PACKET, &body);
+        }
+        bytes
+    }
+
+    /// The number of an interface, which is described when it is first seen.
+    fn number(&mut self, interface: Interface, scenario: &Scenario, bytes: &mut Vec<u8>) -> u32 {
+        let next = self.interfaces.len() as u32;
+        *self.interfaces.entry(interface).or_insert_with(|| {
+            let mut body = Vec::new();
+            body.extend(ETHERNET.to_le_bytes());
+            body.extend([0; 2]);
+            body.extend(0_u32.to_le_bytes()); // frames of any length
+            option(&mut body, INTERFACE_NAME, name(interface, scenario).as_bytes());
+            option(&mut body, RESOLUTION, &[NANOSECONDS]);
+            end_options(&mut body);
+            block(bytes, INTERFACE_DESCRIPTION, &body);
+            next
+        })
+    }
+}
+
+fn name(interface: Interface, scenario: &Scenario) -> String {
+    let group = |number: u32| &scenario.flows[number as usize].name;
+    let link = |number: u32| &scenario.links[number as usize].name;
+    match interface {
+        Interface::Sender(number) => format!("{} sender", group(number)),
+        Interface::Receiver(number) => format!("{} receiver", group(number)),
+        Interface::In(number) => format!("{} in", link(number)),
+        Interface::Out(number) => format!("{} out", link(number)),
+        Interface::Dropped(number) => format!("{} dropped", link(number)),
+    }
+}
+
+/// Where a record shows a packet; `None` if another record does.
+fn interface(record: &PacketRecord, group: u32) -> Option<Interface> {
+    match (record.event, record.place) {
+        (_, Place::Sender) => Some(Interface::Sender(group)),
+        (_, Place::Receiver) => Some(Interface::Receiver(group)),
+        (PacketEvent::Arrive, Place::Link(link)) => Some(Interface::In(link)),
+        (PacketEvent::Depart, Place::Link(link)) => Some(Interface::Out(link)),
+        (PacketEvent::Drop, Place::Link(link)) if record.since < record.time => {
+            Some(Interface::Dropped(link))
+        }
+        _ => None,
+    }
+}
+
+/// What is said of the packet of a record, from it and from what follows in the same instant.
+fn comment(record: &PacketRecord, rest: &[PacketRecord], scenario: &Scenario) -> String {
+    let mut words = Vec::new();
+    if record.again {
+        words.push("sent again".to_owned());
+    }
+    let same_instant = rest.iter().take_while(|later| later.time == record.time);
+    let about = same_instant.filter(|later| later.place == record.place && later.is_of(record));
+    let fate = |event| match event {
+        PacketEvent::Arrive => [PacketEvent::Drop, PacketEvent::Mark],
+        _ => [PacketEvent::Lose, PacketEvent::Mark],
+    };
+    match (record.event, record.place) {
+        (PacketEvent::Drop, Place::Link(link)) => words.push(drop_words(record, link, scenario)),
+        (PacketEvent::Arrive | PacketEvent::Depart, Place::Link(link)) => {
+            for later in about.filter(|later| fate(record.event).contains(&later.event)) {
+                match later.event {
+                    PacketEvent::Drop if later.since == later.time => {
+                        words.push(drop_words(later, link, scenario));
+                    }
+                    PacketEvent::Lose => words.push("lost on the wire".to_owned()),
+                    PacketEvent::Mark if later.cause == Cause::Scripted => {
+                        words.push("marked by the scenario".to_owned());
+                    }
+                    PacketEvent::Mark => {
+                        words.push(format!("marked by {}", discipline(link, scenario)))
+                    }
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    words.join("; ")
+}
+
+fn drop_words(record: &PacketRecord, link: u32, scenario: &Scenario) -> String {
+    if record.cause == Cause::Scripted {
+        return "dropped by the scenario".to_owned();
+    }
+    let waited = record.time - record.since;
+    let mut words = format!("dropped by {}: {}", discipline(link, scenario), record.cause.name());
+    if waited > 0 {
+        words.push_str(&format!(", after it had waited for {waited} ns"));
+    }
+    words
+}
+
+fn discipline(link: u32, scenario: &Scenario) -> &str {
+    &scenario.links[link as usize].queue.discipline
+}
+
+fn begin(bytes: &mut Vec<u8>) {
+    let mut body = Vec::new();
+    body.extend(MAGIC.to_le_bytes());
+    body.extend(1_u16.to_le_bytes());
+    body.extend(0_u16.to_le_bytes());
+    body.extend(u64::MAX.to_le_bytes()); // the section's length is not known
+    option(&mut body, APPLICATION, b"Vermilion");
+    end_options(&mut body);
+    block(bytes, SECTION_HEADER, &body);
+}
+
+fn block(bytes: &mut Vec<u8>, kind: u32, body: &[u8]) {
+    let length = body.len() as u32 + 12;
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend(length.to_le_bytes());
+    bytes.extend(body);
+    bytes.extend(length.to_le_bytes());
+}
+
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    body.extend(code.to_le_bytes());
+    body.extend((value.len() as u16).to_le_bytes());
+    body.extend(value);
+    pad(body);
+}
+
+fn end_options(body: &mut Vec<u8>) {
+    body.extend([0; 4]);
+}
+
+fn pad(body: &mut Vec<u8>) {
+    body.resize(body.len().next_multiple_of(4), 0);
+}

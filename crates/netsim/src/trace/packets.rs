@@ -1,0 +1,92 @@
+//! A packet trace while it is written: what was chosen, kept until somebody takes it.
+//!
+//! Hosts' clocks differ from those of the first queue ([`crate::route`]), and departures are noted when
+//! somebody looks. So records come in out of order; they are handed out in order, as far as nothing earlier
+//! can still come.
+
+use vermilion_parameters::ParameterError;
+
+use super::observation::{Chosen, PacketChoice, link_index};
+use super::record::{PacketRecord, Place};
+use crate::scenario::Scenario;
+
+/// Records after which somebody should take them.
+const MANY: usize = 1 << 16;
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct PacketTrace {
+    pub(crate) flows: Chosen,
+    /// By number of the link.
+    links: Vec<bool>,
+    senders: bool,
+    receivers: bool,
+    from: u64,
+    until: u64,
+    /// Records that may still be kept.
+    left: u64,
+    /// Whether something was left out because of that.
+    cut: bool,
+    kept: Vec<PacketRecord>,
+}
+
+impl PacketTrace {
+    /// One of `scenario` that nothing has happened to.
+    ///
+    /// # Errors
+    /// A name that there is not.
+    pub(crate) fn new(scenario: &Scenario, choice: &PacketChoice) -> Result<Self, ParameterError> {
+        let mut links = vec![choice.links.is_none(); scenario.links.len()];
+        for name in choice.links.iter().flatten() {
+            links[link_index(scenario, name)? as usize] = true;
+        }
+        Ok(Self {
+            flows: Chosen::of(scenario, &choice.flows)?,
+            links,
+            senders: choice.senders,
+            receivers: choice.receivers,
+            from: choice.from_ns,
+            until: choice.until_ns,
+            left: choice.most,
+            cut: false,
+            kept: Vec::new(),
+        })
+    }
+
+    /// Keeps a record of a connection that was chosen, if its place and time were too.
+    pub(crate) fn keep(&mut self, record: PacketRecord) {
+        let wanted = match record.place {
+            Place::Sender => self.senders,
+            Place::Receiver => self.receivers,
+            Place::Link(link) => self.links[link as usize],
+        };
+        if !wanted || record.time < self.from || record.time >= self.until {
+            return;
+        }
+        if self.left == 0 {
+            self.cut = true;
+            return;
+        }
+        self.left -= 1;
+        self.kept.push(record);
+    }
+
+    /// Whether somebody should take what there is.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept.len() >= MANY
+    }
+
+    /// Whether records were left out because there may not be more.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// What happened before `end`, in order.
+    pub(crate) fn take(&mut self, end: u64) -> Vec<PacketRecord> {
+        self.kept.sort_unstable_by_key(|record| (record.time, record.order));
+        let over = self.kept.partition_point(|record| record.time < end);
+        let later = self.kept.split_off(over);
+        std::mem::replace(&mut self.kept, later)
+    }
+}

@@ -1,0 +1,215 @@
+//! Windows over time: what senders are about, read at an interval or whenever it changes.
+
+use vermilion_parameters::ParameterError;
+use vermilion_tcp::{Sender, SenderState};
+
+use super::observation::{Chosen, WindowChoice};
+use crate::calendar::NEVER;
+use crate::scenario::Scenario;
+
+/// Rows after which somebody should take them.
+const MANY: usize = 1 << 16;
+
+/// A flow at one moment. What it does not have is NaN.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowRow {
+    /// When by the sender's clock, in nanoseconds.
+    pub time: u64,
+    /// Number of its connection among [`Connections`](super::Connections).
+    pub connection: u32,
+    /// Congestion window in packets.
+    pub window: f64,
+    /// Slow start threshold in packets; NaN before there is one.
+    pub threshold: f64,
+    /// Smoothed round trip in milliseconds.
+    pub smoothed_round_trip: f64,
+    /// Packets in the network, as the sender counts them.
+    pub in_flight: f64,
+    /// At which it spaces packets, in bits per second.
+    pub pacing_rate: f64,
+    /// Delivered in order since the row before, in bits per second.
+    pub goodput: f64,
+    /// Number of its [`SenderState`]; 255 without a sender.
+    pub state: u8,
+    /// Segments sent again so far.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer so far.
+    pub timeouts: u64,
+}
+
+/// What is known of a flow when it is looked at.
+pub(crate) struct Sight<'a> {
+    pub sender: Option<&'a Sender>,
+    /// Size of a data packet on the wire, in bytes.
+    pub packet_size: u32,
+    /// Data delivered in order so far, without headers, in bytes.
+    pub delivered: u64,
+    /// When it began, by its sender's clock, in nanoseconds.
+    pub began: u64,
+}
+
+/// What is kept of a connection between two rows.
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    /// Whether it was chosen.
+    chosen: bool,
+    time: u64,
+    delivered: u64,
+    window: f64,
+    threshold: f64,
+    state: Option<SenderState>,
+}
+
+impl Track {
+    const LEFT_OUT: Self = Self {
+        chosen: false,
+        time: 0,
+        delivered: 0,
+        window: f64::NAN,
+        threshold: f64::NAN,
+        state: None,
+    };
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct WindowTrace {
+    flows: Chosen,
+    interval: Option<u64>,
+    left: u64,
+    cut: bool,
+    tracks: Vec<Track>,
+    kept: Vec<WindowRow>,
+    /// For each distance of a sender's clock from that of its first queue: the next moment to be read, by
+    /// the sender's clock.
+    clocks: Vec<(u64, u64)>,
+}
+
+impl WindowTrace {
+    /// One of `scenario` in which nothing was read.
+    ///
+    /// # Errors
+    /// A group or a flow that there is not.
+    pub(crate) fn new(scenario: &Scenario, choice: &WindowChoice) -> Result<Self, ParameterError> {
+        Ok(Self {
+            flows: Chosen::of(scenario, &choice.flows)?,
+            interval: choice.interval_ns,
+            left: choice.most,
+            cut: false,
+            tracks: Vec::new(),
+            kept: Vec::new(),
+            clocks: Vec::new(),
+        })
+    }
+
+    /// A connection begins, at `now` by its sender's clock, which is `offset` behind that of the first queue.
+    pub(crate) fn begin(
+        &mut self,
+        (connection, group, number): (u32, u32, u32),
+        now: u64,
+        offset: u64,
+    ) {
+        let index = connection as usize;
+        if index >= self.tracks.len() {
+            self.tracks.resize(index + 1, Track::LEFT_OUT);
+        }
+        let chosen = self.flows.has(group, number);
+        self.tracks[index] = Track { chosen, time: now, ..Track::LEFT_OUT };
+        if let Some(interval) = self.interval
+            && chosen
+            && !self.clocks.iter().any(|clock| clock.0 == offset)
+        {
+            self.clocks.push((offset, now.next_multiple_of(interval)));
+        }
+    }
+
+    /// The clocks of the next reading by the clock of the queues, and when it is: [`NEVER`] without one.
+    pub(crate) fn next_reading(&self) -> (u64, u64) {
+        let readings = self.clocks.iter().map(|&(offset, time)| (time + offset, offset));
+        readings.min().map_or((NEVER, 0), |(time, offset)| (time, offset))
+    }
+
+    /// The readings of senders whose clocks are `offset` behind have been made.
+    pub(crate) fn advance_clock(&mut self, offset: u64) {
+        let interval = self.interval.unwrap_or(NEVER);
+        for clock in self.clocks.iter_mut().filter(|clock| clock.0 == offset) {
+            clock.1 += interval;
+        }
+    }
+
+    /// Whether a connection is read.
+    pub(crate) fn has(&self, connection: u32) -> bool {
+        self.tracks.get(connection as usize).is_some_and(|track| track.chosen)
+    }
+
+    /// Whether rows are written at changes.
+    pub(crate) fn follows_changes(&self) -> bool {
+        self.interval.is_none()
+    }
+
+    /// A row of a connection at `time`; only if something has changed, where it is changes that are followed.
+    pub(crate) fn read(&mut self, connection: u32, time: u64, sight: &Sight<'_>) {
+        let follows_changes = self.follows_changes();
+        let track = &mut self.tracks[connection as usize];
+        let window = sight.sender.map_or(f64::NAN, Sender::window);
+        let threshold = sight.sender.map_or(f64::NAN, Sender::threshold);
+        let state = sight.sender.map(Sender::state);
+        let same = |one: f64, other: f64| one.to_bits() == other.to_bits();
+        let unchanged =
+            same(window, track.window) && same(threshold, track.threshold) && state == track.state;
+        if !track.chosen || (follows_changes && unchanged) {
+            return;
+        }
+        if self.left == 0 {
+            self.cut = true;
+            return;
+        }
+        self.left -= 1;
+        let elapsed = time.saturating_sub(track.time.max(sight.began));
+        let delivered = sight.delivered - track.delivered;
+        let bits = f64::from(sight.packet_size) * 8.0;
+        let counters = sight.sender.map(Sender::counters).unwrap_or_default();
+        let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        self.kept.push(WindowRow {
+            time,
+            connection,
+            window,
+            // What no window ever reaches is no threshold.
+            threshold: if threshold < f64::from(u32::MAX) { threshold } else { f64::NAN },
+            smoothed_round_trip: number(
+                sight
+                    .sender
+                    .and_then(|sender| sender.smoothed_round_trip().map(|time| time as f64 / 1e6)),
+            ),
+            in_flight: sight.sender.map_or(f64::NAN, |sender| f64::from(sender.in_flight())),
+            pacing_rate: number(sight.sender.and_then(Sender::pacing_rate)) * bits,
+            goodput: if elapsed > 0 { delivered as f64 * 8e9 / elapsed as f64 } else { f64::NAN },
+            state: state.map_or(u8::MAX, |state| state as u8),
+            retransmissions: counters.retransmissions,
+            timeouts: counters.timeouts,
+        });
+        (track.window, track.threshold, track.state) = (window, threshold, state);
+        if elapsed > 0 {
+            (track.time, track.delivered) = (time, sight.delivered);
+        }
+    }
+
+    /// Whether somebody should take what there is.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept.len() >= MANY
+    }
+
+    /// Whether rows were left out because there may not be more.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// The rows since the last call that are before `end`, by time; of one time, by connection.
+    pub(crate) fn take(&mut self, end: u64) -> Vec<WindowRow> {
+        self.kept.sort_by_key(|row| (row.time, row.connection));
+        let over = self.kept.partition_point(|row| row.time < end);
+        let later = self.kept.split_off(over);
+        std::mem::replace(&mut self.kept, later)
+    }
+}

@@ -1,0 +1,151 @@
+"""``[[scripted_losses]]``: these packets of these flows are dropped or marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictStr, model_validator
+
+from vermilion.scenario.errors import FieldError
+from vermilion.scenario.flow_choice import ACCEPTED, chosen_flows
+from vermilion.scenario.quantities import RATIO, TIME, Quantity, QuantityRange
+from vermilion.scenario.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.scenario.flow_choice import FlowChoice
+
+_LARGEST_SEGMENT: Final = 2**32 - 1
+_LARGEST_PACKET: Final = 2**53
+_NANOSECONDS: Final = 1_000_000_000
+_TIME: Final = Quantity(TIME, minimum=0.0, maximum=1e6)
+_ACCEPTED: Final = 'numbers from 1 on, or ranges of them: [15, 17, "20..25"]'
+
+
+def _ranges(value: object, largest: int) -> tuple[tuple[int, int], ...] | None:
+    """Numbers and ranges of them, each as its first and its last."""
+    if value is None:
+        return None
+    listed = [value] if isinstance(value, int | str) else value
+    if not isinstance(listed, list | tuple) or not listed:
+        raise FieldError("", value, _ACCEPTED)
+    return tuple(_range(each, largest) for each in listed)
+
+
+def _range(value: object, largest: int) -> tuple[int, int]:
+    ends: list[object] = list(value) if isinstance(value, list | tuple) else [value]
+    if isinstance(value, str):
+        ends = [int(end) if end.strip().isdecimal() else end for end in value.split("..")]
+    numbers = [end for end in ends if isinstance(end, int) and not isinstance(end, bool)]
+    if len(numbers) != len(ends) or len(numbers) not in {1, 2}:
+        raise FieldError("", value, _ACCEPTED)
+    first, last = numbers[0], numbers[-1]
+    if not 1 <= first <= last <= largest:
+        raise FieldError("", value, _ACCEPTED)
+    return first, last
+
+
+def _segments(value: object) -> tuple[tuple[int, int], ...] | None:
+    return _ranges(value, _LARGEST_SEGMENT)
+
+
+def _packets(value: object) -> tuple[tuple[int, int], ...] | None:
+    return _ranges(value, _LARGEST_PACKET)
+
+
+def _sendings(value: object) -> tuple[tuple[int, int], ...] | None:
+    return ((1, _LARGEST_SEGMENT),) if value == "all" else _ranges(value, _LARGEST_SEGMENT)
+
+
+def _flows(value: object) -> tuple[str | int, ...]:
+    listed = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+    if not isinstance(listed, list | tuple) or not listed:
+        raise FieldError("", value, ACCEPTED)
+    return tuple(listed)
+
+
+Count = Annotated[int, Quantity(RATIO, minimum=1.0, maximum=_LARGEST_PACKET, integer=True)]
+Segments = Annotated[tuple[tuple[int, int], ...] | None, BeforeValidator(_segments)]
+Sendings = Annotated[tuple[tuple[int, int], ...] | None, BeforeValidator(_sendings)]
+Packets = Annotated[tuple[tuple[int, int], ...] | None, BeforeValidator(_packets)]
+
+
+class ScriptedLoss(Table):
+    """Which packets are meant, and what is done to them. All that is given has to fit.
+
+    Attributes:
+        flows: of which flows; each counts for itself.
+        link: on their way to which link; to the first of the group's path unless it is given.
+        action: what is done; what cannot be marked is let pass.
+        acknowledgements: whether acknowledgements are meant instead of data.
+        segments: data segments by number, the first being 1.
+        sendings: at which of its arrivals a segment is meant: the first unless it is given.
+        packets: packets of a flow in the order of their arrival, the first being 1.
+        time: when they arrive, s: from the first on, before the second.
+        every: of all that fit so far each so-many-th of a flow.
+        most: at most so many of a flow.
+    """
+
+    flows: Annotated[tuple[str | int, ...], BeforeValidator(_flows)] = Field(description=ACCEPTED)
+    link: StrictStr | None = None
+    action: Literal["drop", "mark"] = "drop"
+    acknowledgements: StrictBool = False
+    segments: Segments = None
+    sendings: Sendings = None
+    packets: Packets = None
+    time: Annotated[tuple[float, float], QuantityRange(_TIME)] | None = None
+    every: Count | None = None
+    most: Count | None = None
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> ScriptedLoss:
+        """Refuses sendings of nothing, and segments of acknowledgements."""
+        if self.sendings is not None and self.segments is None:
+            raise FieldError("sendings", "sendings", "nothing without segments")
+        if self.segments is not None and self.acknowledgements:
+            accepted = "packets in place of it: acknowledgements are no segments"
+            raise FieldError("segments", "segments", accepted)
+        if self.time is not None and self.time[0] >= self.time[1]:
+            accepted = 'a range that ends after it begins, like "1 s .. 2 s"'
+            raise FieldError("time", f"{self.time[0]:g} s .. {self.time[1]:g} s", accepted)
+        return self
+
+    def chosen(self, counts: Mapping[str, int]) -> list[FlowChoice]:
+        """The flows that are meant.
+
+        Args:
+            counts: the flows of each group, in the order of the scenario.
+
+        Raises:
+            FieldError: a group or a flow that there is not.
+        """
+        try:
+            return chosen_flows(self.flows, counts)
+        except FieldError as error:
+            raise error.under("flows") from None
+
+    def to_core(self, counts: Mapping[str, int]) -> dict[str, object]:
+        """The script as the core reads it.
+
+        Args:
+            counts: the flows of each group, in the order of the scenario.
+
+        Raises:
+            FieldError: a group or a flow that there is not.
+        """
+        written: dict[str, object] = {
+            "flows": [choice.to_core() for choice in self.chosen(counts)],
+            "link": self.link,
+            "action": self.action,
+            "acknowledgements": self.acknowledgements,
+            "segments": self.segments,
+            "sendings": self.sendings,
+            "packets": self.packets,
+            "every": self.every,
+            "most": self.most,
+        }
+        if self.time is not None:
+            first, last = (round(end * _NANOSECONDS) for end in self.time)
+            written |= {"from_ns": first, "until_ns": last}
+        return {key: value for key, value in written.items() if value is not None}

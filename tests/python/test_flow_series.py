@@ -1,0 +1,168 @@
+"""Series of single flows: chosen, read at an interval or at each change, in every form."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import vermilion
+from vermilion import FlowSeries
+from vermilion.scenario import ScenarioError
+
+NETWORK = """
+duration = "10 s"
+[links.bottleneck]
+rate = "4 Mbit/s"
+delay = "10 ms"
+queue = { discipline = "drop-tail", limit = "30 packets" }
+[flows.early]
+count = 20
+path = ["bottleneck"]
+rtt = "40 ms"
+sender = "reno"
+[flows.paced]
+path = ["bottleneck"]
+rtt = "60 ms"
+start = "3 s"
+sender = { congestion_control = "cubic", option_set = "linux", pacing = true }
+[flows.web]
+path = ["bottleneck"]
+rtt = "50 ms"
+sender = "newreno"
+traffic = { kind = "web", mean_gap = "500 ms", size = "20 kB" }
+"""
+
+
+def network():
+    return vermilion.parse_scenario(NETWORK)
+
+
+def without_times(result):
+    return {key: value for key, value in result.data.items() if key not in {"wall_s", "cpu_s"}}
+
+
+@pytest.mark.parametrize("interval", [0.05, None])
+def test_series_change_nothing_and_add_up(interval):
+    bare = vermilion.run(network(), seed=4)
+    result = vermilion.run(network(), seed=4, instruments=[FlowSeries(interval_s=interval)])
+    assert without_times(bare) == without_times(result)
+    series = result.flow_series
+    assert series.complete
+    assert np.all(np.diff(series["time_s"]) >= 0)
+    each = bare.flows("early").total["each"]
+    for flow in range(20):
+        columns = series.of("early", flow)
+        assert columns["retransmissions"][-1] <= each[flow]["retransmissions"]
+        if interval is not None:
+            assert (
+                columns["retransmissions"][-1] >= each[flow]["retransmissions"] - 5
+            )  # until the end
+            goodput = columns["goodput_bit_per_s"]
+            carried = np.nansum(goodput[1:] * np.diff(columns["time_s"]))
+            delivered = each[flow]["goodput_bit_per_s"] * 10.0
+            # A hole that is filled after the last reading delivers a window at once.
+            assert carried == pytest.approx(delivered, abs=20 * 8000)
+
+
+def test_readings_are_at_the_multiples_of_the_interval_by_the_senders_clock():
+    series = vermilion.run(
+        network(), instruments=[FlowSeries(["early", "paced"], interval_s=0.25)]
+    ).flow_series
+    steps = series["time_s"] / 0.25
+    assert np.array_equal(steps, np.round(steps))
+    assert series.of("paced")["time_s"].min() >= 3.0
+    assert series.of("early", 3)["time_s"].max() == pytest.approx(9.75, abs=0.26)
+
+
+def test_a_row_at_each_change_is_a_sawtooth():
+    columns = vermilion.run(
+        network(), instruments=[FlowSeries("early:2", interval_s=None)]
+    ).flow_series.of("early", 2)
+    window, state = columns["window_packets"], columns["state"]
+    keys = np.stack([window, columns["threshold_packets"], state], axis=1)
+    changed = np.any(
+        np.nan_to_num(keys[1:], nan=-1.0) != np.nan_to_num(keys[:-1], nan=-1.0), axis=1
+    )
+    assert changed.all()
+    grown = np.diff(window)
+    # Reno: at most one packet for each acknowledgement, or down.
+    assert np.all(grown <= 3.0 + 1e-9)
+    assert (grown < 0).sum() > 3
+    threshold = columns["threshold_packets"]
+    assert np.isnan(threshold[0]) or threshold[0] > 0
+    assert set(np.unique(state)) >= {0, 3}  # open and recovery
+
+
+def test_what_paces_has_a_rate_and_what_does_not_has_none():
+    result = vermilion.run(network(), instruments=[FlowSeries(interval_s=0.1)])
+    series = result.flow_series
+    assert np.isnan(series.of("early", 0)["pacing_rate_bit_per_s"]).all()
+    paced = series.of("paced")["pacing_rate_bit_per_s"]
+    assert np.isfinite(paced[5:]).all()
+    assert 1e4 < np.median(paced[5:]) < 1e8
+    rtt = series.of("early", 0)["smoothed_rtt_ms"]
+    assert 40.0 <= np.nanmedian(rtt) <= 140.0
+
+
+@pytest.mark.parametrize(
+    ("choice", "flows"),
+    [
+        ("early:every 10", [("early", 0), ("early", 10)]),
+        (["early:3", "paced"], [("early", 3), ("paced", 0)]),
+        ("early:0..2", [("early", 0), ("early", 1), ("early", 2)]),
+        (20, [("paced", 0)]),
+        ("20", [("paced", 0)]),
+        ("ear*:5..9 every 4", [("early", 5), ("early", 9)]),
+    ],
+)
+def test_flows_are_chosen(choice, flows):
+    series = vermilion.run(network(), instruments=[FlowSeries(choice)]).flow_series
+    assert series.flows() == flows
+
+
+def test_transfers_are_chosen_in_the_order_in_which_they_begin():
+    series = vermilion.run(network(), instruments=[FlowSeries("web:every 5", 0.01)]).flow_series
+    numbers = [flow for _, flow in series.flows()]
+    assert len(numbers) >= 2
+    assert all(number % 5 == 0 for number in numbers)
+
+
+def test_every_form_holds_the_same(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+    series = vermilion.run(network(), instruments=[FlowSeries("early:every 10")]).flow_series
+    frame = series.to_pandas()
+    assert list(frame.columns) == list(series.columns)
+    assert set(frame["group"]) == {"early"}
+    series.write(tmp_path / "series.csv")
+    series.write(tmp_path / "series.parquet")
+    table = pq.read_table(tmp_path / "series.parquet")
+    assert table.equals(series.to_arrow())
+    with (tmp_path / "series.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [float(line["window_packets"]) for line in lines] == series["window_packets"].tolist()
+    assert [line["state"] for line in lines] == frame["state"].tolist()
+    assert {line["pacing_rate_bit_per_s"] for line in lines} == {""}
+
+
+def test_series_end_where_they_are_told_to():
+    series = vermilion.run(network(), instruments=[FlowSeries(most=50)]).flow_series
+    assert (len(series), series.complete) == (50, False)
+
+
+@pytest.mark.parametrize(
+    ("series", "words"),
+    [
+        (FlowSeries("late"), 'flows: "late" is not accepted; expected a group of the scenario'),
+        (FlowSeries("early:20"), 'flows: "early:20" is not accepted; expected a flow of "early"'),
+        (FlowSeries("early:every 0"), "expected the name of a group"),
+        (FlowSeries(22), "expected a flow's number from 0 to 21"),
+        (FlowSeries(interval_s=0.0), "interval_s: 0.0 is not accepted; expected seconds"),
+        (FlowSeries(interval_s=100.0), "interval: 100000000000 is not accepted; expected from"),
+    ],
+)
+def test_what_cannot_be_is_refused(series, words):
+    with pytest.raises(ScenarioError) as refused:
+        vermilion.run(network(), instruments=[series])
+    assert words in str(refused.value)
