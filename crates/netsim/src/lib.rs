@@ -20,6 +20,7 @@ mod calendar;
 mod completions;
 mod control;
 mod delay_line;
+mod delay_lines;
 mod departure_link;
 mod flow;
 mod flow_delays;
@@ -43,6 +44,7 @@ mod traffic;
 mod transfer_books;
 pub mod transmitter;
 pub mod variate;
+mod wheel;
 
 pub use probe::Series;
 pub use results::Results;

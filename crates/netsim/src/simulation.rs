@@ -24,6 +24,7 @@ mod watch;
 
 pub use watch::{RouterCounters, SentByFlow};
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_aqm::Colour;
@@ -36,6 +37,7 @@ use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
+use crate::delay_lines::{DelayLines, FIRST_LINE};
 use crate::flow::{Flow, Tally};
 use crate::flow_delays::FlowDelays;
 use crate::link_window::LinkWindow;
@@ -46,6 +48,7 @@ use crate::route::Route;
 use crate::scenario::Scenario;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
+use crate::wheel::Division;
 use laid::Laid;
 
 /// A run was asked to stop before its end.
@@ -56,11 +59,11 @@ pub struct Cancelled;
 /// Events between two looks at the request to stop.
 const EVENTS_BETWEEN_LOOKS: u32 = 8192;
 
-/// Sources of the calendar: what is known beforehand, the delay lines, the timers, the access links.
+/// Sources of the calendar: what is known beforehand, the delay lines, the timers, the turns of links, the
+/// access links.
 /// At equal times the first of them comes first: what arrives at the instant at which a timer is due
 /// is seen before the timer expires.
 const CONTROL: usize = 0;
-const FIRST_LINE: usize = 1;
 
 /// What flows share that are of one group and have one base round trip.
 #[derive(Clone, Debug)]
@@ -72,7 +75,7 @@ struct Group {
     packet_size: u32,
     acknowledgement_size: u32,
     colour: Colour,
-    profile: Option<Profile>,
+    profile: Option<Arc<Profile>>,
 }
 
 /// A state of measurement at a boundary between spans.
@@ -96,7 +99,7 @@ pub struct Simulation {
     schedule: Schedule,
     timers: Timers,
     access: AccessLinks,
-    lines: Vec<DelayLine>,
+    lines: DelayLines,
     links: Vec<AnyLink>,
     /// The links that watch departures, in the order of their numbers in the calendar.
     turns: Vec<u32>,
@@ -132,19 +135,21 @@ impl Simulation {
         events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
         let schedule = Schedule::new(events, scenario.probe_interval_ns);
         let has_access = groups.iter().any(|group| group.access.is_some());
-        let first_turn = FIRST_LINE + lines.len() + 1;
+        let sizes = (flows.len(), phases.phases.len());
+        let delays = Self::delay_books(&scenario, &groups, &lines, sizes);
+        let division = division_for(&scenario, &lines);
+        let lines = DelayLines::new(lines, division);
+        let first_turn = FIRST_LINE + lines.sources() + 1;
         let turns = Self::number_turns(&mut links, first_turn);
         let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
-        let sizes = (flows.len(), phases.phases.len());
-        let delays = Self::delay_books(&scenario, &groups, &lines, sizes);
         Ok(Self {
             now: 0,
             events: 0,
             calendar,
             schedule,
-            timers: Timers::new(flows.len()),
+            timers: Timers::new(flows.len(), division),
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
             lines,
             turns,
@@ -190,7 +195,7 @@ impl Simulation {
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    line => self.on_line(line - FIRST_LINE),
+                    source => self.on_line(source - FIRST_LINE),
                 }
             }
             if cancel.load(Ordering::Relaxed) {
@@ -202,7 +207,7 @@ impl Simulation {
     /// The calendar's number of the timers.
     #[inline]
     fn timers_source(&self) -> usize {
-        FIRST_LINE + self.lines.len()
+        FIRST_LINE + self.lines.sources()
     }
 
     /// The calendar's number of the access links, after those of the links that watch departures.
@@ -222,6 +227,18 @@ impl Simulation {
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
+}
+
+/// How finely time has to be divided for the packets on these lines: how often the links together can
+/// send a packet, and how long the longest line is.
+fn division_for(scenario: &Scenario, lines: &[DelayLine]) -> Division {
+    let size = scenario.flows.iter().map(|group| group.packet_size_bytes).max().unwrap_or(1500);
+    let rate: f64 = scenario.links.iter().map(|link| link.rate_bit_per_s as f64).sum();
+    let delay_of = |line: &DelayLine| {
+        line.extra_delay + line.link.map_or(0, |link| scenario.links[link as usize].delay_ns)
+    };
+    let longest = lines.iter().map(delay_of).max().unwrap_or(0);
+    Division::of(f64::from(size) * 8e9 / rate.max(1.0), longest)
 }
 
 fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, ParameterError> {

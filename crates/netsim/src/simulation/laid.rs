@@ -1,6 +1,7 @@
 //! The flows of a scenario at time 0: their ways, their ends, and when they start and stop.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use vermilion_parameters::ParameterError;
 use vermilion_tcp::AcknowledgementPolicy;
@@ -33,7 +34,7 @@ struct Plan<'a> {
     number: u32,
     seed: u64,
     /// How its windows move; `None` without acknowledgements.
-    profile: Option<Profile>,
+    profile: Option<Arc<Profile>>,
 }
 
 impl Laid {
@@ -96,7 +97,7 @@ impl<'a> Plan<'a> {
             .map(|sender| Profile::from_values(&sender.congestion_control, &sender.parameters))
             .transpose()
             .map_err(|error| error.under(&format!("flows.{}.sender", group.name)))?;
-        Ok(Self { scenario, group, number, seed, profile })
+        Ok(Self { scenario, group, number, seed, profile: profile.map(Arc::new) })
     }
 
     /// The group's random numbers for `purpose`.

@@ -2,7 +2,7 @@
 
 use vermilion_parameters::{ParameterError, Values};
 
-use super::{CONTROL, FIRST_LINE, Simulation};
+use super::{CONTROL, Simulation};
 use crate::calendar::NEVER;
 use crate::control::Control;
 use crate::flow::{SENDER, Source};
@@ -79,8 +79,8 @@ impl Simulation {
         let link = self.scenario.link_index(&change.link).expect("changes were checked");
         if let Some(rate) = change.rate_bit_per_s {
             self.close_windows();
-            self.links[link].set_rate(self.now, rate, &mut self.lines);
-            self.enter_lines();
+            let (now, changed) = (self.now, &mut self.links[link]);
+            self.lines.change(&mut self.calendar, |lines| changed.set_rate(now, rate, lines));
             self.enter_turn(link);
         }
         if let Some(delay) = change.delay_ns {
@@ -102,20 +102,13 @@ impl Simulation {
         values: &Values,
     ) -> Result<(), ParameterError> {
         if self.links[link].set_parameters(self.now, values)? {
-            let dropped = self.links[link].flush(self.now, &mut self.lines);
-            self.enter_lines();
+            let (now, link) = (self.now, &mut self.links[link]);
+            let dropped = self.lines.change(&mut self.calendar, |lines| link.flush(now, lines));
             for packet in &dropped {
                 self.forget(packet);
             }
         }
         Ok(())
-    }
-
-    /// Enters all delay lines in the calendar after packets in them have moved.
-    fn enter_lines(&mut self) {
-        for (index, line) in self.lines.iter().enumerate() {
-            self.calendar.set(FIRST_LINE + index, line.next_time());
-        }
     }
 
     fn read_probes(&mut self) {

@@ -180,7 +180,7 @@ mod tests {
         for step in 1..=4000 {
             simulation.advance(step * 5_000_000, &AtomicBool::new(false)).unwrap();
             let mut held = vec![0; simulation.flows.len()];
-            for packet in simulation.lines.iter().flat_map(crate::delay_line::DelayLine::packets) {
+            for packet in simulation.lines.packets() {
                 held[packet.flow as usize] += 1;
             }
             for (flow, held) in simulation.flows.iter().zip(held) {
