@@ -28,7 +28,7 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser kernel lint lint-rust lint-python docs examples bench lock clean
+.PHONY: help demo build test test-rust test-python test-kernel test-browser kernel lint lint-rust lint-python docs examples bench wheel-optimised lock clean
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -98,6 +98,12 @@ examples: $(CORE) $(DEVELOPMENT) ## run the examples in README.md and docs again
 
 bench: $(RUNTIME) ## measure the simulator's speed
 	cargo bench --locked
+
+# Builds the core twice: with counters, for a training run (`pgo-command` in pyproject.toml), and
+# with what was counted. It needs rustup's component llvm-tools. Plain builds know nothing of it.
+wheel-optimised: $(RUNTIME) ## build a wheel in dist/ whose core is optimised by a profile
+	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --locked --pgo \
+		--interpreter $(BIN)/python --out dist
 
 # Needs uv (https://docs.astral.sh/uv/); nothing else here does.
 LOCK := uv pip compile --universal --fork-strategy fewest --python-version 3.11 \

@@ -25,6 +25,9 @@ impl Fattest {
     /// What `queue` holds changes.
     #[inline]
     pub(crate) fn note_change(&mut self, queue: usize) {
+        if self.winners.is_empty() {
+            return; // nobody has asked yet
+        }
         let (word, bit) = (&mut self.is_changed[queue / 64], 1 << (queue % 64));
         if *word & bit == 0 {
             *word |= bit;

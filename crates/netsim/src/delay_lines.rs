@@ -175,7 +175,7 @@ mod tests {
                 };
                 let one = apart.0.change(&mut apart.1, change);
                 assert_eq!(one, together.0.change(&mut together.1, change));
-            } else if !state.is_multiple_of(3) == pushes {
+            } else if state.is_multiple_of(3) != pushes {
                 let segment = Segment { sequence: number, ..Segment::default() };
                 let packet = Packet::data(number % 5, 1000, &segment);
                 number += 1;

@@ -7,8 +7,9 @@
 //! Time is cut into slots, and the slots lie in a ring. An entry stands in the list of its slot; the
 //! first occupied slot from the present on, which a map of bits finds, has the entry that is due
 //! first. What is due later than the ring reaches stands in a second ring, whose slots are as wide as
-//! the first ring is long, and goes into the first when its slot comes; what is later than that, in a
-//! list of its own.
+//! the first ring is long, and goes into the first when its slot comes; what is later than that, with
+//! others alike. There the entries of a slot lie side by side, in the order in which they came, and are
+//! read once from the first to the last: of very many, only those that are due soon are near in memory.
 //!
 //! The order is that of the times, at equal times that of a rank that comes with each entry, and of
 //! those alike the one put in first comes first. It does not depend on the width of the slots, only
@@ -25,7 +26,7 @@ use crate::calendar::NEVER;
 /// In place of the number of an entry: none.
 const NONE: u32 = u32::MAX;
 /// Slots of the second ring.
-const COARSE: usize = 256;
+const LATER: usize = 256;
 /// More entries than this in one slot go into the heap.
 const CROWD: u32 = 8;
 
@@ -56,11 +57,11 @@ impl Division {
     const SLOTS_PER_ENTRY: f64 = 3.0;
 
     /// For entries that come so many nanoseconds apart on average and are mostly due no later than
-    /// `horizon` nanoseconds after they were put in.
+    /// `horizon` nanoseconds after they were put in. A ring is no longer than what near caches hold.
     pub fn of(spacing: f64, horizon: u64) -> Self {
         let width = (spacing / Self::SLOTS_PER_ENTRY).clamp(1.0, 1e9) as u64;
         let shift = width.ilog2();
-        let slots = (horizon >> shift).clamp(64, 1 << 16).next_power_of_two();
+        let slots = (horizon >> shift).clamp(64, 1 << 12).next_power_of_two();
         Self { shift, bits: slots.ilog2() }
     }
 }
@@ -72,6 +73,11 @@ struct Key {
     rank: u32,
     /// Entries that were put in before it.
     order: u64,
+}
+
+impl Key {
+    /// After every entry.
+    const LAST: Self = Self { time: NEVER, rank: u32::MAX, order: u64::MAX };
 }
 
 /// An entry and what is known of it besides.
@@ -91,63 +97,47 @@ impl<T: Due> Node<T> {
     }
 }
 
-/// A ring of lists, and which of them hold anything.
+/// Which slots of a ring hold anything.
 #[derive(Clone, Debug)]
-struct Ring {
-    heads: Vec<u32>,
-    /// A bit for each list.
-    occupied: Vec<u64>,
+struct Occupied {
+    /// A bit for each slot.
+    slots: Vec<u64>,
     /// A bit for each word of those.
     words: Vec<u64>,
 }
 
-impl Ring {
+impl Occupied {
     fn new(slots: usize) -> Self {
         let words = slots.div_ceil(64);
-        Self {
-            heads: vec![NONE; slots],
-            occupied: vec![0; words],
-            words: vec![0; words.div_ceil(64)],
-        }
+        Self { slots: vec![0; words], words: vec![0; words.div_ceil(64)] }
     }
 
-    /// Puts an entry at the head of a list: the one that was there.
+    /// A slot holds something.
     #[inline]
-    fn put(&mut self, slot: usize, entry: u32) -> u32 {
-        let word = &mut self.occupied[slot / 64];
+    fn add(&mut self, slot: usize) {
+        let word = &mut self.slots[slot / 64];
         let before = *word;
         *word = before | 1 << (slot % 64);
         if before == 0 {
             self.words[slot / 4096] |= 1 << (slot / 64 % 64);
         }
-        std::mem::replace(&mut self.heads[slot], entry)
     }
 
-    /// Nothing is left in a list.
+    /// A slot holds nothing any more.
     #[inline]
-    fn empty(&mut self, slot: usize) {
-        self.heads[slot] = NONE;
-        let word = &mut self.occupied[slot / 64];
+    fn remove(&mut self, slot: usize) {
+        let word = &mut self.slots[slot / 64];
         *word &= !(1 << (slot % 64));
         if *word == 0 {
             self.words[slot / 4096] &= !(1 << (slot / 64 % 64));
         }
     }
 
-    /// Takes a whole list out: its head.
-    fn take(&mut self, slot: usize) -> u32 {
-        let head = self.heads[slot];
-        if head != NONE {
-            self.empty(slot);
-        }
-        head
-    }
-
-    /// The first list from `slot` on that holds anything, not going round.
+    /// The first slot from `slot` on that holds anything, not going round.
     #[inline]
     fn first_from(&self, slot: usize) -> Option<usize> {
         let word = slot / 64;
-        let bits = self.occupied[word] & (!0 << (slot % 64));
+        let bits = self.slots[word] & (!0 << (slot % 64));
         if bits != 0 {
             return Some(word * 64 + bits.trailing_zeros() as usize);
         }
@@ -160,11 +150,30 @@ impl Ring {
             let bits = self.words[index] & rest;
             if bits != 0 {
                 let word = index * 64 + bits.trailing_zeros() as usize;
-                return Some(word * 64 + self.occupied[word].trailing_zeros() as usize);
+                return Some(word * 64 + self.slots[word].trailing_zeros() as usize);
             }
             rest = !0;
         }
         None
+    }
+}
+
+/// Entries that are due too late for the first ring, side by side, and the key of their first.
+#[derive(Clone, Debug)]
+struct Later<T> {
+    nodes: Vec<Node<T>>,
+    least: Key,
+}
+
+impl<T: Due> Later<T> {
+    const fn new() -> Self {
+        Self { nodes: Vec::new(), least: Key::LAST }
+    }
+
+    #[inline]
+    fn push(&mut self, node: Node<T>) {
+        self.least = self.least.min(node.key());
+        self.nodes.push(node);
     }
 }
 
@@ -179,23 +188,28 @@ pub struct Wheel<T> {
     mask: usize,
     /// The slot that is now, counted from time 0.
     now: u64,
-    /// When the first entry is due, [`NEVER`] without any, and which it is.
+    /// When the first entry is due, [`NEVER`] without any, and its rank.
     first_time: u64,
+    first_rank: u32,
+    /// Which it is, if it stands in the first ring or in the heap.
     first: u32,
     free: u32,
     nodes: Vec<Node<T>>,
     /// Entries put in so far.
     count: u64,
-    fine: Ring,
+    /// The lists of the first ring.
+    heads: Vec<u32>,
+    occupied: Occupied,
     /// Whether anything stands in the heap or beyond the rings.
     has_strays: bool,
     crowd: BinaryHeap<Reverse<(Key, u32)>>,
-    /// The list of what neither ring reaches, and the first of it.
-    rest: u32,
-    rest_first: u32,
-    coarse: Ring,
-    /// The first entry of each slot of the second ring.
-    coarse_first: Vec<u32>,
+    /// What neither ring reaches.
+    rest: Later<T>,
+    /// The second ring.
+    later: Vec<Later<T>>,
+    later_occupied: Occupied,
+    /// Memory of slots of the second ring that have come.
+    spare: Vec<Vec<Node<T>>>,
 }
 
 impl<T: Due> Wheel<T> {
@@ -207,17 +221,19 @@ impl<T: Due> Wheel<T> {
             mask: (1 << bits) - 1,
             now: 0,
             first_time: NEVER,
+            first_rank: u32::MAX,
             first: NONE,
             free: NONE,
             nodes: Vec::new(),
             count: 0,
-            fine: Ring::new(1 << bits),
+            heads: vec![NONE; 1 << bits],
+            occupied: Occupied::new(1 << bits),
             has_strays: false,
             crowd: BinaryHeap::new(),
-            rest: NONE,
-            rest_first: NONE,
-            coarse: Ring::new(COARSE),
-            coarse_first: vec![NONE; COARSE],
+            rest: Later::new(),
+            later: vec![Later::new(); LATER],
+            later_occupied: Occupied::new(LATER),
+            spare: Vec::new(),
         }
     }
 
@@ -231,68 +247,40 @@ impl<T: Due> Wheel<T> {
     #[inline]
     pub fn push(&mut self, entry: T, rank: u32) -> bool {
         let time = entry.due();
-        let number = self.free;
-        let mut node = Node { entry, order: self.count, rank, next: NONE };
+        let node = Node { entry, order: self.count, rank, next: NONE };
         self.count += 1;
-        let slot = (time >> self.shift).max(self.now);
-        let is_near = slot - self.now <= self.mask as u64;
-        let number = match self.nodes.get_mut(number as usize) {
-            Some(place) => {
-                self.free = place.next;
-                if is_near {
-                    node.next = self.fine.put(slot as usize & self.mask, number);
-                }
-                *place = node;
-                number
-            }
-            None => self.grow(node, is_near, slot),
-        };
-        if !is_near {
-            self.file_far(slot, number);
-        }
-        if time > self.first_time || time == self.first_time && !self.precedes_first(rank) {
+        let number = self.file(node);
+        if (time, rank) >= (self.first_time, self.first_rank) {
             return false;
         }
-        (self.first_time, self.first) = (time, number);
+        (self.first_time, self.first_rank, self.first) = (time, rank, number);
         true
-    }
-
-    #[cold]
-    fn grow(&mut self, mut node: Node<T>, is_near: bool, slot: u64) -> u32 {
-        let number = self.nodes.len() as u32;
-        if is_near {
-            node.next = self.fine.put(slot as usize & self.mask, number);
-        }
-        self.nodes.push(node);
-        number
-    }
-
-    /// Whether an entry of this rank that is due with the first one goes before it.
-    #[cold]
-    fn precedes_first(&self, rank: u32) -> bool {
-        self.nodes.get(self.first as usize).is_none_or(|first| rank < first.rank)
     }
 
     /// Takes the first entry out, with its rank.
     #[inline]
     pub fn pop(&mut self) -> Option<(T, u32)> {
-        let number = self.first;
+        if self.first_time == NEVER {
+            return None;
+        }
         let slot = (self.first_time >> self.shift).max(self.now);
-        if number != NONE && (slot ^ self.now) >> self.bits != 0 {
+        if (slot ^ self.now) >> self.bits != 0 {
             self.turn_to(slot);
         }
-        let node = self.nodes.get_mut(number as usize)?;
+        let number = self.first;
+        let node = &mut self.nodes[number as usize];
         let (entry, rank) = (node.entry, node.rank);
         let next = std::mem::replace(&mut node.next, self.free);
         self.free = number;
         self.now = slot;
         let slot = slot as usize & self.mask;
-        if self.fine.heads[slot] != number {
+        if self.heads[slot] != number {
             self.unlink(slot, number, next);
-        } else if next == NONE {
-            self.fine.empty(slot);
         } else {
-            self.fine.heads[slot] = next;
+            self.heads[slot] = next;
+            if next == NONE {
+                self.occupied.remove(slot);
+            }
         }
         self.find_first(slot);
         Some((entry, rank))
@@ -316,8 +304,9 @@ impl<T: Due> Wheel<T> {
             free[place as usize] = true;
             place = self.nodes[place as usize].next;
         }
-        let used = self.nodes.iter().zip(free).filter(|(_, free)| !free);
-        used.map(|(node, _)| (&node.entry, node.rank))
+        let near = self.nodes.iter().zip(free).filter(|(_, free)| !free).map(|(node, _)| node);
+        let later = self.later.iter().chain([&self.rest]).flat_map(|later| &later.nodes);
+        near.chain(later).map(|node| (&node.entry, node.rank))
     }
 
     /// Takes an entry out that is not at the head of its slot's list; `next` is the one after it there.
@@ -325,125 +314,136 @@ impl<T: Due> Wheel<T> {
     fn unlink(&mut self, slot: usize, number: u32, next: u32) {
         if self.crowd.peek().is_some_and(|Reverse((_, crowded))| *crowded == number) {
             self.crowd.pop();
-            self.has_strays = !self.crowd.is_empty() || self.rest != NONE;
+            self.look_for_strays();
             return;
         }
-        let mut before = self.fine.heads[slot];
+        let mut before = self.heads[slot];
         while self.nodes[before as usize].next != number {
             before = self.nodes[before as usize].next;
         }
         self.nodes[before as usize].next = next;
     }
 
-    /// Puts an entry in the list of its time.
-    fn file(&mut self, number: u32) {
-        let slot = (self.nodes[number as usize].entry.due() >> self.shift).max(self.now);
-        if slot - self.now <= self.mask as u64 {
-            let next = self.fine.put(slot as usize & self.mask, number);
-            self.nodes[number as usize].next = next;
-        } else {
-            self.file_far(slot, number);
-        }
+    fn look_for_strays(&mut self) {
+        self.has_strays = !self.crowd.is_empty() || !self.rest.nodes.is_empty();
     }
 
-    /// The same for what the first ring does not reach; `slot` of it, counted from time 0.
-    fn file_far(&mut self, slot: u64, number: u32) {
-        let turn = slot >> self.bits;
-        let (list, first) = if turn - (self.now >> self.bits) < COARSE as u64 {
-            let slot = turn as usize % COARSE;
-            (self.coarse.put(slot, number), &mut self.coarse_first[slot])
+    /// Puts an entry where its time belongs: its number, if that is in the first ring.
+    #[inline]
+    fn file(&mut self, mut node: Node<T>) -> u32 {
+        let slot = (node.entry.due() >> self.shift).max(self.now);
+        if slot - self.now > self.mask as u64 {
+            self.file_later(slot >> self.bits, node);
+            return NONE;
+        }
+        let slot = slot as usize & self.mask;
+        self.occupied.add(slot);
+        node.next = self.heads[slot];
+        let number = self.free;
+        let number = if let Some(place) = self.nodes.get_mut(number as usize) {
+            self.free = place.next;
+            *place = node;
+            number
+        } else {
+            self.nodes.push(node);
+            (self.nodes.len() - 1) as u32
+        };
+        self.heads[slot] = number;
+        number
+    }
+
+    /// The same for what the first ring does not reach, in `turn` of it, counted from time 0.
+    #[inline]
+    fn file_later(&mut self, turn: u64, node: Node<T>) {
+        if turn - (self.now >> self.bits) < LATER as u64 {
+            let slot = turn as usize % LATER;
+            let later = &mut self.later[slot];
+            if later.nodes.is_empty() {
+                self.later_occupied.add(slot);
+                later.nodes = self.spare.pop().unwrap_or_default();
+            }
+            later.push(node);
         } else {
             self.has_strays = true;
-            (std::mem::replace(&mut self.rest, number), &mut self.rest_first)
-        };
-        self.nodes[number as usize].next = list;
-        let key = self.nodes[number as usize].key();
-        if self.nodes.get(*first as usize).is_none_or(|first| key < first.key()) {
-            *first = number;
+            self.rest.push(node);
         }
     }
 
-    /// The first ring begins a new turn, at `slot`.
+    /// The first ring begins a new turn, at `slot`, in which the first entry is due.
     #[cold]
     fn turn_to(&mut self, slot: u64) {
         self.now = slot;
         let turn = slot >> self.bits;
-        let list = self.coarse.take(turn as usize % COARSE);
-        self.coarse_first[turn as usize % COARSE] = NONE;
-        self.file_all(list);
-        let rest = self.nodes.get(self.rest_first as usize);
-        if rest.is_some_and(|first| first.entry.due() >> self.shift >> self.bits <= turn) {
-            let list = std::mem::replace(&mut self.rest, NONE);
-            self.rest_first = NONE;
-            self.file_all(list);
-            self.has_strays = !self.crowd.is_empty() || self.rest != NONE;
+        let place = turn as usize % LATER;
+        let mut nodes = std::mem::take(&mut self.later[place].nodes);
+        self.later[place].least = Key::LAST;
+        self.later_occupied.remove(place);
+        for node in nodes.drain(..) {
+            self.file(node);
         }
-    }
-
-    /// Files a list of entries anew.
-    fn file_all(&mut self, mut list: u32) {
-        while list != NONE {
-            let next = self.nodes[list as usize].next;
-            self.file(list);
-            list = next;
+        if nodes.capacity() > 0 {
+            self.spare.push(nodes);
         }
+        if self.rest.least.time >> self.shift >> self.bits <= turn {
+            for node in std::mem::replace(&mut self.rest, Later::new()).nodes {
+                self.file(node);
+            }
+            self.look_for_strays();
+        }
+        self.find_first(slot as usize & self.mask);
     }
 
     /// Finds the entry that is due first; `from`: the slot that is now.
     #[inline]
     fn find_first(&mut self, from: usize) {
-        self.first = match self.fine.first_from(from) {
-            Some(slot) => {
-                let head = self.fine.heads[slot];
-                let next = self.nodes[head as usize].next;
-                if next == NONE { head } else { self.first_of_many(slot) }
-            }
-            None => self.first_beyond(),
+        let Some(slot) = self.occupied.first_from(from) else {
+            return self.find_first_later();
         };
+        let mut number = self.heads[slot];
+        if self.nodes[number as usize].next != NONE {
+            number = self.first_of_many(slot);
+        }
         if self.has_strays {
-            self.consider_strays();
+            return self.find_first_with(number, Key::LAST);
         }
-        self.first_time = match self.nodes.get(self.first as usize) {
-            Some(first) => first.entry.due(),
-            None => NEVER,
+        let node = &self.nodes[number as usize];
+        (self.first_time, self.first_rank, self.first) = (node.entry.due(), node.rank, number);
+    }
+
+    /// The same if nothing is due in what is left of this turn.
+    #[cold]
+    fn find_first_later(&mut self) {
+        let begin = ((self.now >> self.bits) as usize + 1) % LATER;
+        let later = &self.later_occupied;
+        let later = later.first_from(begin).or_else(|| later.first_from(0));
+        let later = later.map_or(Key::LAST, |slot| self.later[slot].least);
+        let number = match self.occupied.first_from(0) {
+            Some(slot) => self.first_of_many(slot),
+            None => NONE,
         };
+        self.find_first_with(number, later);
     }
 
-    /// The earlier of two entries, of which either may be none.
-    fn earlier(&self, one: u32, other: u32) -> u32 {
-        match (self.nodes.get(one as usize), self.nodes.get(other as usize)) {
-            (Some(first), Some(second)) if second.key() < first.key() => other,
-            (None, Some(_)) => other,
-            _ => one,
-        }
-    }
-
-    /// What stands in no ring may be due before the first of those that do.
+    /// The first is that one, or due at that key, or what stands in the heap or with the rest.
     #[cold]
-    fn consider_strays(&mut self) {
-        let crowded = self.crowd.peek().map_or(NONE, |Reverse((_, number))| *number);
-        let stray = self.earlier(self.rest_first, crowded);
-        self.first = self.earlier(self.first, stray);
-    }
-
-    /// The first entry after the turn that the first ring is in.
-    #[cold]
-    fn first_beyond(&mut self) -> u32 {
-        let begin = ((self.now >> self.bits) as usize + 1) % COARSE;
-        let far = self.coarse.first_from(begin).or_else(|| self.coarse.first_from(0));
-        let far = far.map_or(NONE, |slot| self.coarse_first[slot]);
-        match self.fine.first_from(0) {
-            Some(slot) => {
-                let near = self.first_of_many(slot);
-                self.earlier(near, far)
+    fn find_first_with(&mut self, number: u32, later: Key) {
+        let mut key = later.min(self.rest.least);
+        let mut first = NONE;
+        let crowded = self.crowd.peek().map_or(NONE, |Reverse((_, crowded))| *crowded);
+        for number in [number, crowded] {
+            if let Some(node) = self.nodes.get(number as usize)
+                && node.key() < key
+            {
+                (key, first) = (node.key(), number);
             }
-            None => far,
         }
+        (self.first_time, self.first_rank, self.first) = (key.time, key.rank, first);
     }
 
     /// The first entry of a slot that holds any. If they are very many, they stand in the heap then.
+    #[inline(never)]
     fn first_of_many(&mut self, slot: usize) -> u32 {
-        let mut first = self.fine.heads[slot];
+        let mut first = self.heads[slot];
         let mut key = self.nodes[first as usize].key();
         let mut entry = self.nodes[first as usize].next;
         let mut seen = 1;
@@ -464,7 +464,8 @@ impl<T: Due> Wheel<T> {
     /// Too many stand in one slot: they go into the heap.
     #[cold]
     fn crowd_together(&mut self, slot: usize) {
-        let mut entry = self.fine.take(slot);
+        let mut entry = std::mem::replace(&mut self.heads[slot], NONE);
+        self.occupied.remove(slot);
         while entry != NONE {
             let node = &self.nodes[entry as usize];
             self.crowd.push(Reverse((node.key(), entry)));

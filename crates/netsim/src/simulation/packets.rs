@@ -102,7 +102,7 @@ impl Simulation {
         let Source::Window(connection) = &mut flow.source else {
             return;
         };
-        connection.sender.on_acknowledgement(self.now, &answer.get());
+        connection.sender.on_acknowledgement(self.now, &answer);
         self.send_after(packet.flow, 1);
     }
 
