@@ -24,7 +24,6 @@ mod watch;
 
 pub use watch::{RouterCounters, SentByFlow};
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_aqm::Colour;
@@ -75,7 +74,6 @@ struct Group {
     packet_size: u32,
     acknowledgement_size: u32,
     colour: Colour,
-    profile: Option<Arc<Profile>>,
 }
 
 /// A state of measurement at a boundary between spans.
@@ -104,6 +102,8 @@ pub struct Simulation {
     /// The links that watch departures, in the order of their numbers in the calendar.
     turns: Vec<u32>,
     groups: Vec<Group>,
+    /// How the windows of each of the scenario's groups move; `None` without acknowledgements.
+    profiles: Vec<Option<Profile>>,
     /// The flows that the scenario names, and behind them places for transfers that come and go.
     flows: Vec<Flow>,
     answers: AcknowledgementPool,
@@ -128,7 +128,7 @@ impl Simulation {
         scenario.check()?;
         let mut links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
-        let Laid { lines, groups, flows, mut events } = Laid::of(&scenario, seed)?;
+        let Laid { lines, groups, profiles, flows, mut events } = Laid::of(&scenario, seed)?;
         let phases = Phases::of(&scenario);
         events.extend(phases.boundaries().into_iter().map(|time| (time, Control::Boundary)));
         let changes = scenario.changes.iter().enumerate();
@@ -158,6 +158,7 @@ impl Simulation {
             transfers: TransferBooks::of(&scenario, phases.phases.len()),
             named_flows: flows.len(),
             groups,
+            profiles,
             flows,
             answers: AcknowledgementPool::default(),
             phase_windows: vec![windows.clone(); phases.phases.len()],

@@ -1,7 +1,6 @@
 //! The flows of a scenario at time 0: their ways, their ends, and when they start and stop.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use vermilion_parameters::ParameterError;
 use vermilion_tcp::AcknowledgementPolicy;
@@ -22,6 +21,8 @@ use crate::traffic::{OpenLoop, Transfers, segments_of};
 pub(super) struct Laid {
     pub lines: Vec<DelayLine>,
     pub groups: Vec<Group>,
+    /// Of the scenario's groups.
+    pub profiles: Vec<Option<Profile>>,
     pub flows: Vec<Flow>,
     /// When flows start and stop.
     pub events: Vec<(u64, Control)>,
@@ -34,7 +35,7 @@ struct Plan<'a> {
     number: u32,
     seed: u64,
     /// How its windows move; `None` without acknowledgements.
-    profile: Option<Arc<Profile>>,
+    profile: Option<Profile>,
 }
 
 impl Laid {
@@ -45,7 +46,9 @@ impl Laid {
     pub fn of(scenario: &Scenario, seed: u64) -> Result<Self, ParameterError> {
         let (mut laid, mut lines) = (Self::default(), Lines::default());
         for (number, group) in scenario.flows.iter().enumerate() {
-            laid.add(&Plan::of(scenario, group, number as u32, seed)?, &mut lines);
+            let plan = Plan::of(scenario, group, number as u32, seed)?;
+            laid.add(&plan, &mut lines);
+            laid.profiles.push(plan.profile);
         }
         laid.lines = lines.all;
         Ok(laid)
@@ -94,10 +97,13 @@ impl<'a> Plan<'a> {
         let profile = group
             .sender
             .as_ref()
-            .map(|sender| Profile::from_values(&sender.congestion_control, &sender.parameters))
+            .map(|sender| match sender.foreign.as_deref() {
+                None => Profile::from_values(&sender.congestion_control, &sender.parameters),
+                Some(factory) => Profile::from_foreign(factory, &sender.parameters),
+            })
             .transpose()
             .map_err(|error| error.under(&format!("flows.{}.sender", group.name)))?;
-        Ok(Self { scenario, group, number, seed, profile: profile.map(Arc::new) })
+        Ok(Self { scenario, group, number, seed, profile })
     }
 
     /// The group's random numbers for `purpose`.
@@ -120,7 +126,6 @@ impl<'a> Plan<'a> {
             packet_size: full_size,
             acknowledgement_size: group.ack_size_bytes,
             colour: group.colour.into(),
-            profile: self.profile.clone(),
         }
     }
 

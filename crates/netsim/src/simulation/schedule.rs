@@ -35,7 +35,8 @@ impl Simulation {
         }
         match &mut flow.source {
             Source::Window(connection) => {
-                let profile = self.groups[flow.group as usize].profile.as_ref();
+                let group = self.groups[flow.group as usize].number as usize;
+                let profile = self.profiles[group].as_ref();
                 connection.sender.start(&profile.expect("connections have a sender").sender);
                 self.send(number);
             }
