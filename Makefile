@@ -30,7 +30,7 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench wheels wheel-optimised test-wheel lock clean tools
+.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench wheels test-wheel lock clean tools
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -132,12 +132,6 @@ wheels: $(RUNTIME) $(RELEASE) | tools ## build and check the wheels and the sdis
 
 test-wheel: | tools ## install the wheel of dist/ for this machine into an empty environment, and try it
 	tests/wheel/try-wheel $(PYTHON) dist
-
-# Builds the core twice: with counters, for a training run (`pgo-command` in pyproject.toml), and
-# with what was counted. It needs rustup's component llvm-tools. Plain builds know nothing of it.
-wheel-optimised: $(RUNTIME) ## build a wheel in dist/ whose core is optimised by a profile
-	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --locked --pgo \
-		--interpreter $(BIN)/python --out dist
 
 # Needs uv (https://docs.astral.sh/uv/); nothing else here does.
 LOCK := uv pip compile --universal --fork-strategy fewest --python-version 3.11 \

@@ -9,8 +9,8 @@ packets that links send per CPU second, medians, the ratio of each pair of neigh
 and greatest), and with `--instructions` the instructions for a packet of a shorter run, which
 valgrind counts and nothing disturbs. A network whose results differ is named.
 
-`--binary` takes another program in place of the one of this checkout, such as one that was
-optimised by a profile (`make wheel-optimised` leaves one).
+`--binary` takes another program in place of the one of this checkout, such as one that was built
+with other options.
 """
 
 from __future__ import annotations
