@@ -19,6 +19,7 @@
 
 use vermilion_parameters::{Parameter, ParameterError, Settings};
 
+use crate::fattest::Fattest;
 use crate::{Coin, Packet};
 
 /// In the place of a number: the end of a list.
@@ -75,8 +76,9 @@ pub(crate) struct FlowQueues<P, C> {
     slots: Vec<Slot<P>>,
     free: u32,
     queues: Vec<Queue<C>>,
-    /// Bytes waiting in each queue: apart, so that the fattest is found quickly.
+    /// Bytes waiting in each queue: apart, for who compares them.
     backlogs: Vec<u64>,
+    fattest: Fattest,
     new: List,
     old: List,
     packets: usize,
@@ -101,6 +103,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
             free: NONE,
             queues: vec![queue; count],
             backlogs: vec![0; count],
+            fattest: Fattest::new(count),
             new: empty,
             old: empty,
             packets: 0,
@@ -172,6 +175,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
             append(&mut self.new, &mut self.queues, queue as u32);
         }
         self.backlogs[queue] += size;
+        self.fattest.note_change(queue);
         self.packets += 1;
         self.bytes += size;
     }
@@ -188,6 +192,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         self.free = place;
         let size = u64::from(packet.size());
         self.backlogs[queue] -= size;
+        self.fattest.note_change(queue);
         self.packets -= 1;
         self.bytes -= size;
         Some((packet, slot.arrived))
@@ -254,14 +259,8 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
 
     /// The queue in which most bytes wait, the first of those alike.
     #[cold]
-    pub(crate) fn fattest(&self) -> usize {
-        let (mut fattest, mut most) = (0, 0);
-        for (queue, &backlog) in self.backlogs.iter().enumerate() {
-            if backlog > most {
-                (fattest, most) = (queue, backlog);
-            }
-        }
-        fattest
+    pub(crate) fn fattest(&mut self) -> usize {
+        self.fattest.find(&self.backlogs)
     }
 
     /// Packets waiting.

@@ -23,6 +23,7 @@ mod discipline;
 mod drop_tail;
 mod dualpi2;
 mod ecn;
+mod fattest;
 mod fifo;
 mod flow_queues;
 mod foreign;

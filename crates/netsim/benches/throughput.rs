@@ -12,7 +12,7 @@ use std::time::Duration;
 use cpu_time::ThreadTime;
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, Throughput};
-use networks::{equal_shares, gigabit, gigabit_under, parking_lot, transfers, varying_load};
+use networks::ROWS;
 use vermilion_netsim::{Scenario, Simulation};
 
 /// CPU time of the measuring thread.
@@ -84,24 +84,9 @@ fn main() {
     let mut group = criterion.benchmark_group("bottleneck");
     group.sample_size(10).warm_up_time(Duration::from_millis(300));
     group.measurement_time(Duration::from_secs(2));
-    for (name, scenario) in [
-        ("a: 10 Mbit/s, 16 to 64 NewReno flows, 80 s", varying_load()),
-        ("b: 1 Gbit/s, 1000 NewReno flows", gigabit(1000, "newreno", 10)),
-        ("c: 1 Gbit/s, 100 NewReno flows", gigabit(100, "newreno", 10)),
-        ("d: 1 Gbit/s, 1000 SACK flows", gigabit(1000, "sack", 10)),
-        ("e: 1 Gbit/s, 100 SACK flows", gigabit(100, "sack", 10)),
-        ("f: 10 links in a row, 1000 SACK flows", parking_lot()),
-        ("g: 10 SACK flows, 1 Mbit/s each", equal_shares(10)),
-        ("h: 1000 SACK flows, 1 Mbit/s each", equal_shares(1000)),
-        ("i: 10000 SACK flows, 1 Mbit/s each", equal_shares(10_000)),
-        ("j: 1 Gbit/s, 100 CUBIC flows", gigabit(100, "cubic", 10)),
-        ("k: 1 Gbit/s, 100 BBR flows", gigabit(100, "bbr", 5)),
-        ("l: 1 Gbit/s, 1000 NewReno flows, drop-tail", gigabit_under("drop-tail", 1000, 10)),
-        ("m: 1 Gbit/s, 1000 NewReno flows, codel", gigabit_under("codel", 1000, 10)),
-        ("n: 1 Gbit/s, 1000 NewReno flows, fq-codel", gigabit_under("fq-codel", 1000, 10)),
-        ("o: 1 Gbit/s, 1000 NewReno flows, fq-pie", gigabit_under("fq-pie", 1000, 10)),
-        ("p: 10 Gbit/s, a million transfers", transfers()),
-    ] {
+    for row in ROWS {
+        let scenario = (row.scenario)();
+        let name = format!("{}: {}", row.name, row.title);
         group.throughput(Throughput::Elements(run(&scenario)));
         group.bench_function(name, |bencher| bencher.iter(|| run(black_box(&scenario))));
     }

@@ -4,7 +4,7 @@
 //! most never fly: where acknowledgements meet no queue and are sent at once, the sender is told
 //! directly.
 
-use vermilion_tcp::KeptAcknowledgement;
+use vermilion_tcp::{Acknowledgement, KeptAcknowledgement};
 
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
@@ -25,11 +25,11 @@ impl AcknowledgementPool {
         (self.answers.len() - 1) as u32
     }
 
-    /// Takes an acknowledgement that has arrived, or was lost, out.
+    /// Takes an acknowledgement that has arrived, or was lost, out. It can be read until another is kept.
     #[inline]
-    pub fn take(&mut self, number: u32) -> KeptAcknowledgement {
+    pub fn take(&mut self, number: u32) -> Acknowledgement<'_> {
         self.free.push(number);
-        self.answers[number as usize]
+        self.answers[number as usize].get()
     }
 
     /// An acknowledgement on its way.
@@ -46,8 +46,6 @@ impl AcknowledgementPool {
 
 #[cfg(test)]
 mod tests {
-    use vermilion_tcp::Acknowledgement;
-
     use super::*;
 
     #[test]
@@ -62,10 +60,10 @@ mod tests {
             })
         };
         let numbers: Vec<u32> = (0..3).map(|k| pool.keep(answer(k))).collect();
-        assert_eq!(pool.take(numbers[1]).get().next_expected, 1);
+        assert_eq!(pool.take(numbers[1]).next_expected, 1);
         assert_eq!(pool.keep(answer(7)), numbers[1]);
         let taken = pool.take(numbers[1]);
-        assert_eq!((taken.get().next_expected, taken.get().blocks), (7, &[(9, 12)][..]));
+        assert_eq!((taken.next_expected, taken.blocks), (7, &[(9, 12)][..]));
         assert_eq!(pool.on_their_way(), 2);
     }
 }

@@ -4,62 +4,65 @@
 //! knows its earliest one. The calendar is a tournament over the sources: finding the next event
 //! is reading the root, changing a source's time is replaying its few matches. At equal times the
 //! source with the lower number wins, so that the order of events is always the same.
+//!
+//! What plays is a time with the number of its source below it, in one whole number: then a match is
+//! the lesser of two numbers, and has no branch that a processor could guess wrongly. Who wins is as good
+//! as random where many sources are equally busy.
+
+use crate::scenario::{LONGEST_DURATION, MOST_LINKS};
 
 /// No event.
 pub const NEVER: u64 = u64::MAX;
 
+/// Bits of the number of a source.
+const SOURCE_BITS: u32 = 14;
+
+/// Most sources that a calendar can have: one for each link and each line that stands apart, and a few more.
+pub const MOST_SOURCES: usize = 1 << SOURCE_BITS;
+const _: () = assert!(MOST_LINKS as usize + crate::delay_lines::MOST_APART + 8 < MOST_SOURCES);
+
+/// Later than any run: all that is due then or later is alike.
+const LATEST: u64 = u64::MAX >> SOURCE_BITS;
+const _: () = assert!(LONGEST_DURATION < LATEST);
+
 /// A tournament over numbered sources.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    times: Vec<u64>,
-    /// `winners[node]` is the source that wins below `node`; leaves begin at `leaves`.
-    winners: Vec<u32>,
-    leaves: usize,
+    /// `keys[node]` is the least of those below `node`: a time, and in the lowest bits its source. Leaves
+    /// begin in the middle.
+    keys: Vec<u64>,
 }
 
 impl Calendar {
-    /// A calendar for `sources` sources, none of which has an event yet.
+    /// A calendar for `sources` sources, at most [`MOST_SOURCES`], none of which has an event yet.
     #[must_use]
     pub fn new(sources: usize) -> Self {
+        assert!(sources <= MOST_SOURCES, "{sources} sources");
         let leaves = sources.next_power_of_two().max(2);
-        let mut winners = vec![0; 2 * leaves];
-        for (source, winner) in winners[leaves..].iter_mut().enumerate() {
-            *winner = source as u32;
-        }
-        let mut calendar = Self { times: vec![NEVER; leaves], winners, leaves };
-        for node in (1..leaves).rev() {
-            calendar.winners[node] = calendar.play(node);
-        }
+        let mut calendar = Self { keys: vec![NEVER; 2 * leaves] };
+        (0..leaves).for_each(|source| calendar.set(source, NEVER));
         calendar
     }
 
-    /// The next source and its time; the time is [`NEVER`] when there is no event at all.
+    /// The next source and its time, which is later than any run when there is no event at all.
     #[inline]
     #[must_use]
     pub fn next(&self) -> (usize, u64) {
-        let source = self.winners[1] as usize;
-        (source, self.times[source])
+        let key = self.keys[1];
+        (key as usize % MOST_SOURCES, key >> SOURCE_BITS)
     }
 
     /// Sets the time of a source's earliest event.
     #[inline(always)] // for every event: the call was 1 % of a run
     pub fn set(&mut self, source: usize, time: u64) {
-        self.times[source] = time;
-        let mut node = (self.leaves + source) / 2;
-        while node > 0 {
-            let winner = self.play(node);
-            // Mostly the same source stays ahead: reading on need not wait for a store then.
-            if winner != self.winners[node] {
-                self.winners[node] = winner;
-            }
+        let mut key = time.min(LATEST) << SOURCE_BITS | source as u64;
+        let mut node = self.keys.len() / 2 + source;
+        self.keys[node] = key;
+        while node > 1 {
+            key = key.min(self.keys[node ^ 1]);
             node /= 2;
+            self.keys[node] = key;
         }
-    }
-
-    #[inline]
-    fn play(&self, node: usize) -> u32 {
-        let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-        if self.times[right as usize] < self.times[left as usize] { right } else { left }
     }
 }
 
@@ -70,7 +73,7 @@ mod tests {
     #[test]
     fn the_earliest_source_wins_and_ties_go_to_the_lower_number() {
         let mut calendar = Calendar::new(5);
-        assert_eq!(calendar.next().1, NEVER);
+        assert!(calendar.next().1 > LONGEST_DURATION);
         calendar.set(3, 70);
         calendar.set(4, 50);
         assert_eq!(calendar.next(), (4, 50));
@@ -79,5 +82,13 @@ mod tests {
         calendar.set(1, NEVER);
         calendar.set(4, 90);
         assert_eq!(calendar.next(), (3, 70));
+    }
+
+    #[test]
+    fn what_no_run_lives_to_see_is_never_next() {
+        let mut calendar = Calendar::new(MOST_SOURCES);
+        calendar.set(0, 1 << 62);
+        calendar.set(MOST_SOURCES - 1, LONGEST_DURATION);
+        assert_eq!(calendar.next(), (MOST_SOURCES - 1, LONGEST_DURATION));
     }
 }

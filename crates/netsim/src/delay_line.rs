@@ -87,6 +87,14 @@ impl DelayLine {
         self.packets.front().map_or(NEVER, |packet| packet.time)
     }
 
+    /// A packet enters the stretch and would leave it at `time`, was it alone: when it does, which is not
+    /// before the packet ahead of it (the delay may have been shortened meanwhile).
+    #[inline]
+    pub fn note_entry(&mut self, time: u64) -> u64 {
+        self.last_time = time.max(self.last_time);
+        self.last_time
+    }
+
     /// Takes the first packet out.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
@@ -100,15 +108,19 @@ impl DelayLine {
         last
     }
 
-    /// Puts a packet in that leaves at `time`, or with the packet before it if that is later (the
-    /// delay may have been shortened meanwhile). Whether the line was empty before.
+    /// Puts a packet in that leaves at `time`, or with the packet before it if that is later. Whether the
+    /// line was empty before.
     #[inline]
     pub fn push(&mut self, mut packet: Packet, time: u64) -> bool {
-        packet.time = time.max(self.last_time);
-        self.last_time = packet.time;
+        packet.time = self.note_entry(time);
         let was_empty = self.packets.is_empty();
         self.packets.push_back(packet);
         was_empty
+    }
+
+    /// Puts a packet behind the others that entered earlier and has been kept elsewhere.
+    pub fn take_back(&mut self, packet: Packet) {
+        self.packets.push_back(packet);
     }
 
     /// The packet that is `distance` places before the last.

@@ -20,6 +20,7 @@ mod calendar;
 mod completions;
 mod control;
 mod delay_line;
+mod delay_lines;
 mod departure_link;
 mod flow;
 mod flow_delays;
@@ -46,6 +47,7 @@ mod transfer_books;
 pub mod transmitter;
 pub mod turn_link;
 pub mod variate;
+mod wheel;
 
 pub use histogram::Distribution;
 pub use link_books::Ledger;

@@ -28,6 +28,8 @@ pub struct Hop {
 /// The way of a group's packets.
 #[derive(Clone, Debug)]
 pub struct Route {
+    /// The first queue on the way of data, apart from the others: every packet asks for it.
+    pub first: Hop,
     /// Queues on the way of data.
     pub forward: Vec<Hop>,
     /// Line on which an acknowledgement leaves the receiver, where that is a stretch of its own.
@@ -103,7 +105,8 @@ impl Route {
         let forward = hops(&out, End::Link, last_end, last_extra, lines);
         let backward = hops(&back, End::ReturnLink, End::Sender, to_sender, lines);
         let after_receipt = last_extra - to_receiver;
-        Self { forward, acknowledgement_line, backward, first_access, after_receipt }
+        let first = forward[0];
+        Self { first, forward, acknowledgement_line, backward, first_access, after_receipt }
     }
 }
 

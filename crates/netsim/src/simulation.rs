@@ -39,6 +39,7 @@ use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
+use crate::delay_lines::{DelayLines, FIRST_LINE};
 use crate::flow::{Flow, Tally};
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
@@ -48,8 +49,9 @@ use crate::route::Route;
 use crate::scenario::Scenario;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
+use crate::wheel::Division;
 use laid::Laid;
-use notes::Notes;
+use notes::{LaidOut, Notes};
 
 /// A run was asked to stop before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,11 +61,11 @@ pub struct Cancelled;
 /// Events between two looks at the request to stop.
 const EVENTS_BETWEEN_LOOKS: u32 = 8192;
 
-/// Sources of the calendar: what is known beforehand, the delay lines, the timers, the access links.
+/// Sources of the calendar: what is known beforehand, the delay lines, the timers, the turns of links, the
+/// access links.
 /// At equal times the first of them comes first: what arrives at the instant at which a timer is due
 /// is seen before the timer expires.
 const CONTROL: usize = 0;
-const FIRST_LINE: usize = 1;
 
 /// What flows share that are of one group and have one base round trip.
 #[derive(Clone, Debug)]
@@ -75,7 +77,6 @@ struct Group {
     packet_size: u32,
     acknowledgement_size: u32,
     colour: Colour,
-    profile: Option<Profile>,
 }
 
 /// A state of measurement at a boundary between spans.
@@ -99,11 +100,13 @@ pub struct Simulation {
     schedule: Schedule,
     timers: Timers,
     access: AccessLinks,
-    lines: Vec<DelayLine>,
+    lines: DelayLines,
     links: Vec<AnyLink>,
     /// The links that watch departures, in the order of their numbers in the calendar.
     turns: Vec<u32>,
     groups: Vec<Group>,
+    /// How the windows of each of the scenario's groups move; `None` without acknowledgements.
+    profiles: Vec<Option<Profile>>,
     /// The flows that the scenario names, and behind them places for transfers that come and go.
     flows: Vec<Flow>,
     answers: AcknowledgementPool,
@@ -130,26 +133,32 @@ impl Simulation {
         scenario.check()?;
         let mut links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
-        let Laid { lines, groups, flows, mut events } = Laid::of(&scenario, seed)?;
+        let Laid { lines, groups, profiles, flows, mut events } = Laid::of(&scenario, seed)?;
         let phases = Phases::of(&scenario);
         events.extend(phases.boundaries().into_iter().map(|time| (time, Control::Boundary)));
         let changes = scenario.changes.iter().enumerate();
         events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
         let schedule = Schedule::new(events, scenario.probe_interval_ns);
         let has_access = groups.iter().any(|group| group.access.is_some());
-        let first_turn = FIRST_LINE + lines.len() + 1;
+        let notes = Notes::of(
+            &scenario,
+            LaidOut { groups: &groups, profiles: &profiles, lines: &lines, flows: &flows },
+            phases.phases.len(),
+        )?;
+        let is_noted = notes.is_some();
+        let division = division_for(&scenario, &lines);
+        let lines = DelayLines::new(lines, division);
+        let first_turn = FIRST_LINE + lines.sources() + 1;
         let turns = Self::number_turns(&mut links, first_turn);
         let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
         calendar.set(CONTROL, schedule.next_time());
         let windows = vec![LinkWindow::default(); links.len()];
-        let notes = Notes::of(&scenario, &groups, &lines, &flows, phases.phases.len())?;
-        let is_noted = notes.is_some();
         let mut simulation = Self {
             now: 0,
             events: 0,
             calendar,
             schedule,
-            timers: Timers::new(flows.len()),
+            timers: Timers::new(flows.len(), division),
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
             lines,
             turns,
@@ -158,6 +167,7 @@ impl Simulation {
             transfers: TransferBooks::of(&scenario, phases.phases.len()),
             named_flows: flows.len(),
             groups,
+            profiles,
             flows,
             answers: AcknowledgementPool::default(),
             phase_windows: vec![windows.clone(); phases.phases.len()],
@@ -209,7 +219,7 @@ impl Simulation {
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    line => self.on_line(line - FIRST_LINE),
+                    source => self.on_line(source - FIRST_LINE),
                 }
             }
             if cancel.load(Ordering::Relaxed) {
@@ -225,7 +235,7 @@ impl Simulation {
     /// The calendar's number of the timers.
     #[inline]
     fn timers_source(&self) -> usize {
-        FIRST_LINE + self.lines.len()
+        FIRST_LINE + self.lines.sources()
     }
 
     /// The calendar's number of the access links, after those of the links that watch departures.
@@ -245,6 +255,18 @@ impl Simulation {
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
+}
+
+/// How finely time has to be divided for the packets on these lines: how often the links together can
+/// send a packet, and how long the longest line is.
+fn division_for(scenario: &Scenario, lines: &[DelayLine]) -> Division {
+    let size = scenario.flows.iter().map(|group| group.packet_size_bytes).max().unwrap_or(1500);
+    let rate: f64 = scenario.links.iter().map(|link| link.rate_bit_per_s as f64).sum();
+    let delay_of = |line: &DelayLine| {
+        line.extra_delay + line.link.map_or(0, |link| scenario.links[link as usize].delay_ns)
+    };
+    let longest = lines.iter().map(delay_of).max().unwrap_or(0);
+    Division::of(f64::from(size) * 8e9 / rate.max(1.0), longest)
 }
 
 fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, ParameterError> {

@@ -1,16 +1,13 @@
 //! Timers that are re-armed far more often than they expire.
 //!
-//! Each timer has at most one live entry in a heap. Moving a timer later costs nothing: when the
+//! Each timer has at most one live entry in a [`Wheel`]. Moving a timer later costs nothing: when the
 //! old entry comes up, its owner is asked for the deadline in force and the entry is put back.
 //!
 //! Each flow has [`KINDS`] timers. What is known of those of one kind lies side by side: that of a
 //! sender is looked at for every packet, and the others hardly ever.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use crate::calendar::NEVER;
+use crate::wheel::{Division, Wheel};
 
 /// Kinds of timers that each flow has.
 pub const KINDS: usize = 3;
@@ -30,18 +27,19 @@ pub fn flow_of(timer: u32) -> (u32, u32) {
     (timer / NUMBERS as u32, timer % NUMBERS as u32)
 }
 
-/// A heap of expiries with one live entry per timer.
+/// Expiries, with one live entry per timer.
 #[derive(Clone, Debug)]
 pub struct Timers {
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Times, each with the number of its timer.
+    entries: Wheel<u64>,
     /// Time of each timer's live entry, [`NEVER`] if it has none: by kind, then by flow.
     armed: [Vec<u64>; NUMBERS],
 }
 
 impl Timers {
-    /// The timers of so many flows, none armed.
-    pub fn new(flows: usize) -> Self {
-        let mut timers = Self { heap: BinaryHeap::new(), armed: Default::default() };
+    /// The timers of so many flows, none armed; `division`: what suits those that are armed most often.
+    pub fn new(flows: usize, division: Division) -> Self {
+        let mut timers = Self { entries: Wheel::new(division), armed: Default::default() };
         timers.grow(flows);
         timers
     }
@@ -62,7 +60,7 @@ impl Timers {
     /// When the first entry comes up.
     #[inline]
     pub fn next_time(&self) -> u64 {
-        self.heap.peek().map_or(NEVER, |Reverse((time, _))| *time)
+        self.entries.next_time()
     }
 
     /// Makes sure that `timer` comes up no later than `deadline`. Whether the first entry changed.
@@ -73,31 +71,26 @@ impl Timers {
             return false;
         }
         *armed = deadline;
-        let first = deadline < self.next_time();
-        self.heap.push(Reverse((deadline, timer)));
-        first
+        self.entries.push(deadline, timer)
     }
 
     /// Looks at the first entry, due at `now`: the timer that expires, or `None` if the entry was
     /// stale or its timer has meanwhile been moved to the later time that `deadline_of` tells.
     #[inline]
     pub fn expire(&mut self, now: u64, deadline_of: impl FnOnce(u32) -> u64) -> Option<u32> {
-        let mut first = self.heap.peek_mut()?;
-        let Reverse((time, timer)) = *first;
+        let (time, timer) = self.entries.pop()?;
         let (flow, kind) = flow_of(timer);
         let armed = &mut self.armed[kind as usize][flow as usize];
         if *armed != time {
-            PeekMut::pop(first);
             return None;
         }
         let deadline = deadline_of(timer);
         if now < deadline && deadline < NEVER {
             *armed = deadline;
-            *first = Reverse((deadline, timer));
+            self.entries.push(deadline, timer);
             return None;
         }
         *armed = NEVER;
-        PeekMut::pop(first);
         (deadline <= now).then_some(timer)
     }
 }
@@ -108,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_earlier_deadline_replaces_a_later_one_and_the_later_entry_is_stale() {
-        let mut timers = Timers::new(2);
+        let mut timers = Timers::new(2, Division::of(10.0, 100));
         assert!(timers.arm(0, 100));
         assert!(!timers.arm(0, 200)); // later: nothing to do yet
         assert!(timers.arm(0, 50));
@@ -120,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_timer_moved_later_expires_only_then() {
-        let mut timers = Timers::new(1);
+        let mut timers = Timers::new(1, Division::of(10.0, 100));
         timers.arm(0, 100);
         assert_eq!(timers.expire(100, |_| 130), None);
         assert_eq!(timers.next_time(), 130);

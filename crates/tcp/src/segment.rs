@@ -40,22 +40,44 @@ pub struct Acknowledgement<'a> {
 /// An acknowledgement that owns its blocks, to be kept while it travels.
 #[derive(Clone, Copy, Debug)]
 pub struct KeptAcknowledgement {
-    answer: Acknowledgement<'static>,
+    echo: u64,
+    forward_delay: u64,
+    next_expected: u32,
+    marked: u32,
+    congestion_echo: bool,
     blocks: SackBlocks,
 }
 
+// Many are on their way at once: one must not take more than a line of the cache.
+const _: () = assert!(size_of::<KeptAcknowledgement>() <= 64);
+
 impl From<Acknowledgement<'_>> for KeptAcknowledgement {
+    #[inline]
     fn from(answer: Acknowledgement<'_>) -> Self {
-        let blocks = SackBlocks::of(answer.blocks);
-        Self { answer: Acknowledgement { blocks: &[], ..answer }, blocks }
+        Self {
+            echo: answer.echo,
+            forward_delay: answer.forward_delay,
+            next_expected: answer.next_expected,
+            marked: answer.marked,
+            congestion_echo: answer.congestion_echo,
+            blocks: SackBlocks::of(answer.blocks),
+        }
     }
 }
 
 impl KeptAcknowledgement {
     /// The acknowledgement.
+    #[inline]
     #[must_use]
     pub fn get(&self) -> Acknowledgement<'_> {
-        Acknowledgement { blocks: self.blocks.as_slice(), ..self.answer }
+        Acknowledgement {
+            next_expected: self.next_expected,
+            echo: self.echo,
+            forward_delay: self.forward_delay,
+            congestion_echo: self.congestion_echo,
+            marked: self.marked,
+            blocks: self.blocks.as_slice(),
+        }
     }
 }
 

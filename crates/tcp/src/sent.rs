@@ -21,23 +21,24 @@ pub struct Sent {
     pub application_limited: bool,
 }
 
-/// The last sendings of the segments from the first outstanding one on.
+/// What is kept of the last sendings of the segments from the first outstanding one on: all of it, or no
+/// more than when they were, which is a seventh of that.
 #[derive(Clone, Debug, Default)]
-pub struct SentSegments {
+pub struct SentSegments<T> {
     first: u32,
-    segments: VecDeque<Sent>,
+    segments: VecDeque<T>,
 }
 
-impl SentSegments {
+impl<T> SentSegments<T> {
     /// Segment `sequence` is sent: anew, or the next in order.
     #[inline]
-    pub fn note(&mut self, sequence: u32, sent: Sent) {
+    pub fn note(&mut self, sequence: u32, sent: T) {
         if self.segments.is_empty() {
             self.first = sequence;
         }
         let index = (sequence - self.first) as usize;
-        if index < self.segments.len() {
-            self.segments[index] = sent;
+        if let Some(segment) = self.segments.get_mut(index) {
+            *segment = sent;
         } else {
             debug_assert_eq!(index, self.segments.len(), "segments are first sent in order");
             self.segments.push_back(sent);
@@ -47,7 +48,7 @@ impl SentSegments {
     /// The last sending of segment `sequence`, if it is outstanding.
     #[inline]
     #[must_use]
-    pub fn get(&self, sequence: u32) -> Option<&Sent> {
+    pub fn get(&self, sequence: u32) -> Option<&T> {
         self.segments.get(sequence.checked_sub(self.first)? as usize)
     }
 

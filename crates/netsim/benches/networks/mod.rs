@@ -1,9 +1,12 @@
 //! The networks that the benchmarks simulate.
 
+mod usual;
 mod varying_load;
 
-pub use varying_load::varying_load;
+use serde_json::json;
 use vermilion_netsim::Scenario;
+
+use varying_load::varying_load;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -43,13 +46,13 @@ fn gigabit_scenario(seconds: u64, links: &[String], flows: &[String]) -> Scenari
 }
 
 /// `count` flows over one link of 1 Gbit/s for so many seconds.
-pub fn gigabit(count: u32, sender: &str, seconds: u64) -> Scenario {
+fn gigabit(count: u32, sender: &str, seconds: u64) -> Scenario {
     let flows = flows_of("all", count, r#""bottleneck""#, sender);
     gigabit_scenario(seconds, &[gigabit_link("bottleneck", count)], &[flows])
 }
 
 /// The same under another discipline, at its defaults but for the limit.
-pub fn gigabit_under(discipline: &str, count: u32, seconds: u64) -> Scenario {
+fn gigabit_under(discipline: &str, count: u32, seconds: u64) -> Scenario {
     let link = format!(
         r#"{{"name": "bottleneck", "rate_bit_per_s": 1000000000, "delay_ns": 1000000,
             "queue": {{"discipline": "{discipline}", "parameters": {{"limit": 5000}}}}}}"#,
@@ -59,7 +62,7 @@ pub fn gigabit_under(discipline: &str, count: u32, seconds: u64) -> Scenario {
 
 /// `count` SACK flows that share a link of 1 Mbit/s for each of them: the same life for every flow,
 /// however many there are. About two million packets.
-pub fn equal_shares(count: u32) -> Scenario {
+fn equal_shares(count: u32) -> Scenario {
     let pipe = count * 5; // packets that 40 ms hold
     let seconds = (16_000 / u64::from(count)).max(2);
     scenario(&format!(
@@ -79,7 +82,7 @@ pub fn equal_shares(count: u32) -> Scenario {
 }
 
 /// Ten links in a row: half of 1000 flows cross all of them, the others one each.
-pub fn parking_lot() -> Scenario {
+fn parking_lot() -> Scenario {
     let links: Vec<String> = (0..10).map(|hop| gigabit_link(&format!("hop{hop}"), 100)).collect();
     let whole: Vec<String> = (0..10).map(|hop| format!(r#""hop{hop}""#)).collect();
     let mut flows = vec![flows_of("through", 500, &whole.join(", "), "sack")];
@@ -91,7 +94,7 @@ pub fn parking_lot() -> Scenario {
 
 /// A million short transfers, one after another 50,000 times a second, over 10 Gbit/s that have room for
 /// them: of 4 kB mostly, few of them as large as 10 MB (bounded Pareto, 19 kB on average).
-pub fn transfers() -> Scenario {
+fn transfers() -> Scenario {
     scenario(&format!(
         r#"{{"duration_ns": {}, "warm_up_ns": {SECOND}, "settle_ns": {SECOND},
             "links": [{{"name": "bottleneck", "rate_bit_per_s": 10000000000, "delay_ns": 1000000,
@@ -104,3 +107,81 @@ pub fn transfers() -> Scenario {
         20 * SECOND,
     ))
 }
+
+/// A network of the benchmarks.
+pub struct Row {
+    /// What it is called on a command line and in tables.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Makes it.
+    pub scenario: fn() -> Scenario,
+}
+
+const fn row(name: &'static str, title: &'static str, scenario: fn() -> Scenario) -> Row {
+    Row { name, title, scenario }
+}
+
+/// Every network of the benchmarks.
+pub const ROWS: &[Row] = &[
+    row("a", "10 Mbit/s, 16 to 64 NewReno flows, 80 s", varying_load),
+    row("b", "1 Gbit/s, 1000 NewReno flows", || gigabit(1000, "newreno", 10)),
+    row("c", "1 Gbit/s, 100 NewReno flows", || gigabit(100, "newreno", 10)),
+    row("d", "1 Gbit/s, 1000 SACK flows", || gigabit(1000, "sack", 10)),
+    row("e", "1 Gbit/s, 100 SACK flows", || gigabit(100, "sack", 10)),
+    row("f", "10 links in a row, 1000 SACK flows", parking_lot),
+    row("g", "10 SACK flows, 1 Mbit/s each", || equal_shares(10)),
+    row("h", "1000 SACK flows, 1 Mbit/s each", || equal_shares(1000)),
+    row("i", "10000 SACK flows, 1 Mbit/s each", || equal_shares(10_000)),
+    row("j", "1 Gbit/s, 100 CUBIC flows", || gigabit(100, "cubic", 10)),
+    row("k", "1 Gbit/s, 100 BBR flows", || gigabit(100, "bbr", 5)),
+    row("l", "1 Gbit/s, 1000 NewReno flows, drop-tail", || gigabit_under("drop-tail", 1000, 10)),
+    row("m", "1 Gbit/s, 1000 NewReno flows, codel", || gigabit_under("codel", 1000, 10)),
+    row("n", "1 Gbit/s, 1000 NewReno flows, fq-codel", || gigabit_under("fq-codel", 1000, 10)),
+    row("o", "1 Gbit/s, 1000 NewReno flows, fq-pie", || gigabit_under("fq-pie", 1000, 10)),
+    row("p", "10 Gbit/s, a million transfers", transfers),
+    row("one-10", "10 NewReno flows, one round trip", || usual::one_round_trip(10)),
+    row("differing-10", "the same, round trips differ", || usual::differing_round_trips(10)),
+    row("one-200", "200 NewReno flows, one round trip", || usual::one_round_trip(200)),
+    row("differing-200", "the same, round trips differ", || usual::differing_round_trips(200)),
+    row("one-2000", "2000 NewReno flows, one round trip", || usual::one_round_trip(2000)),
+    row("differing-2000", "the same, round trips differ", || usual::differing_round_trips(2000)),
+    row("linux-sack", "200 SACK flows, option set linux", || {
+        usual::sender("sack", &json!({"option_set": "linux"}))
+    }),
+    row("linux-cubic", "200 CUBIC flows, option set linux", || {
+        usual::sender("cubic", &json!({"option_set": "linux"}))
+    }),
+    row("linux-newreno", "200 NewReno flows, option set linux", || {
+        usual::sender("newreno", &json!({"option_set": "linux"}))
+    }),
+    row("delayed", "200 NewReno flows, delayed acknowledgements", || {
+        usual::sender("newreno", &json!({"delayed_acknowledgements": true}))
+    }),
+    row("paced", "200 NewReno flows, paced", || usual::sender("newreno", &json!({"pacing": true}))),
+    row("prague", "200 Prague flows, dualpi2", usual::prague),
+    row("rem", "200 REM flows, rem", usual::rem),
+    row("web", "nothing but transfers", usual::transfers_only),
+    row("half-udp", "100 NewReno flows, half of the load unresponsive", usual::half_unresponsive),
+    row("fq-codel", "200 NewReno flows, fq-codel", usual::turns),
+    row("bbr", "200 BBR flows", || usual::sender("bbr", &json!({}))),
+    row("mix", "100 CUBIC flows, 300 web sources, 50 calls, pie, linux", usual::mix),
+    row("scale-newreno", "100,000 NewReno flows, one round trip", || {
+        usual::hundred_thousand("newreno", &json!({}), "drop-tail", false)
+    }),
+    row("scale-newreno-differing", "the same, round trips differ", || {
+        usual::hundred_thousand("newreno", &json!({}), "drop-tail", true)
+    }),
+    row("scale-cubic", "100,000 CUBIC flows, option set linux, one round trip", || {
+        usual::hundred_thousand("cubic", &json!({"option_set": "linux"}), "drop-tail", false)
+    }),
+    row("scale-cubic-differing", "the same, round trips differ", || {
+        usual::hundred_thousand("cubic", &json!({"option_set": "linux"}), "drop-tail", true)
+    }),
+    row("scale-fq-codel", "100,000 NewReno flows, fq-codel, one round trip", || {
+        usual::hundred_thousand("newreno", &json!({}), "fq-codel", false)
+    }),
+    row("scale-fq-codel-differing", "the same, round trips differ", || {
+        usual::hundred_thousand("newreno", &json!({}), "fq-codel", true)
+    }),
+];

@@ -29,7 +29,7 @@ impl Simulation {
             AnyLink::AtArrival(_) => None,
             AnyLink::AtDeparture(link) => Some(link.packets()),
         });
-        let lines = self.lines.iter().flat_map(crate::delay_line::DelayLine::packets);
+        let lines = self.lines.packets();
         lines.chain(self.access.packets()).copied().chain(waiting.flatten())
     }
 

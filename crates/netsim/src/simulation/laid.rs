@@ -21,6 +21,8 @@ use crate::traffic::{OpenLoop, Transfers, segments_of};
 pub(super) struct Laid {
     pub lines: Vec<DelayLine>,
     pub groups: Vec<Group>,
+    /// Of the scenario's groups.
+    pub profiles: Vec<Option<Profile>>,
     pub flows: Vec<Flow>,
     /// When flows start and stop.
     pub events: Vec<(u64, Control)>,
@@ -44,7 +46,9 @@ impl Laid {
     pub fn of(scenario: &Scenario, seed: u64) -> Result<Self, ParameterError> {
         let (mut laid, mut lines) = (Self::default(), Lines::default());
         for (number, group) in scenario.flows.iter().enumerate() {
-            laid.add(&Plan::of(scenario, group, number as u32, seed)?, &mut lines);
+            let plan = Plan::of(scenario, group, number as u32, seed)?;
+            laid.add(&plan, &mut lines);
+            laid.profiles.push(plan.profile);
         }
         laid.lines = lines.all;
         Ok(laid)
@@ -122,7 +126,6 @@ impl<'a> Plan<'a> {
             packet_size: full_size,
             acknowledgement_size: group.ack_size_bytes,
             colour: group.colour.into(),
-            profile: self.profile.clone(),
         }
     }
 

@@ -17,9 +17,7 @@ use crate::trace::{Cause, PacketEvent, PacketRecord, Place};
 impl Simulation {
     /// From now on packets come by here. Everything has to be still at its beginning.
     pub(super) fn take_notes(&mut self) {
-        for line in &mut self.lines {
-            line.end = line.end.noted();
-        }
+        self.lines.note_ends();
         for link in &mut self.links {
             if let AnyLink::AtDeparture(link) = link {
                 link.take_notes();
@@ -35,7 +33,8 @@ impl Simulation {
         }
         let flow = &self.flows[place];
         let group = &self.groups[flow.group as usize];
-        let connection = notes.connections.begin(place, &beginning(group, flow, None));
+        let profile = self.profiles[group.number as usize].as_ref();
+        let connection = notes.connections.begin(place, &beginning(group, profile, flow, None));
         let state = notes.connections.get(connection);
         let who = (connection, state.group, state.number);
         if let Some(windows) = &mut notes.windows {

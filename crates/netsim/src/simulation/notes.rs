@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use vermilion_parameters::ParameterError;
+use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Acknowledgement, SackBlocks};
 
 use super::{Group, Simulation};
@@ -30,6 +31,16 @@ pub(super) struct Queued {
     pub record: PacketRecord,
     pub start: u64,
     pub lost: bool,
+}
+
+/// A network at its beginning, as far as notes have to know it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaidOut<'a> {
+    pub groups: &'a [Group],
+    /// What the flows of each of the scenario's groups are made from.
+    pub profiles: &'a [Option<Profile>],
+    pub lines: &'a [DelayLine],
+    pub flows: &'a [Flow],
 }
 
 /// See the module's head.
@@ -58,14 +69,12 @@ impl Notes {
     /// A scripted loss that cannot be.
     pub fn of(
         scenario: &Scenario,
-        groups: &[Group],
-        lines: &[DelayLine],
-        flows: &[Flow],
+        laid: LaidOut<'_>,
         phases: usize,
     ) -> Result<Option<Box<Self>>, ParameterError> {
         let scripts = Scripts::of(scenario)?;
         if scenario.flow_delays || !scenario.scripted_losses.is_empty() {
-            return Ok(Some(Box::new(Self::new(scenario, scripts, groups, lines, flows, phases))));
+            return Ok(Some(Box::new(Self::new(scenario, scripts, laid, phases))));
         }
         Ok(None)
     }
@@ -74,9 +83,7 @@ impl Notes {
     pub fn new(
         scenario: &Scenario,
         scripts: Scripts,
-        groups: &[Group],
-        lines: &[DelayLine],
-        flows: &[Flow],
+        LaidOut { groups, profiles, lines, flows }: LaidOut<'_>,
         phases: usize,
     ) -> Self {
         let delays = scenario
@@ -92,7 +99,8 @@ impl Notes {
             if matches!(flow.source, Source::Transfers(_)) {
                 connections.skip();
             } else {
-                connections.begin(place, &beginning(laid, flow, Some(number)));
+                let profile = profiles[laid.number as usize].as_ref();
+                connections.begin(place, &beginning(laid, profile, flow, Some(number)));
             }
             number += 1;
         }
@@ -167,11 +175,16 @@ impl Notes {
 }
 
 /// What two ends are told by their group.
-pub(super) fn beginning<'a>(group: &'a Group, flow: &Flow, number: Option<u32>) -> Beginning<'a> {
+pub(super) fn beginning<'a>(
+    group: &Group,
+    profile: Option<&'a Profile>,
+    flow: &Flow,
+    number: Option<u32>,
+) -> Beginning<'a> {
     Beginning {
         group: group.number,
         number,
-        profile: group.profile.as_ref(),
+        profile,
         packet_size: group.packet_size,
         last: (flow.last_segment, flow.last_size),
         first_access: group.route.first_access,

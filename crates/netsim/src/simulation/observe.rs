@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use vermilion_parameters::ParameterError;
 
-use super::notes::Notes;
+use super::notes::{LaidOut, Notes};
 use super::{Cancelled, Simulation};
 use crate::flow::Source;
 use crate::scripted_losses::Scripts;
@@ -40,9 +40,12 @@ impl Simulation {
             empty => empty.insert(Box::new(Notes::new(
                 scenario,
                 Scripts::default(),
-                &self.groups,
-                &self.lines,
-                &self.flows,
+                LaidOut {
+                    groups: &self.groups,
+                    profiles: &self.profiles,
+                    lines: self.lines.each(),
+                    flows: &self.flows,
+                },
                 self.phases.phases.len(),
             ))),
         };

@@ -2,8 +2,8 @@
 
 use vermilion_tcp::{KeptAcknowledgement, Segment};
 
+use super::Simulation;
 use super::turns::wait_for_turn;
-use super::{FIRST_LINE, Simulation};
 use crate::any_link::AnyLink;
 use crate::calendar::NEVER;
 use crate::delay_line::End;
@@ -14,14 +14,11 @@ use crate::timers::{flow_of, timer_of};
 impl Simulation {
     /// The packet at the head of a delay line arrives.
     #[inline]
-    pub(super) fn on_line(&mut self, line: usize) {
-        let Some(delay_line) = self.lines.get_mut(line) else {
-            return self.on_later_source(line - self.lines.len());
-        };
-        let end = delay_line.end;
-        let Some(packet) = delay_line.pop() else { return };
-        let next = delay_line.next_time();
-        self.calendar.set(FIRST_LINE + line, next);
+    pub(super) fn on_line(&mut self, source: usize) {
+        if source >= self.lines.sources() {
+            return self.on_later_source(source - self.lines.sources());
+        }
+        let Some((end, packet)) = self.lines.pop(source, &mut self.calendar) else { return };
         match end {
             End::ReceiverAndBack => self.on_data_and_back(packet),
             End::Link => self.offer(packet, false),
@@ -91,11 +88,10 @@ impl Simulation {
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
             .coloured(group.colour);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
-        let time = self.now + self.lines[line as usize].extra_delay;
         if self.notes.is_some() {
             self.note_answer(&packet);
         }
-        self.push(line, packet, time);
+        self.lines.push(line, packet, self.now, &mut self.calendar);
     }
 
     #[inline(always)] // as above
@@ -105,7 +101,7 @@ impl Simulation {
         let Source::Window(connection) = &mut flow.source else {
             return;
         };
-        connection.sender.on_acknowledgement(self.now, &answer.get());
+        connection.sender.on_acknowledgement(self.now, &answer);
         self.send_after(packet.flow, 1);
     }
 
@@ -139,7 +135,7 @@ impl Simulation {
         let now = self.now;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
-        let hop = group.route.forward[0];
+        let hop = group.route.first;
         let Source::Window(connection) = &mut flow.source else { return };
         let sender = &mut connection.sender;
         if let Some(samples) = &mut self.monitor
@@ -190,11 +186,7 @@ impl Simulation {
             if marked {
                 packet.mark();
             }
-            let line = &mut self.lines[hop.line as usize];
-            let time = sent + link.delay() + line.extra_delay;
-            if line.push(packet, time) {
-                self.calendar.set(FIRST_LINE + hop.line as usize, time);
-            }
+            self.lines.push(hop.line, packet, sent + link.delay(), &mut self.calendar);
         }
         let waits_for_access = group.access.is_some();
         let deadline = sender.deadline();
@@ -238,8 +230,7 @@ impl Simulation {
             if marked {
                 packet.mark();
             }
-            let time = sent + link.delay() + self.lines[hop.line as usize].extra_delay;
-            self.push(hop.line, packet, time);
+            self.lines.push(hop.line, packet, sent + link.delay(), &mut self.calendar);
         } else {
             self.forget(&packet);
         }
@@ -285,13 +276,6 @@ impl Simulation {
         let Some(packet) = self.access.pop() else { return };
         self.calendar.set(self.access_source(), self.access.next_time());
         self.offer_first(packet);
-    }
-
-    #[inline]
-    fn push(&mut self, line: u32, packet: Packet, time: u64) {
-        if self.lines[line as usize].push(packet, time) {
-            self.calendar.set(FIRST_LINE + line as usize, time);
-        }
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use vermilion_parameters::{ParameterError, Values};
 
-use super::{CONTROL, FIRST_LINE, Simulation};
+use super::{CONTROL, Simulation};
 use crate::calendar::NEVER;
 use crate::control::Control;
 use crate::flow::{SENDER, Source};
@@ -35,7 +35,8 @@ impl Simulation {
         }
         match &mut flow.source {
             Source::Window(connection) => {
-                let profile = self.groups[flow.group as usize].profile.as_ref();
+                let group = self.groups[flow.group as usize].number as usize;
+                let profile = self.profiles[group].as_ref();
                 connection.sender.start(&profile.expect("connections have a sender").sender);
                 self.send(number);
             }
@@ -79,9 +80,9 @@ impl Simulation {
         let link = self.scenario.link_index(&change.link).expect("changes were checked");
         if let Some(rate) = change.rate_bit_per_s {
             self.close_windows();
-            self.links[link].set_rate(self.now, rate, &mut self.lines);
+            let (now, changed) = (self.now, &mut self.links[link]);
+            self.lines.change(&mut self.calendar, |lines| changed.set_rate(now, rate, lines));
             self.note_new_rate(link);
-            self.enter_lines();
             self.enter_turn(link);
         }
         if let Some(delay) = change.delay_ns {
@@ -103,21 +104,14 @@ impl Simulation {
         values: &Values,
     ) -> Result<(), ParameterError> {
         if self.links[link].set_parameters(self.now, values)? {
-            let dropped = self.links[link].flush(self.now, &mut self.lines);
-            self.enter_lines();
+            let (now, queue) = (self.now, &mut self.links[link]);
+            let dropped = self.lines.change(&mut self.calendar, |lines| queue.flush(now, lines));
             self.note_flush(link);
             for packet in &dropped {
                 self.forget(packet);
             }
         }
         Ok(())
-    }
-
-    /// Enters all delay lines in the calendar after packets in them have moved.
-    fn enter_lines(&mut self) {
-        for (index, line) in self.lines.iter().enumerate() {
-            self.calendar.set(FIRST_LINE + index, line.next_time());
-        }
     }
 
     fn read_probes(&mut self) {

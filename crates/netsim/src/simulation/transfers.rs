@@ -28,12 +28,12 @@ impl Simulation {
     #[cold]
     pub(super) fn begin_transfer(&mut self, number: u32, transfer: &Transfer) {
         let group = self.flows[number as usize].group;
-        let profile = self.groups[group as usize].profile.as_ref();
+        let books = self.books_of(group);
+        let profile = self.profiles[books].as_ref();
         let profile = profile.expect("sources of transfers were checked to have a sender");
         let mut connection = Connection::new(profile, transfer.clock_phase);
         connection.sender.start(&profile.sender);
         let mut flow = Flow::new(Source::Window(connection), group);
-        let books = self.books_of(group);
         flow.limit_to(segments_of(transfer.bytes, &self.scenario.flows[books]));
         flow.began = Some(self.now);
         flow.origin = Origin::Source(number);
@@ -180,7 +180,7 @@ mod tests {
         for step in 1..=4000 {
             simulation.advance(step * 5_000_000, &AtomicBool::new(false)).unwrap();
             let mut held = vec![0; simulation.flows.len()];
-            for packet in simulation.lines.iter().flat_map(crate::delay_line::DelayLine::packets) {
+            for packet in simulation.lines.packets() {
                 held[packet.flow as usize] += 1;
             }
             for (flow, held) in simulation.flows.iter().zip(held) {

@@ -1,9 +1,9 @@
 //! Queues whose discipline watches departures: packets wait there for their turn.
 
-use super::{FIRST_LINE, Simulation};
+use super::Simulation;
 use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
-use crate::delay_line::DelayLine;
+use crate::delay_lines::DelayLines;
 use crate::departure_link::{DepartureLink, Fate};
 use crate::packet::Packet;
 
@@ -75,7 +75,7 @@ pub(super) fn wait_for_turn(
     now: u64,
     packet: Packet,
     line: u32,
-    lines: &mut [DelayLine],
+    lines: &mut DelayLines,
     calendar: &mut Calendar,
 ) -> bool {
     // At one instant turns come before arrivals, as at every link.
@@ -91,12 +91,8 @@ pub(super) fn wait_for_turn(
 }
 
 /// Sends the packet whose turn it is, if the discipline leaves one.
-fn take(link: &mut DepartureLink, now: u64, lines: &mut [DelayLine], calendar: &mut Calendar) {
+fn take(link: &mut DepartureLink, now: u64, lines: &mut DelayLines, calendar: &mut Calendar) {
     if let Some(taken) = link.take(now) {
-        let line = &mut lines[taken.line as usize];
-        let time = taken.end + link.delay() + line.extra_delay;
-        if line.push(taken.packet, time) {
-            calendar.set(FIRST_LINE + taken.line as usize, time);
-        }
+        lines.push(taken.line, taken.packet, taken.end + link.delay(), calendar);
     }
 }

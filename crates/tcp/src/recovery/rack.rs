@@ -50,6 +50,8 @@ pub struct Rack {
     probing: bool,
     /// Sendings in their order, with those that no longer matter among them.
     sendings: VecDeque<(u64, u32)>,
+    /// When each outstanding segment was sent last, in nanoseconds.
+    times: SentSegments<u64>,
     /// When the most recently sent of the segments that have arrived was sent, and which it is.
     newest: (u64, u32),
     /// The round trip of the segment that was noted last.
@@ -68,6 +70,7 @@ impl Rack {
         Self {
             probing,
             sendings: VecDeque::new(),
+            times: SentSegments::default(),
             newest: (0, 0),
             round_trip: 0,
             shortest_round_trip: u64::MAX,
@@ -97,11 +100,13 @@ impl Rack {
     #[inline]
     pub(super) fn note_sent(&mut self, now: u64, sequence: u32) {
         self.sendings.push_back((now, sequence));
+        self.times.note(sequence, now);
     }
 
-    /// Segment `sequence`, last sent at `sent`, has arrived; `again`: it had been sent again.
+    /// Segment `sequence` has arrived; `again`: it had been sent again.
     #[inline]
-    pub(super) fn note_delivered(&mut self, now: u64, sequence: u32, sent: u64, again: bool) {
+    pub(super) fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) {
+        let Some(&sent) = self.times.get(sequence) else { return };
         let round_trip = now - sent;
         // An answer faster than any round trip was to the first sending, not to the second.
         if again && round_trip < self.shortest_round_trip {
@@ -121,7 +126,6 @@ impl Rack {
         &mut self,
         now: u64,
         board: &mut Scoreboard,
-        sent: &SentSegments,
         clock: &RoundTripEstimator,
         repairing: bool,
         mut newly: impl FnMut(u32),
@@ -134,7 +138,7 @@ impl Rack {
         self.reordering_deadline = u64::MAX;
         let mut lost = 0;
         while let Some(&(time, sequence)) = self.sendings.front() {
-            let stale = sent.get(sequence).is_none_or(|last| last.time != time)
+            let stale = self.times.get(sequence).is_none_or(|last| *last != time)
                 || board.has_arrived(sequence)
                 || (board.is_lost(sequence) && !board.is_sent_again(sequence));
             if !stale {
@@ -222,6 +226,7 @@ impl Rack {
     /// Forgets sendings that have been acknowledged, while nothing is missing.
     #[inline]
     pub(super) fn forget_before(&mut self, acknowledged: u32) {
+        self.times.acknowledge(acknowledged);
         while self.sendings.front().is_some_and(|&(_, sequence)| sequence < acknowledged) {
             self.sendings.pop_front();
         }

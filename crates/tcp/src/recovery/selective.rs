@@ -47,8 +47,8 @@ struct News {
 #[derive(Clone, Debug)]
 pub struct Selective {
     board: Scoreboard,
-    /// Sendings of outstanding segments; kept only for those who ask for them.
-    sent: SentSegments,
+    /// Sendings of outstanding segments; kept only for delivery rates.
+    sent: SentSegments<Sent>,
     // In boxes of their own: most flows of a large run have neither.
     rate: Option<Box<DeliveryRate>>,
     rack: Option<Box<Rack>>,
@@ -137,16 +137,11 @@ impl Selective {
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent();
         }
-        if self.rack.is_none() && self.rate.is_none() {
-            return;
-        }
         let outstanding = flight.outstanding();
-        let in_network = self.board.in_network(outstanding).saturating_sub(1);
-        let sent = match &mut self.rate {
-            Some(rate) => rate.stamp(now, in_network),
-            None => Sent { time: now, ..Sent::default() },
-        };
-        self.sent.note(sequence, sent);
+        if let Some(rate) = &mut self.rate {
+            let in_network = self.board.in_network(outstanding).saturating_sub(1);
+            self.sent.note(sequence, rate.stamp(now, in_network));
+        }
         if let Some(rack) = &mut self.rack {
             rack.note_sent(now, sequence);
             if !again && !rack.has_planned(now, outstanding) {
@@ -173,13 +168,13 @@ impl Selective {
         let mut delivered = 0;
         let tracked = rack.is_some() || rate.is_some();
         let mut note = |sequence: u32, again: bool| {
-            if let Some(sent) = sent.get(sequence) {
-                if let Some(rate) = rate {
-                    rate.note_delivered(now, sent);
-                }
-                if let Some(rack) = rack {
-                    rack.note_delivered(now, sequence, sent.time, again);
-                }
+            if let Some(rate) = rate
+                && let Some(sent) = sent.get(sequence)
+            {
+                rate.note_delivered(now, sent);
+            }
+            if let Some(rack) = rack {
+                rack.note_delivered(now, sequence, again);
             }
         };
         let acknowledged = answer.next_expected;
@@ -206,7 +201,9 @@ impl Selective {
             delivered += board.acknowledge(acknowledged);
         }
         if tracked && acknowledged > first {
-            sent.acknowledge(acknowledged);
+            if rate.is_some() {
+                sent.acknowledge(acknowledged);
+            }
             if let Some(rack) = rack {
                 rack.forget_before(acknowledged);
             }
@@ -225,7 +222,7 @@ impl Selective {
         let Self { board, sent, rate, rack, .. } = self;
         let newly = |sequence| note_lost(rate, sent, sequence);
         match rack {
-            Some(rack) => rack.find_losses(now, board, sent, clock, repairing, newly),
+            Some(rack) => rack.find_losses(now, board, clock, repairing, newly),
             None => board.judge_by_arrivals(newly),
         }
     }
@@ -574,7 +571,7 @@ impl Selective {
 }
 
 /// Segment `sequence` is lost, says the scoreboard: the rate sampler wants to know.
-fn note_lost(rate: &mut Option<Box<DeliveryRate>>, sent: &SentSegments, sequence: u32) {
+fn note_lost(rate: &mut Option<Box<DeliveryRate>>, sent: &SentSegments<Sent>, sequence: u32) {
     if let Some(rate) = rate
         && let Some(sent) = sent.get(sequence)
     {

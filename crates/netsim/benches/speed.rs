@@ -1,0 +1,48 @@
+//! One run of each network that is named, or of all: a line with its name, the packets that links have
+//! sent, the events, the seconds of CPU time, building included, and a fingerprint of the results.
+//!
+//! `cargo bench --bench speed -- [--list] [--seconds S] [NAME...]`; `--list` says what there is, and
+//! `--seconds` ends each run at that simulated time, for programs that count instructions.
+//! `benches/speed_by_turns.py` runs two builds by turns.
+
+mod networks;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::AtomicBool;
+
+use cpu_time::ThreadTime;
+use networks::ROWS;
+use vermilion_netsim::{Scenario, Simulation};
+
+fn run(name: &str, scenario: Scenario) {
+    let start = ThreadTime::now();
+    let mut simulation = Simulation::new(scenario, 1).expect("valid");
+    simulation.run(&AtomicBool::new(false)).expect("nobody cancels");
+    let results = simulation.into_results(false);
+    let seconds = start.elapsed().as_secs_f64();
+    let mut fingerprint = DefaultHasher::new();
+    serde_json::to_string(&results).expect("results can be written").hash(&mut fingerprint);
+    let (packets, events) = (results.packets_forwarded, results.events);
+    println!("{name} {packets} {events} {seconds:.4} {:016x}", fingerprint.finish());
+}
+
+fn main() {
+    let mut names: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
+    if names.iter().any(|name| name == "--list") {
+        return ROWS.iter().for_each(|row| println!("{}\t{}", row.name, row.title));
+    }
+    let mut end = None;
+    if let Some(place) = names.iter().position(|name| name == "--seconds") {
+        let seconds: f64 = names[place + 1].parse().expect("a number of seconds");
+        end = Some((seconds * 1e9) as u64);
+        names.drain(place..=place + 1);
+    }
+    for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|it| it == row.name)) {
+        let mut scenario = (row.scenario)();
+        if let Some(end) = end {
+            scenario.duration_ns = scenario.duration_ns.min(end);
+            scenario.warm_up_ns = scenario.warm_up_ns.min(end / 2);
+        }
+        run(row.name, scenario);
+    }
+}

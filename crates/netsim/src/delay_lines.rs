@@ -1,0 +1,216 @@
+//! All delay lines of a network, and which of their packets arrives next.
+//!
+//! Few lines keep their packets each for itself, and each is a source of the
+//! [`Calendar`](crate::calendar::Calendar): its first packet competes there, which costs least as long as
+//! there are few to compete with. Many lines, as flows with a round trip each have them, would make that
+//! contest the dearest part of a run. Their packets stand together in one [`Wheel`] instead, which is
+//! one source.
+//!
+//! Either way packets arrive in the same order: that of their times, at equal times that of the numbers
+//! of their lines, and on one line that in which they entered.
+
+use crate::calendar::Calendar;
+use crate::delay_line::{DelayLine, End};
+use crate::packet::Packet;
+use crate::wheel::{Division, Due, Wheel};
+
+/// The calendar's number of the first line, or of all of them together.
+pub const FIRST_LINE: usize = 1;
+
+/// More lines than this stand together: measured, with flows of as many round trips over one link.
+pub const MOST_APART: usize = 1000;
+
+impl Due for Packet {
+    #[inline]
+    fn due(&self) -> u64 {
+        self.time
+    }
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct DelayLines {
+    lines: Vec<DelayLine>,
+    /// Where the packets of many lines stand.
+    together: Option<Box<Wheel<Packet>>>,
+}
+
+impl DelayLines {
+    /// These lines, in which there is nothing yet; `division`: what suits their packets.
+    pub fn new(lines: Vec<DelayLine>, division: Division) -> Self {
+        let many = lines.len() > MOST_APART;
+        if many { Self::together(lines, division) } else { Self::apart(lines) }
+    }
+
+    fn apart(lines: Vec<DelayLine>) -> Self {
+        Self { lines, together: None }
+    }
+
+    fn together(lines: Vec<DelayLine>, division: Division) -> Self {
+        Self { lines, together: Some(Box::new(Wheel::new(division))) }
+    }
+
+    /// Each line, by its number. Those that stand together have no packets of their own.
+    pub fn each(&self) -> &[DelayLine] {
+        &self.lines
+    }
+
+    /// From now on packets come by where notes are taken.
+    pub fn note_ends(&mut self) {
+        for line in &mut self.lines {
+            line.end = line.end.noted();
+        }
+    }
+
+    /// How many sources of the calendar they are, from [`FIRST_LINE`] on.
+    #[inline]
+    pub fn sources(&self) -> usize {
+        if self.together.is_some() { 1 } else { self.lines.len() }
+    }
+
+    /// The packet arrives that is first of the calendar's source `source`, counted from
+    /// [`FIRST_LINE`]: what awaits it, and itself.
+    #[inline]
+    pub fn pop(&mut self, source: usize, calendar: &mut Calendar) -> Option<(End, Packet)> {
+        let (end, packet, next) = match &mut self.together {
+            None => {
+                let line = &mut self.lines[source];
+                let packet = line.pop()?;
+                (line.end, packet, line.next_time())
+            }
+            Some(wheel) => {
+                let (packet, line) = wheel.pop()?;
+                (self.lines[line as usize].end, packet, wheel.next_time())
+            }
+        };
+        calendar.set(FIRST_LINE + source, next);
+        Some((end, packet))
+    }
+
+    /// A packet leaves a queue or an end at `time` and enters line `line`; the delay of the link whose
+    /// output that is, is in `time` already.
+    #[inline]
+    pub fn push(&mut self, line: u32, mut packet: Packet, time: u64, calendar: &mut Calendar) {
+        let number = line as usize;
+        let line = &mut self.lines[number];
+        let time = time + line.extra_delay;
+        match &mut self.together {
+            None => {
+                if line.push(packet, time) {
+                    calendar.set(FIRST_LINE + number, line.next_time());
+                }
+            }
+            Some(wheel) => {
+                packet.time = line.note_entry(time);
+                if wheel.push(packet, number as u32) {
+                    calendar.set(FIRST_LINE, packet.time);
+                }
+            }
+        }
+    }
+
+    /// Lets `change` have the lines with their packets in them, which it may move and take out.
+    pub fn change<R>(
+        &mut self,
+        calendar: &mut Calendar,
+        change: impl FnOnce(&mut [DelayLine]) -> R,
+    ) -> R {
+        if let Some(wheel) = &mut self.together {
+            for (packet, line) in wheel.drain() {
+                self.lines[line as usize].take_back(packet);
+            }
+        }
+        let result = change(&mut self.lines);
+        match &mut self.together {
+            None => {
+                for (index, line) in self.lines.iter().enumerate() {
+                    calendar.set(FIRST_LINE + index, line.next_time());
+                }
+            }
+            Some(wheel) => {
+                for (index, line) in self.lines.iter_mut().enumerate() {
+                    while let Some(packet) = line.pop() {
+                        wheel.push(packet, index as u32);
+                    }
+                }
+                calendar.set(FIRST_LINE, wheel.next_time());
+            }
+        }
+        result
+    }
+
+    /// Every packet in them.
+    #[cfg(test)]
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let apart = self.lines.iter().flat_map(DelayLine::packets);
+        apart.chain(self.together.iter().flat_map(|wheel| wheel.iter().map(|(packet, _)| packet)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vermilion_tcp::Segment;
+
+    use super::*;
+
+    /// Some lines of different lengths, apart and together, with a calendar for each.
+    fn both() -> [(DelayLines, Calendar); 2] {
+        let lines = || (0..9).map(|n| DelayLine::new(Some(0), End::Sink, n % 4 * 3000)).collect();
+        let division = Division::of(700.0, 5_000);
+        let both = [DelayLines::apart(lines()), DelayLines::together(lines(), division)];
+        both.map(|lines| {
+            let calendar = Calendar::new(FIRST_LINE + lines.sources());
+            (lines, calendar)
+        })
+    }
+
+    #[test]
+    fn apart_and_together_packets_arrive_in_the_same_order() {
+        let [mut apart, mut together] = both();
+        let (mut now, mut state, mut number) = (0, 99_u64, 0);
+        let mut arrived = 0;
+        for step in 0..20_000 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let pushes = step % 1000 < 500;
+            if state.is_multiple_of(64) {
+                // As a change of rate does, and a flush: some packets move, some are taken out.
+                let change = |lines: &mut [DelayLine]| {
+                    let line = &mut lines[(state >> 8) as usize % 9];
+                    let taken = line.pop_last().map(|packet| packet.sequence);
+                    if let Some(packet) = line.nth_from_end(0) {
+                        packet.time += 500;
+                    }
+                    line.restore_order();
+                    taken
+                };
+                let one = apart.0.change(&mut apart.1, change);
+                assert_eq!(one, together.0.change(&mut together.1, change));
+            } else if state.is_multiple_of(3) != pushes {
+                let segment = Segment { sequence: number, ..Segment::default() };
+                let packet = Packet::data(number % 5, 1000, &segment);
+                number += 1;
+                let line = (state >> 8) as u32 % 9;
+                for (lines, calendar) in [&mut apart, &mut together] {
+                    lines.push(line, packet, now + state % 3 * 1000, calendar);
+                }
+            } else {
+                let [one, other] = [&mut apart, &mut together].map(|(lines, calendar)| {
+                    let (source, time) = calendar.next();
+                    if source < FIRST_LINE {
+                        return None;
+                    }
+                    let packet = lines.pop(source - FIRST_LINE, calendar)?.1;
+                    assert_eq!(packet.time, time);
+                    Some((time, packet.sequence))
+                });
+                assert_eq!(one, other, "at step {step}");
+                now = one.map_or(now, |(time, _)| time);
+                arrived += u32::from(one.is_some());
+            }
+            assert_eq!(apart.0.packets().count(), together.0.packets().count());
+        }
+        assert!(arrived > 5000, "{arrived}");
+    }
+}
