@@ -218,10 +218,10 @@ fn round_trips_are_spread_over_the_time_that_one_takes() {
     assert!(round_trips.iter().all(|&each| each == 80));
     assert!((80..=110).contains(&round_trips.len()), "{}", round_trips.len());
     assert!(not_timed(&watch, NotTimed::Enough) > 700);
-    // Until the first echo, the eight slots are all there is; later, now and then the echo that
-    // frees one comes just behind the segment that wants it.
+    // Until the first echo, the eight slots are all there is; later, a few times in each round trip
+    // the echo that frees one comes just behind the segment that wants it.
     let blocked = not_timed(&watch, NotTimed::SlotsBlocked);
-    assert!((73..73 + 1000 / 80).contains(&blocked), "{blocked}");
+    assert!((73..73 + 4 * 1000 / 80).contains(&blocked), "{blocked}");
 }
 
 #[test]
