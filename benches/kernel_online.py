@@ -46,6 +46,10 @@ CASES: Final[dict[str, tuple[str, list[str]]]] = {
     "load, FQ-CoDel": ("load-fq-codel", []),
     "load, RED, CUBIC": ("load-red", [f"flows.*.sender={CUBIC}"]),
     "load, RED, ECN": ("load-red", ["flows.*.sender.ecn=true"]),
+    "load, RED, ECN, drops above the maximum": (
+        "load-red",
+        ["flows.*.sender.ecn=true", "links.bottleneck.queue.drop_above_maximum=true"],
+    ),
     "round trips, RED, CUBIC": ("round-trips-red", [f"flows.*.sender={CUBIC}"]),
     "round trips, RED, ECN": ("round-trips-red", ["flows.*.sender.ecn=true"]),
     "load, RED, Reno, over SNMP": ("load-red", []),

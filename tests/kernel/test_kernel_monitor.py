@@ -24,7 +24,15 @@ def _kernel():
     kernel_or_skip()
 
 
-@pytest.mark.parametrize("name", ["RED, 4 Reno, 20, 40, 80 and 160 ms", "pfifo, 16 CUBIC, 28 ms"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RED, 4 Reno, 20, 40, 80 and 160 ms",
+        "pfifo, 16 CUBIC, 28 ms",
+        "RED, 16 Reno, 28 ms",
+        "FQ-CoDel, 16 CUBIC, 28 ms",
+    ],
+)
 def test_round_trips_are_those_of_ss_and_every_flow_is_counted(name):
     found = measure(CASES[name])
     assert found["flows"] == CASES[name].flows

@@ -1,7 +1,7 @@
 """What sets of queues have like single ones: the atlas, steps without a model, harm to a crowd."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -9,9 +9,12 @@ from online_set_world import LINKS, SetWorld, controller_of, finding
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Apply, Search
 from vermilion.online.events import Began, Done, Found
+from vermilion.online.model import set_examination
 from vermilion.online.model.explanation import Explanation
+from vermilion.online.model.horizon import Horizon
 from vermilion.online.model.senders import SenderBelief, SenderModel
-from vermilion.online.model.set_network import SetTraffic, set_possibilities
+from vermilion.online.model.set_examination import watch_set
+from vermilion.online.model.set_network import SetTraffic, build_set_model, set_possibilities
 from vermilion.online.plan import set_solve
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.plan.set_atlas_prior import memory_of_set_atlas
@@ -19,6 +22,7 @@ from vermilion.online.plan.steps import Steps
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.set_picture import PathTraffic, set_picture
+from vermilion.online.sense.set_sample import SetSample
 from vermilion.online.stated_policy import stated_policy
 from vermilion.scenario import ScenarioError, load_scenario, scenario_from_document
 from vermilion.search import Space
@@ -238,3 +242,48 @@ def test_a_step_that_does_not_help_is_taken_back_at_its_queue():
 def replace_names(space, names):
     """The same box under other names."""
     return Space([replace(each, name=names[each.name]) for each in space.dimensions])
+
+
+def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
+    """What moves within a second is not seen by who asks once in a second, over SNMP for one."""
+    policy = stated_policy(FOUR)
+    shown = seen(8, 16)
+    traffic = SetTraffic.of_picture(shown, policy)
+    task = _task(controller_of())
+    table = {name: FOUR.get(f"links.first.queue.{name}") for name in PARAMETERS}
+    links = tuple(
+        replace(task.configuration, link=link, discipline="red", queues=()) for link in NAMES
+    )
+    in_force = {f"{link}.{name}": value for link in NAMES for name, value in table.items()}
+    kind = SenderModel("newreno")
+    horizon = Horizon(2.0, 8.0)
+    network = build_set_model(links, in_force, traffic, kind, policy, horizon)
+    watched = watch_set(network, NAMES, 7, 2.0, 8.0, 1.0)
+    settled = tuple(
+        SetSample(**asdict(first), links=NAMES, queues=(first, second))
+        for first, second in zip(*watched.values(), strict=True)
+    )
+    intervals = []
+
+    def remember(*given):
+        found = watch_set(*given)
+        intervals.extend(sample.interval_s for each in found.values() for sample in each)
+        return found
+
+    monkeypatch.setattr(set_examination, "watch_set", remember)
+    asked = replace(
+        task,
+        kind="refined",
+        settled=settled,
+        policy=policy,
+        configuration=replace(task.configuration, queues=links),
+        picture=shown,
+        in_force=in_force,
+        belief=SenderBelief({kind: 0.0}),
+        comparisons=3,
+    )
+    explanation, _ = set_examination.examine_set(asked, policy, traffic, 1.0)
+    # Eight samples are few, but of eight seconds: they are compared.
+    assert len(explanation.figures) == 8
+    assert intervals == pytest.approx([1.0] * len(intervals))
+    assert explanation.explained, explanation.in_words()

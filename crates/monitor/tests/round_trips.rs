@@ -97,6 +97,52 @@ fn an_echo_that_acknowledges_nothing_new_is_not_taken() {
     assert_eq!(not_timed(&watch, NotTimed::NothingNew), 1);
 }
 
+/// Three segments a millisecond apart, of which the first is lost beyond the monitor, and the answers
+/// to the others, which name with their timestamps only what came before the hole.
+fn behind_a_hole() -> Watch {
+    let mut watch = Watch::new();
+    watch.segment(0, data(0, 50, 1));
+    watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
+    for each in 1..4 {
+        watch.segment((100 + each) * MILLISECOND, data(each as u32 * 1000, 100 + each as u32, 7));
+    }
+    let second = Tcp { arrived: &[(2000, 3000)], ..answer(1000, 8, 50) };
+    watch.segment(132 * MILLISECOND, second);
+    watch
+}
+
+#[test]
+fn what_arrives_behind_a_hole_is_timed_by_what_the_receiver_has() {
+    let mut watch = behind_a_hole();
+    assert_eq!(taken(&watch, Path::Beyond), [20, 30]);
+    assert_eq!(not_timed(&watch, NotTimed::Overtaken), 1); // the one that was lost
+    watch.segment(134 * MILLISECOND, Tcp { arrived: &[(2000, 4000)], ..answer(1000, 9, 50) });
+    assert_eq!(taken(&watch, Path::Beyond), [20, 30, 31]);
+    // The sender goes on with new data: the whole way round.
+    watch.segment(142 * MILLISECOND, data(4000, 142, 8));
+    watch.segment(144 * MILLISECOND, data(5000, 144, 9));
+    assert_eq!(taken(&watch, Path::Whole), [40, 41]);
+}
+
+#[test]
+fn what_arrives_twice_or_was_sent_twice_behind_a_hole_is_not_timed() {
+    // A duplicate, below the acknowledgement (RFC 2883) or within the second block.
+    for blocks in [&[(0, 1000)][..], &[(3000, 4000), (2000, 4000)], &[(3000, 4000), (3000, 4000)]] {
+        let mut watch = behind_a_hole();
+        watch.segment(134 * MILLISECOND, Tcp { arrived: blocks, ..answer(1000, 9, 50) });
+        assert_eq!(taken(&watch, Path::Beyond), [20, 30], "{blocks:?}");
+    }
+    // One that was sent again: the answer may be to either sight of it (Karn's rule).
+    let mut watch = behind_a_hole();
+    watch.segment(150 * MILLISECOND, data(3000, 150, 8));
+    watch.segment(180 * MILLISECOND, Tcp { arrived: &[(2000, 4000)], ..answer(1000, 9, 50) });
+    assert_eq!(taken(&watch, Path::Beyond), [20, 30]);
+    // What was never sent cannot have arrived.
+    let mut watch = behind_a_hole();
+    watch.segment(134 * MILLISECOND, Tcp { arrived: &[(2000, 9000)], ..answer(1000, 9, 50) });
+    assert_eq!(taken(&watch, Path::Beyond), [20, 30]);
+}
+
 #[test]
 fn an_echo_of_what_was_never_sent_is_no_answer() {
     let mut watch = Watch::new();
@@ -157,7 +203,8 @@ fn with_no_echo_at_all_age_frees_the_slots() {
 #[test]
 fn round_trips_are_spread_over_the_time_that_one_takes() {
     // 80 ms there and back, a segment each millisecond: once the round trip is known, one segment
-    // of ten is taken, for there are eight slots.
+    // of ten is taken, for there are eight slots; and a few more, as long as fewer than half of
+    // them wait.
     assert_eq!(SLOTS, 8);
     let mut watch = Watch::new();
     for now in 0..1000_u32 {
@@ -169,12 +216,12 @@ fn round_trips_are_spread_over_the_time_that_one_takes() {
     }
     let round_trips = taken(&watch, Path::Beyond);
     assert!(round_trips.iter().all(|&each| each == 80));
-    assert!((80..=100).contains(&round_trips.len()), "{}", round_trips.len());
+    assert!((80..=110).contains(&round_trips.len()), "{}", round_trips.len());
     assert!(not_timed(&watch, NotTimed::Enough) > 700);
-    // Until the first echo, the eight slots are all there is; later, now and then the echo that
-    // frees one comes just behind the segment that wants it.
+    // Until the first echo, the eight slots are all there is; later, a few times in each round trip
+    // the echo that frees one comes just behind the segment that wants it.
     let blocked = not_timed(&watch, NotTimed::SlotsBlocked);
-    assert!((73..73 + 1000 / 80).contains(&blocked), "{blocked}");
+    assert!((73..73 + 4 * 1000 / 80).contains(&blocked), "{blocked}");
 }
 
 #[test]
@@ -200,7 +247,27 @@ fn short_round_trips_are_not_taken_much_more_often_than_long_ones() {
         *(if round_trip(sent) == 40 { &mut short } else { &mut long }) += 1.0;
     }
     // Eight slots for each round trip alone would make it three to one.
-    assert!(long > 300.0 && short / long < 1.5, "{short} short, {long} long");
+    assert!(long > 300.0 && short / long < 1.7, "{short} short, {long} long");
+}
+
+#[test]
+fn the_last_segment_of_a_few_is_timed_as_the_first() {
+    // Three segments close together in each round trip; the last of them waits for a fourth 40 ms long.
+    let mut watch = Watch::new();
+    for turn in 0..50_u32 {
+        let (begin, first) = (u64::from(turn) * 100, turn * 3);
+        for each in 0..3 {
+            let segment = data((first + each) * 1000, 50 + turn * 100 + each, 9);
+            watch.segment((begin + u64::from(each)) * MILLISECOND, segment);
+        }
+        for (each, at) in [(0, 20), (1, 21), (2, 62)] {
+            let echo = 50 + turn * 100 + each;
+            watch.segment((begin + at) * MILLISECOND, answer((first + each + 1) * 1000, 9, echo));
+        }
+    }
+    let round_trips = taken(&watch, Path::Beyond);
+    assert_eq!(round_trips.iter().filter(|&&each| each == 60).count(), 50);
+    assert_eq!(round_trips.len(), 150);
 }
 
 /// A bulk transfer seen midway: `near` to the sender and back, `far` to the receiver and back, in

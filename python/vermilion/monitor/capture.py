@@ -83,7 +83,7 @@ def read_capture(
     Args:
         file: its name ("-" for standard input), or a file that is open for reading bytes: pcap or
             pcapng, compressed with gzip or not.
-        flows: how many flows are followed at once; each takes up to 1.5 KiB of memory.
+        flows: how many flows are followed at once; each takes up to 1.7 KiB of memory.
         largest_packet: the largest IP packet that the link carries, in bytes. What is larger is
             taken for several packets that were captured as one.
         kept_flows: how many of the largest flows the summary has one by one.

@@ -74,7 +74,7 @@ class Listening:
 class InterfaceWatch:
     """A monitor of one interface. Use as a context manager, or call :meth:`close`.
 
-    The ring holds 16 MiB and the table of flows 1.5 KiB for each flow; neither grows. Somebody has
+    The ring holds 16 MiB and the table of flows 1.7 KiB for each flow; neither grows. Somebody has
     to call :meth:`take_in` at least ten times in a second where there is much traffic.
 
     Args:

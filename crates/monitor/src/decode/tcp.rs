@@ -1,8 +1,9 @@
 //! The header of TCP (RFC 9293) and those of its options that are looked at: the largest segment
-//! (RFC 9293) and timestamps (RFC 7323).
+//! (RFC 9293), timestamps (RFC 7323), and what has arrived behind a hole (RFC 2018).
 
 use super::Undecoded;
 use super::big_endian::{u16_at, u32_at};
+use crate::sequence::ahead;
 
 /// The timestamps option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,9 @@ pub struct Tcp {
     pub largest_segment: Option<u16>,
     /// The timestamps option, if it is there.
     pub timestamps: Option<Timestamps>,
+    /// The stretch behind a hole that has grown with the latest segment: its first byte, and that
+    /// behind its last (the first block of SACK). Not what has arrived twice (RFC 2883).
+    pub arrived: Option<(u32, u32)>,
     /// Whether the captured bytes end within the options, so that more of them may be there.
     pub options_cut: bool,
 }
@@ -111,6 +115,7 @@ impl Tcp {
             payload: length - header_length,
             largest_segment: None,
             timestamps: None,
+            arrived: None,
             options_cut: segment.len() < header_length as usize,
         };
         tcp.read_options(segment.get(FIXED..end).unwrap_or(&[]));
@@ -123,6 +128,7 @@ impl Tcp {
         const END: u8 = 0;
         const NO_OPERATION: u8 = 1;
         const LARGEST_SEGMENT: u8 = 2;
+        const SELECTIVE_ACKNOWLEDGEMENT: u8 = 5;
         const TIMESTAMPS: u8 = 8;
         let mut at = 0;
         while let Some(&kind) = options.get(at) {
@@ -145,9 +151,25 @@ impl Tcp {
                         self.timestamps = Some(Timestamps { value, echo });
                     }
                 }
+                (SELECTIVE_ACKNOWLEDGEMENT, 10 | 18 | 26 | 34) => {
+                    self.arrived = self.newly_arrived(options, at + 2, length);
+                }
                 _ => {}
             }
             at += usize::from(length);
         }
+    }
+
+    /// The first of the blocks at a place, unless it reports a duplicate: what the acknowledgement
+    /// number or the second block has already (RFC 2883, section 4).
+    fn newly_arrived(&self, options: &[u8], at: usize, length: u8) -> Option<(u32, u32)> {
+        const WITH_ONE_BLOCK: u8 = 10;
+        let block = |at: usize| Some((u32_at(options, at)?, u32_at(options, at + 4)?));
+        let (first, behind) = block(at)?;
+        let again = length > WITH_ONE_BLOCK
+            && block(at + 8)
+                .is_some_and(|(from, to)| ahead(first, from) >= 0 && ahead(to, behind) >= 0);
+        let beyond = ahead(first, self.acknowledgement) > 0 && ahead(behind, first) > 0;
+        (beyond && !again).then_some((first, behind))
     }
 }

@@ -3,7 +3,7 @@
 //! Sources: RFC 9293 (sequence numbers), RFC 7323 (timestamps: their order, section 5.2; which
 //! echoes may be timed, section 4.1), P. Karn and C. Partridge, "Improving Round-Trip Time Estimates
 //! in Reliable Transport Protocols", 1987 (which acknowledgements may be), RFC 3168 and RFC 9768
-//! (ECN). That a timestamp is timed from its first sight to its first echo, and stays spent, is how
+//! (ECN), RFC 2018 (what has arrived behind a hole). That a timestamp is timed from its first sight to its first echo, and stays spent, is how
 //! K. Nichols's pping does it.
 
 use super::direction::{FirstFlight, Order, Print};
@@ -22,6 +22,11 @@ const WIDEST_WINDOW: u32 = 1 << 30;
 /// Timestamps that are further apart (three days at a tick a millisecond) belong to different
 /// connections, or one of them is a lie.
 const WIDEST_TIMESTAMPS: u32 = 1 << 28;
+
+/// So many slots are taken before segments are left out to spread the others over a round trip. Were
+/// it done from the first on, the last segment of a few would hardly ever be taken, because it comes
+/// shortly after others; and for its answer the receiver may wait 40 ms for one more.
+const SPACED_FROM: usize = SLOTS / 2;
 
 /// The longest round trip is forgotten by such a part with each that is taken.
 const FORGETTING: u64 = 64;
@@ -217,6 +222,29 @@ impl<L: Listener> Segment<'_, L> {
         if let Some(since) = answered.since {
             self.answered(flow, since, new);
         }
+        self.acknowledge_selectively(flow, answered.since.is_none());
+    }
+
+    /// What has arrived behind a hole. The receiver answers it at once, but echoes the timestamp of
+    /// what came before the hole, so that only the bytes tell which segment it is.
+    fn acknowledge_selectively(&mut self, flow: &mut Flow, names_nothing_else: bool) {
+        let side = &mut flow.directions[1 - self.from];
+        let (Method::Timestamps, Some((start, end)), Some(next)) =
+            (flow.method, self.tcp.arrived, side.next)
+        else {
+            return;
+        };
+        if ahead(end, next) > 0 || ahead(next, start).unsigned_abs() > WIDEST_WINDOW {
+            return;
+        }
+        let mut answered = side.slots.arrived(start, end);
+        if !names_nothing_else && answered.since.take().is_some() {
+            answered.overtaken += 1; // one answer makes one round trip
+        }
+        self.not_timed_many(flow, NotTimed::Overtaken, answered.overtaken);
+        if let Some(since) = answered.since {
+            self.answered(flow, since, true);
+        }
     }
 
     /// The segment answers one of the other direction that had passed at `since`.
@@ -302,6 +330,10 @@ impl<L: Listener> Segment<'_, L> {
             self.first_flight(flow, order);
             self.close_chain(flow, order);
         }
+        if order != Order::New {
+            let (start, slots) = (tcp.sequence, &mut flow.directions[self.from].slots);
+            slots.sent_again(start, start.wrapping_add(length));
+        }
         if let Err(reason) = self.wait(flow, order, length) {
             self.not_timed(flow, reason);
         }
@@ -385,7 +417,7 @@ impl<L: Listener> Segment<'_, L> {
         let time = self.time.ok_or(NotTimed::NoTime)?;
         let spacing = flow.directions[self.from].longest / SLOTS as u64;
         let side = &mut flow.directions[self.from];
-        if !side.slots.is_empty() && time.saturating_sub(side.waited) < spacing {
+        if side.slots.len() >= SPACED_FROM && time.saturating_sub(side.waited) < spacing {
             return Err(NotTimed::Enough);
         }
         if side.tosses && coin(value) {
@@ -399,6 +431,9 @@ impl<L: Listener> Segment<'_, L> {
         let side = &mut flow.directions[self.from];
         if !side.slots.wait(value, time) {
             return Err(NotTimed::SlotsBlocked);
+        }
+        if order == Order::New {
+            side.slots.last_ends_before(self.tcp.sequence.wrapping_add(length));
         }
         side.waited = time;
         side.tosses = false;

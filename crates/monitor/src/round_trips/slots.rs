@@ -5,6 +5,9 @@
 //! answer frees every slot that it has overtaken: if the answer that a slot waits for was lost, or
 //! never sent, the next one frees it. No slot stays blocked as long as any answers come; if none
 //! come, age frees it.
+//!
+//! Behind a hole, answers name nothing new by timestamp, but say what has arrived. So a slot may
+//! also know where its segment ends.
 
 use crate::sequence::ahead;
 
@@ -16,10 +19,13 @@ pub const SLOTS: usize = 8;
 pub struct Slots {
     times: [u64; SLOTS],
     values: [u32; SLOTS],
+    ends: [u32; SLOTS],
     first: u8,
     count: u8,
     /// A bit for each place whose answer is in doubt.
     doubted: u8,
+    /// A bit for each place whose segment's end is known.
+    ended: u8,
 }
 
 /// What an answer did.
@@ -34,12 +40,6 @@ pub struct Answered {
 }
 
 impl Slots {
-    /// Whether nothing waits.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// How many wait.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -57,8 +57,51 @@ impl Slots {
         self.values[place] = value;
         self.times[place] = time;
         self.doubted &= !(1 << place);
+        self.ended &= !(1 << place);
         self.count += 1;
         true
+    }
+
+    /// The number that came last is of a segment that was sent once, and ends before `end`.
+    pub fn last_ends_before(&mut self, end: u32) {
+        if let Some(last) = self.len().checked_sub(1) {
+            let place = self.place(last);
+            self.ends[place] = end;
+            self.ended |= 1 << place;
+        }
+    }
+
+    /// The bytes from `start` up to `end`, exclusive, were sent again: that they have arrived says no
+    /// more which sight of them it was (Karn's rule).
+    pub fn sent_again(&mut self, start: u32, end: u32) {
+        for place in 0..SLOTS {
+            if ahead(self.ends[place], start) > 0 && ahead(end, self.ends[place]) >= 0 {
+                self.ended &= !(1 << place);
+            }
+        }
+    }
+
+    /// Takes an answer that says that the bytes from `start` up to `end`, exclusive, have arrived,
+    /// the last of them just now. It names the segment that ends there.
+    pub fn arrived(&mut self, start: u32, end: u32) -> Answered {
+        let within = |place: usize| {
+            self.ended >> place & 1 == 1
+                && ahead(self.ends[place], start) > 0
+                && ahead(end, self.ends[place]) >= 0
+        };
+        let Some(last) = (0..self.len()).rev().find(|&offset| within(self.place(offset))) else {
+            return Answered { overtaken: 0, since: None, doubted: false };
+        };
+        let place = self.place(last);
+        let named = self.ends[place] == end;
+        for _ in 0..=last {
+            self.drop_first();
+        }
+        Answered {
+            overtaken: last as u64 + u64::from(!named),
+            since: named.then_some(self.times[place]),
+            doubted: self.doubted >> place & 1 == 1,
+        }
     }
 
     /// Puts the number that came last in doubt.
@@ -159,7 +202,7 @@ mod tests {
         let mut slots = waiting(&[10, 20, 30]);
         // The answers to 10 and 20 were lost.
         assert_eq!(slots.answer(30), Answered { overtaken: 2, since: Some(1030), doubted: false });
-        assert!(slots.is_empty());
+        assert_eq!(slots.len(), 0);
     }
 
     #[test]
@@ -195,6 +238,39 @@ mod tests {
         slots.clear();
         assert!(slots.wait(50, 0));
         assert!(!slots.answer(50).doubted);
+    }
+
+    #[test]
+    fn what_arrives_behind_a_hole_names_the_segment_that_ends_there() {
+        let mut slots = Slots::default();
+        for value in 0..4 {
+            slots.wait(10 + value, 100 + u64::from(value));
+            slots.last_ends_before(1000 * (value + 1));
+        }
+        // The first was lost.
+        let took = slots.arrived(1000, 2000);
+        assert_eq!(took, Answered { overtaken: 1, since: Some(101), doubted: false });
+        assert_eq!(slots.arrived(1000, 2000), NOTHING);
+        // What is known to be there no more than to the middle of a segment names none.
+        assert_eq!(slots.arrived(1000, 2500), NOTHING);
+        // Of several at once, none but the last was answered in time.
+        let took = slots.arrived(1000, 4000);
+        assert_eq!(took, Answered { overtaken: 1, since: Some(103), doubted: false });
+        assert_eq!(slots.len(), 0);
+    }
+
+    #[test]
+    fn what_was_sent_again_is_named_by_nothing_that_arrives() {
+        let mut slots = Slots::default();
+        slots.wait(10, 100);
+        slots.last_ends_before(1000);
+        slots.wait(20, 200);
+        assert_eq!(slots.arrived(1000, 2000), NOTHING);
+        // Nor does an end stay behind in its place.
+        slots.clear();
+        slots.wait(30, 300);
+        assert_eq!(slots.arrived(0, 1000), NOTHING);
+        assert_eq!(slots.answer(30).since, Some(300));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Tcp {
     pub flags: u16,
     pub payload: u16,
     pub timestamps: Option<(u32, u32)>,
+    /// The blocks of SACK.
+    pub arrived: &'static [(u32, u32)],
     pub largest_segment: Option<u16>,
     pub ecn: u8,
 }
@@ -41,6 +43,7 @@ pub fn forth() -> Tcp {
         flags: ACK,
         payload: 0,
         timestamps: None,
+        arrived: &[],
         largest_segment: None,
         ecn: 0,
     }
@@ -62,6 +65,13 @@ impl Tcp {
             options.extend([1, 1, 8, 10]);
             options.extend(value.to_be_bytes());
             options.extend(echo.to_be_bytes());
+        }
+        if !self.arrived.is_empty() {
+            options.extend([1, 1, 5, 2 + 8 * self.arrived.len() as u8]);
+            for (start, end) in self.arrived {
+                options.extend(start.to_be_bytes());
+                options.extend(end.to_be_bytes());
+            }
         }
         let header = 20 + options.len() as u16;
         let mut bytes = internet_4(self.from.0, self.to.0, 6, header + self.payload, self.ecn);

@@ -52,7 +52,14 @@ class Turn:
 
     def change(self, **fields: Any) -> None:  # noqa: ANN401 - the fields of Controller, checked there
         """Change fields of the controller."""
-        self.controller = replace(self.controller, **fields)
+        # A copy is the dearest thing that a look at a queue costs, and most change nothing.
+        new = {
+            name: value
+            for name, value in fields.items()
+            if value is not getattr(self.controller, name)
+        }
+        if new:
+            self.controller = replace(self.controller, **new)
 
     def become(self, state: State) -> None:
         """Enter a state; a search that is left behind is cancelled."""

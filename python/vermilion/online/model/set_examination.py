@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING
 
-from vermilion.online.model.calibration import FEWEST_SAMPLES, log_likelihoods
+from vermilion.online.model.calibration import are_enough, log_likelihoods
 from vermilion.online.model.explanation import DOUBTFUL, LIMIT, Explanation, compare
 from vermilion.online.model.horizon import GUESSED_PACKETS_PER_S, Horizon, horizon_for
 from vermilion.online.model.possibilities import other_traffic
@@ -96,6 +97,8 @@ class _Examination:
             ]
             for place in places
         }
+        # As often as the network was asked, to the millisecond: it is asked a little early or late.
+        self._interval_s = round(median(sample.interval_s for sample in task.settled), 3)
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
         self._affordable_s = _WATCHED_SHARE * deadline_s * speed / traffic.whole.packets_per_s
         self._watched: dict[tuple[SenderModel, int], Watched] = {}
@@ -119,7 +122,7 @@ class _Examination:
     def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
         """The belief after a look at its plausible kinds, and how well the best explains."""
         observed = self._observed
-        if any(len(samples) < FEWEST_SAMPLES for samples in observed.values()):
+        if not all(are_enough(samples) for samples in observed.values()):
             return belief, ()
         kinds = belief.plausible
         least_s = _FEWEST_WINDOWS * sum(s.interval_s for s in next(iter(observed.values())))
@@ -170,20 +173,36 @@ class _Examination:
             begin_s = self.horizon.warm_up_s
             model = self.model(kind, Horizon(begin_s, seconds), other)
             links = list(self._traffic.queues)
-            self._watched[asked] = watch_set(model, links, self._task.first_seed, begin_s, seconds)
+            seed = self._task.first_seed
+            self._watched[asked] = watch_set(model, links, seed, begin_s, seconds, self._interval_s)
         return self._watched[asked]
 
 
 def watch_set(
-    model: Scenario, links: Sequence[str], seed: int, from_s: float, seconds: float
+    model: Scenario,
+    links: Sequence[str],
+    seed: int,
+    from_s: float,
+    seconds: float,
+    interval_s: float = SAMPLE_INTERVAL_S,
 ) -> Watched:
-    """The samples that monitors would take of a model's queues, from a moment on."""
+    """The samples that monitors would take of a model's queues, from a moment on.
+
+    Args:
+        model: of the network.
+        links: whose queues are watched.
+        seed: of the model.
+        from_s: when the first sample begins.
+        seconds: from then to the end of the last.
+        interval_s: between two samples: as on the network, or what happens between them is not the
+            same.
+    """
     network = SimulatedNetwork(model.core(), links, seed)
     network.wait(from_s)
     before = {link: each.reading for link, each in network.observe().queues.items()}
     samples: Watched = {link: [] for link in links}
-    for tick in range(1, round(seconds / SAMPLE_INTERVAL_S) + 1):
-        network.wait(from_s + tick * SAMPLE_INTERVAL_S)
+    for tick in range(1, round(seconds / interval_s) + 1):
+        network.wait(from_s + tick * interval_s)
         for link, seen in network.observe().queues.items():
             samples[link].append(Sample.between(before[link], seen))
             before[link] = seen.reading

@@ -226,7 +226,8 @@ class Senses:
         if observation.traffic is not None:
             counted, among = self.activity.effective()
             unresponsive = self.activity.unresponsive_bit_per_s()
-            doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * self.activity.pausing() / max(counted, 1.0)
+            pausing = self.activity.pausing(counted)
+            doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * pausing / max(counted, 1.0)
             picture = replace(picture, unresponsive_bit_per_s=unresponsive)
             if packet_bytes is not None:
                 sizes = self.activity.packet_sizes(among, round(counted))

@@ -1,0 +1,103 @@
+"""What a RED queue of a Linux kernel can do with many flows that understand marks.
+
+    python benches/kernel_ecn.py [--flows N] > docs/figures/kernel_ecn.txt
+
+A target of 30 packets cannot be had of 64 flows by marks alone: no mark makes a window of Linux
+smaller than two packets. This measures what several settings do to them instead, each in force from
+the beginning and left alone, and who pays for it.
+
+`as it comes` is Linux as it is: a sender whose first packet is lost asks again without ECN (RFC
+3168, section 6.1.1.1; `tcp_ecn_fallback`), and is dropped from then on where others are marked.
+`all capable` switches that off. The kernel is the one that `make kernel` builds, or the one that
+VERMILION_KERNEL names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from vermilion.kernel_plant.network import RunningNetwork
+from vermilion.scenario import load_scenario
+from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion.simulate.result import Result
+
+NETWORK: Final = Path(__file__).parent / "kernel_networks" / "load-red.toml"
+TARGET_PACKETS: Final = 30.0
+DURATION_S, MEASURED_FROM_S = 60, 15
+FALL_BACK: Final = "/proc/sys/net/ipv4/tcp_ecn_fallback"
+SHORT: Final = (
+    "min_threshold=20000 bytes",
+    "max_threshold=32000 bytes",
+    "weight_log=4",
+)
+SETTINGS: Final[dict[str, tuple[str, ...]]] = {
+    "15 to 45 kB, 0.1, 2^-9 (as the scenario has it)": (),
+    "5 to 150 kB, 0.8, 2^-3": (
+        "min_threshold=5000 bytes",
+        "max_threshold=150000 bytes",
+        "max_probability=0.8",
+        "weight_log=3",
+    ),
+    "20 to 32 kB, 0.3, 2^-4": (*SHORT, "max_probability=0.3"),
+    "the same, above the maximum all are dropped": (
+        *SHORT,
+        "max_probability=0.3",
+        "drop_above_maximum=true",
+    ),
+    "the same without ECN": (*SHORT, "max_probability=0.3", "ecn=false"),
+}
+
+
+def main() -> None:
+    """Runs every setting and prints the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--flows", type=int, default=64)
+    given = parser.parse_args()
+    head = "senders | setting | queue | deviation | dropped | marked | Jain | slowest | starved"
+    sys.stdout.write(f"| {head} |\n|{'---|' * 9}\n")
+    for senders, falls_back in (("as it comes", True), ("all capable", False)):
+        for name, setting in SETTINGS.items():
+            cells = measure(setting, given.flows, falls_back=falls_back)
+            sys.stdout.write(f"| {senders} | {name} | {' | '.join(cells)} |\n")
+            sys.stdout.flush()
+
+
+def measure(setting: tuple[str, ...], flows: int, *, falls_back: bool, seed: int = 1) -> list[str]:
+    """What came of a setting: the cells of a row."""
+    scenario = load_scenario(
+        str(NETWORK),
+        [
+            f"duration={DURATION_S} s",
+            f"warm_up={MEASURED_FROM_S} s",
+            f"flows.early.count={flows}",
+            # Nobody comes later: only those that are there from the beginning are measured.
+            f"flows.late.start={DURATION_S - 0.5} s..{DURATION_S - 0.1} s",
+            "flows.*.sender.ecn=true",
+            *(f"links.bottleneck.queue.{each}" for each in setting),
+        ],
+    )
+    with RunningNetwork(scenario.core(), seed) as network:
+        order = f"echo {int(falls_back)} > {FALL_BACK}"
+        network.call("run", namespace="near", command=["sh", "-c", order])
+        network.advance(DURATION_S * 1_000_000_000)
+        result = Result({"seed": seed, "version": "", **network.measured()}, {})
+    link = result.link("bottleneck").phases[0]
+    queue = link["queue_packets"]
+    own = bulk_flows([result.flows("early").phases[0]])
+    deviation = queue["sd"] ** 2 + (queue["mean"] - TARGET_PACKETS) ** 2
+    return [
+        f"{queue['mean']:.1f}",
+        f"{deviation:.0f}",
+        f"{link['drop_rate']:.1%}",
+        f"{link['mark_rate']:.1%}",
+        f"{own['jain_index']:.3f}",
+        f"{slowest_share(own) or 0.0:.2f}",
+        f"{own['starved']} of {flows}",
+    ]
+
+
+if __name__ == "__main__":
+    main()
