@@ -1,6 +1,6 @@
 """Bandwidth traces of the link emulator rattan: configurations of the crate netem-trace.
 
-Read are ``StaticBwConfig``, ``TraceBwConfig`` and ``RepeatedBwPatternConfig`` in JSON or TOML, in any
+Read are ``StaticBwConfig``, ``TraceBwConfig`` and ``RepeatedBwPatternConfig``, JSON or TOML, in any
 nesting, with quantities as people write them ("12Mbps", "100ms") or as the crate does without
 its feature ``human``
 ({"gbps": 0, "bps": 12000000}, {"secs": 1, "nanos": 0}). Written is a repeated pattern of static
