@@ -1,8 +1,8 @@
 """Runs the notebooks in docs/notebooks from top to bottom and writes what they show into them.
 
 ``python docs/run_notebooks.py`` runs all, or those that are named. What a cell shows is what
-Jupyter would show: what it prints, the value of its last line, and the figures that it leaves open. No
-kernel is needed for that, and so none of Jupyter's packages.
+Jupyter would show: what it prints, the value of its last line, and the figures that it leaves open.
+No kernel is needed for that, and so none of Jupyter's packages.
 """
 
 from __future__ import annotations

@@ -372,6 +372,76 @@ def run_many(
     """
 
 @final
+class Link:
+    """The two ways of an emulated link, and the devices that they connect (on Linux only).
+
+    Way 0 leads from the first device to the second, way 1 back. Times are integer nanoseconds since
+    it was made.
+    """
+
+    def __new__(
+        cls,
+        ways: tuple[str, str],
+        devices: tuple[int, int],
+        seed: int = 1,
+        jitters: tuple[tuple[int, bool], tuple[int, bool]] = ((0, False), (0, False)),
+        largest: int = 1500,
+        room: int = 65_536,
+        busy: bool = False,
+        wakers: Sequence[int] = (),
+    ) -> Link:
+        """Connect two open TUN devices.
+
+        ``ways`` are links as in a core scenario. Of each way, ``jitters`` says by how many
+        nanoseconds at most packets take longer, and whether one may overtake another. ``largest`` is
+        the largest packet in bytes, ``room`` how many packets a way holds at most. With ``busy`` a
+        core is kept busy for the sake of exact times. The descriptors are not taken over.
+
+        Raises:
+            ParameterError: A field of a link that cannot be used.
+            OSError: A descriptor that there is not.
+        """
+
+    @property
+    def now_ns(self) -> int:
+        """Nanoseconds since it was made."""
+
+    def run(self, nanoseconds: int) -> None:
+        """Carry packets for so long, or until one of the wakers has something to be read.
+
+        Python's lock is released meanwhile.
+        """
+
+    def is_there(self, way: int) -> bool:
+        """Return whether the device that packets of a way come from has not been removed."""
+
+    def measure_from_now(self) -> None:
+        """Forget what has been measured."""
+
+    def report(self, way: int) -> str:
+        """Return what has been measured of a way, as a JSON object."""
+
+    def counters(self, way: int) -> dict[str, int]:
+        """Return what a router exports about the queue of a way, cumulative since time 0."""
+
+    def set_queue(self, way: int, parameters: str) -> None:
+        """Replace parameters of a queue now; those not named stay.
+
+        Raises:
+            ParameterError: A value that the discipline refuses; then nothing has changed.
+        """
+
+    def set_rate(self, way: int, bit_per_s: int) -> None:
+        """Change the rate of a way, to be constant from now on.
+
+        Raises:
+            ParameterError: No rate that a link can have.
+        """
+
+    def queue_parameters(self, way: int) -> str:
+        """Return every parameter of a queue in force, as a JSON object."""
+
+@final
 class Simulation:
     """A network that is advanced step by step."""
 

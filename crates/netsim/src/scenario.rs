@@ -339,7 +339,11 @@ impl Scenario {
 }
 
 impl Link {
-    fn check(&self) -> Result<(), ParameterError> {
+    /// Refuses what no link can be; its queue is looked at when it is built.
+    ///
+    /// # Errors
+    /// The first field that cannot be used.
+    pub fn check(&self) -> Result<(), ParameterError> {
         within("rate", self.rate_bit_per_s, 1, HIGHEST_RATE, "bit/s")?;
         within("delay", self.delay_ns, 0, LONGEST_DELAY, "ns")?;
         if let (Some(_), Some(_)) = (&self.rate_schedule, &self.trace) {

@@ -7,6 +7,8 @@ mod congestion_views;
 mod convert;
 mod errors;
 mod interface_monitor;
+#[cfg(target_os = "linux")]
+mod link;
 mod monitor;
 mod own_congestion_control;
 mod own_discipline;
@@ -29,6 +31,9 @@ mod _core {
     use super::errors::ParameterError;
     #[pymodule_export]
     use super::interface_monitor::InterfaceMonitor;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::link::Link;
     #[pymodule_export]
     use super::monitor::{CaptureError, CaptureMonitor};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_netsim::Scenario;
+use vermilion_netsim::scenario::Link;
 use vermilion_parameters::{Algorithm, ParameterError};
 use vermilion_tcp::foreign::check_table;
 use vermilion_tcp::registry::Profile;
@@ -131,17 +132,23 @@ pub fn unregister_sender(name: &str) -> bool {
 /// Gives the queues and flows of a scenario the registered disciplines and senders that they name;
 /// whether any does.
 pub fn hand_over(scenario: &mut Scenario, session: &Arc<Session>) -> bool {
-    let mut any = false;
-    for link in &mut scenario.links {
-        if let Some(registered) = DISCIPLINES.find(&link.queue.discipline) {
-            let session = Arc::clone(session);
-            link.queue.foreign = Some(Arc::new(Factory { registered, session }));
-            any = true;
-        }
-    }
+    let mut any = hand_over_queues(&mut scenario.links, session);
     for sender in scenario.flows.iter_mut().filter_map(|group| group.sender.as_mut()) {
         if let Some(registered) = SENDERS.find(&sender.congestion_control) {
             sender.foreign = Some(Arc::new(Senders::new(registered, Arc::clone(session))));
+            any = true;
+        }
+    }
+    any
+}
+
+/// Gives the queues of links the registered disciplines that they name; whether any does.
+pub fn hand_over_queues(links: &mut [Link], session: &Arc<Session>) -> bool {
+    let mut any = false;
+    for link in links {
+        if let Some(registered) = DISCIPLINES.find(&link.queue.discipline) {
+            let session = Arc::clone(session);
+            link.queue.foreign = Some(Arc::new(Factory { registered, session }));
             any = true;
         }
     }

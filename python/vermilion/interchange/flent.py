@@ -46,9 +46,6 @@ def write_flent(
     ``TCP upload sum``            throughput of the link, Mbit/s
     ``Ping (ms) ICMP``            the shortest base round trip of the flows over the link, and
                                   what waits in its queue at the rate of the moment, ms
-    ``TCP upload::1``, ...        goodput of single flows, Mbit/s, if the run had a
-                                  :class:`vermilion.FlowSeries` at an interval; ``TCP upload avg``
-                                  is their mean
     ``qdisc-stats::...``          ``backlog_pkts``, ``backlog_bytes``, ``dropped``, ``ecn_mark``
     ============================  ===================================================
 
@@ -109,10 +106,8 @@ def _document(
         "qdisc-stats::backlog_bytes": [float(value) for value in series["queue_bytes"]],
         "qdisc-stats::dropped": [float(value) for value in series["drops"]],
         "qdisc-stats::ecn_mark": [float(value) for value in series["marks"]],
-        **_uploads(result, times),
     }
     units = {f"{_UPLOAD} sum": "Mbits/s", "Ping (ms) ICMP": "ms"}
-    flows = sum(1 for column in columns if column.startswith(f"{_UPLOAD}::"))
     return {
         "version": _FORMAT,
         "metadata": {
@@ -127,7 +122,7 @@ def _document(
             "HOSTS": [link],
             "LOCAL_HOST": "vermilion",
             "NOTE": f"simulated by Vermilion {result.data['version']}, seed {result.seed}",
-            "TEST_PARAMETERS": {"upload_streams": str(max(flows, 1))},
+            "TEST_PARAMETERS": {"upload_streams": "1"},
             "DATA_FILENAME": name,
             "FLENT_VERSION": "2.0.0",
             "IP_VERSION": 4,
@@ -187,8 +182,3 @@ def _rates(result: Result, scenario: Scenario, link: str, times: list[float]) ->
     rates = [rate for _, rate in trace.steps]
     folded = (time % ends[-1] if trace.repeats else time for time in times)
     return [rates[min(bisect_right(ends, time), len(rates) - 1)] for time in folded]
-
-
-def _uploads(result: Result, times: list[float]) -> dict[str, list[float]]:
-    """The goodput of single flows at the times of the link's series."""
-    return {}

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import FieldError, did_you_mean, one_of
+from vermilion.scenario.other_names import accepted_algorithm
 from vermilion.scenario.quantities import (
     PACKETS,
     RATE,
@@ -255,7 +256,7 @@ def _named(field: str, name: object, known: Mapping[str, Algorithm]) -> Algorith
     if isinstance(name, str):
         if name in known:
             return known[name]
-        raise FieldError(field, name, did_you_mean(name, known))
+        raise FieldError(field, name, accepted_algorithm(name, known))
     raise FieldError(field, name, one_of(known))
 
 

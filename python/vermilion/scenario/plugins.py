@@ -33,6 +33,8 @@ def load_plugins(files: Iterable[str | Path]) -> list[str]:
 def _load(path: Path) -> list[str]:
     name = f"vermilion_plugin_{path.stem}"
     specification = spec_from_file_location(name, path) if path.suffix == ".py" else None
+    if not path.exists():
+        raise ScenarioError("plugin", str(path), "a file that is there; this one is not")
     if not path.is_file() or specification is None or specification.loader is None:
         raise ScenarioError("plugin", str(path), "a file of Python (.py)")
     module = module_from_spec(specification)
