@@ -26,6 +26,7 @@ ROOMS_BELOW = {
     "scenario": {"_core"},
     "networks": {"scenario"},
     "simulate": {"scenario", "_core"},
+    "interchange": {"simulate", "scenario"},
     "objectives": {"simulate", "scenario"},
     "search": {"scenario"},
     "profiles": {"search", "scenario"},
