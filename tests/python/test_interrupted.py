@@ -68,7 +68,7 @@ def test_on_line_runs_that_are_complete_are_kept(vermilion, monkeypatch, tmp_pat
 def test_a_capture_is_summarised_as_far_as_it_was_read(vermilion, monkeypatch):
     from vermilion.monitor import capture
 
-    monkeypatch.setattr(capture, "PIECE_BYTES", 20_000)
+    monkeypatch.setattr(capture, "PIECE_BYTES", 2_000)
     monkeypatch.setattr(capture, "_piece", interrupting(capture._piece, 3))
     code, out, err = vermilion("monitor", CAPTURE, "--json=-")
     assert code == 130
@@ -82,7 +82,7 @@ def test_a_capture_is_summarised_as_far_as_it_was_read(vermilion, monkeypatch):
 def test_progress_is_told_of_captures(monkeypatch):
     from vermilion.monitor import capture
 
-    monkeypatch.setattr(capture, "PIECE_BYTES", 20_000)
+    monkeypatch.setattr(capture, "PIECE_BYTES", 2_000)
     told = []
     capture.read_capture(CAPTURE, progress=told.append)
     assert told == sorted(told)
