@@ -5,10 +5,11 @@ use vermilion_tcp::registry::Profile;
 
 const ROUND_TRIP: u64 = 50_000_000;
 
-/// Lets CUBIC begin: its window doubles with every round trip.
+/// Lets CUBIC begin: after the handshake its window grows with every round trip.
 pub fn main() {
     let profile = Profile::from_values("cubic", &Values::new()).expect("there is CUBIC");
     let (mut sender, mut receiver) = profile.ends(0);
+    sender.start(&profile.sender);
     for round in 0..6_u64 {
         let now = round * ROUND_TRIP;
         let mut flight = Vec::new();
