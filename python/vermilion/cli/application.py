@@ -9,6 +9,7 @@ from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
 from vermilion.cli.groups import GroupedHelp, epilog
+from vermilion.cli.link import CommandBehindDashes, link
 from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
 from vermilion.cli.objectives import objectives
@@ -65,6 +66,7 @@ def application() -> typer.Typer:
         objectives,
     ):
         app.command(epilog=epilog(command.__name__.replace("_", "-")))(command)
+    app.command(cls=CommandBehindDashes, epilog=epilog("link"))(link)
     return app
 
 

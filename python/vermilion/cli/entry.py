@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vermilion.cli.closed_pipe import forget_output, output_that_may_close
 from vermilion.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_MISTAKE
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.errors import DisciplineError, ScenarioError
+from vermilion.scenario.errors import PluginError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\nvermilion: interrupted\n")
         return EXIT_INTERRUPTED
-    except (DisciplineError, ScenarioError, UserError) as error:
+    except (PluginError, ScenarioError, UserError) as error:
         return _mistake(str(error))
     except OSError as error:
         forget_output()

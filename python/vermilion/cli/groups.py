@@ -14,7 +14,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Simulate": ("new", "run", "compare", "scenarios", "disciplines", "senders"),
     "Tune": ("advise", "tune", "studies", "report", "atlas", "objectives"),
     "Control": ("online", "routers", "status", "watch", "undo", "snmp-agent"),
-    "Evidence": ("monitor", "twin", "papers"),
+    "Evidence": ("monitor", "twin", "link", "papers"),
 }
 """Which commands stand together in ``vermilion --help``, in the order in which they are used."""
 
@@ -64,6 +64,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "vermilion monitor --interface eth0 --for '10 s'",
     ),
     "twin": ("vermilion twin capture.pcap --output twin.toml",),
+    "link": (
+        "vermilion link --rate '10 Mbit/s' --delay '20 ms' --discipline pie -- curl https://example.org",
+        "vermilion link varying-load -- bash",
+    ),
     "papers": ("vermilion papers --list", "vermilion papers ye-2002 --report papers.html"),
 }
 """What to type first."""

@@ -41,7 +41,8 @@ Plugins = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE.py",
-        help="A file with queue disciplines of your own in Python. May be repeated.",
+        help="A file with queue disciplines or congestion controls of your own in Python. "
+        "May be repeated.",
         show_default=False,
         autocompletion=completion.plugin_files,
     ),
@@ -103,7 +104,7 @@ Json = Annotated[
 
 
 def load_plugins(files: list[str] | None) -> None:
-    """Registers the disciplines of the files named with ``--plugin``.
+    """Registers the classes of the files named with ``--plugin``.
 
     Raises:
         ScenarioError: a file that cannot be used.

@@ -17,6 +17,7 @@ def senders(
             autocompletion=completion.sender_names,
         ),
     ] = None,
+    plugins: options.Plugins = None,
     target: options.Json = None,
 ) -> None:
     """List the senders, or show one in full.
@@ -27,4 +28,5 @@ def senders(
     from vermilion.cli.algorithms import show
     from vermilion.scenario import algorithms
 
+    options.load_plugins(plugins)
     show("sender", name, algorithms.senders(), _core.senders(), target)

@@ -261,10 +261,11 @@ def _named(field: str, name: object, known: Mapping[str, Algorithm]) -> Algorith
 
 
 def _tables(text: str) -> dict[str, Algorithm]:
-    return {row["name"]: _algorithm(row) for row in json.loads(text)}
+    return {row["name"]: table_of(row) for row in json.loads(text)}
 
 
-def _algorithm(row: Mapping[str, Any]) -> Algorithm:
+def table_of(row: Mapping[str, Any]) -> Algorithm:
+    """An algorithm from its description as JSON; one without option sets has none."""
     return Algorithm(
         name=row["name"],
         title=row["title"],
@@ -272,7 +273,7 @@ def _algorithm(row: Mapping[str, Any]) -> Algorithm:
         source=row["source"],
         parameters={entry["name"]: _parameter(entry) for entry in row["parameters"]},
         ordered=tuple((lower, upper) for lower, upper in row["ordered"]),
-        option_sets=row["option_sets"],
+        option_sets=row.get("option_sets", {}),
     )
 
 

@@ -15,7 +15,7 @@ from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.sense.set_senses import SetSenses
-from vermilion.online.sense.stretch import Stretch
+from vermilion.online.sense.stretch import Stretch, batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -200,7 +200,12 @@ class Turn:
 
     def measured_since(self, time_s: float) -> Stretch | None:
         """What was measured since then; ``None`` where that is too short to say anything."""
+        return self.controller.senses.stretch(time_s)
+
+    def moments_since(self, time_s: float, length_s: float) -> Stretch | None:
+        """The same in batches that are shorter than seconds; ``None`` of several queues."""
         if isinstance(self.controller.senses, SetSenses):
-            return self.controller.senses.stretch(time_s)
-        rate = self.picture.rate_bit_per_s if self.controller.pictures else None
-        return Stretch.of(self.controller.senses.since(time_s), rate)
+            return None
+        rate = self.controller.senses.rate.bit_per_s
+        samples = self.controller.senses.since(time_s)
+        return Stretch(tuple(batches_of(samples, rate, length_s))) if rate else None

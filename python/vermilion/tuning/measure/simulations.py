@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from vermilion.objectives import MetricPath, NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
+from vermilion.simulate.cores import cores
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.measure.memory import KEPT_WHOLE
 
@@ -104,7 +104,7 @@ class Simulations:
         self.least_seconds_each = 0.0
         self.count = 0
         self._workers = workers
-        self._local_threads = threads or len(os.sched_getaffinity(0))
+        self._local_threads = threads or cores()
         self.threads = self._local_threads if workers is None else workers.cores
 
     @property
