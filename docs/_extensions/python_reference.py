@@ -20,10 +20,11 @@ GROUPS: Final = {
         "Scenario",
         "load_scenario",
         "parse_scenario",
+        "Network",
         "ScenarioError",
     ),
     "Runs": ("run", "run_many", "Result", "RunFigure", "run_figure"),
-    "Comparisons": ("compare", "ComparisonReport", "grid", "frames"),
+    "Comparisons": ("compare", "ComparisonReport", "grid", "sweep", "Sweep", "frames"),
     "Disciplines of your own": (
         "Discipline",
         "Verdict",
@@ -34,6 +35,12 @@ GROUPS: Final = {
         "unregister_discipline",
         "load_plugins",
         "DisciplineError",
+    ),
+    "Congestion controls of your own": (
+        "CongestionControl",
+        "register_congestion_control",
+        "unregister_congestion_control",
+        "CongestionControlError",
     ),
     "Tuning": (
         "tune",

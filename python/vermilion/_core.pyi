@@ -384,7 +384,7 @@ class Link:
         ways: tuple[str, str],
         devices: tuple[int, int],
         seed: int = 1,
-        jitters: tuple[tuple[int, bool], tuple[int, bool]] = ((0, False), (0, False)),
+        jitters: tuple[tuple[int, bool], tuple[int, bool]] = ...,
         largest: int = 1500,
         room: int = 65_536,
         busy: bool = False,
