@@ -393,9 +393,9 @@ class Link:
         """Connect two open TUN devices.
 
         ``ways`` are links as in a core scenario. Of each way, ``jitters`` says by how many
-        nanoseconds at most packets take longer, and whether one may overtake another. ``largest`` is
-        the largest packet in bytes, ``room`` how many packets a way holds at most. With ``busy`` a
-        core is kept busy for the sake of exact times. The descriptors are not taken over.
+        nanoseconds at most packets take longer, and whether one may overtake another. ``largest``
+        is the largest packet in bytes, ``room`` how many packets a way holds at most. With ``busy``
+        a core is kept busy for the sake of exact times. The descriptors are not taken over.
 
         Raises:
             ParameterError: A field of a link that cannot be used.
