@@ -20,6 +20,7 @@ GROUPS: Final = {
         "Scenario",
         "load_scenario",
         "parse_scenario",
+        "Network",
         "ScenarioError",
         "Network",
     ),

@@ -2,7 +2,7 @@
 
 Simulates 1500 random settings of RED on the first phase of `varying-load` (16 flows), and marks
 who wins by equation (1), who wins by the queue itself, and standard RED. Writes the figure
-`published_objective_gamed.svg` and the numbers that docs/tuning.md tells about it,
+`published_objective_gamed.svg` and the numbers that docs/tuning-goals.md tells about it,
 `published_objective_gamed.txt`, beside this file. Takes about a minute:
 
     .venv/bin/python docs/figures/published_objective_gamed.py
@@ -212,7 +212,7 @@ def plus_minus(interval: Interval, factor: float = 1.0) -> str:
 
 
 def text(found: Sequence[Trial], marks: Sequence[Marked]) -> str:
-    """What docs/tuning.md says about the figure."""
+    """What docs/tuning-goals.md says about the figure."""
     standard, letter, praised, queue = (mark.trial for mark in marks)
     better = sum(trial.letter < queue.letter for trial in found)
     story = (

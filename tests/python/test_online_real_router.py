@@ -199,7 +199,7 @@ def test_a_run_that_was_killed_is_told_by_the_next_with_what_stood_before_it(tmp
     assert len(kernel.told) == 1
     found = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
     assert found.details["left_behind_by_run"] == 1
-    assert "target 0.005" in found.reason.split("before it: ")[1]
+    assert "target 5 ms" in found.reason.split("before it: ")[1]
     # Whoever only looks has changed nothing of that.
     again = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
     assert again.details["left_behind_by_run"] == 1

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from vermilion.cli import options
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.figure import figure_format
 from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
 from vermilion.cli.progress import ProgressBar
@@ -69,7 +70,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
-) -> None:
+) -> int:
     """Compare disciplines and settings over many seeds.
 
     Shows means over the same seeds with 95 % t intervals.
@@ -105,6 +106,7 @@ def compare(
                 ),
                 threads=threads,
                 progress=bar.callback,
+                keeps_at_interrupt=True,
             )
         if json_file:
             document = {**outcome.to_dict(), "notes": notes}
@@ -115,3 +117,7 @@ def compare(
         from vermilion.cli.compare_tables import print_comparison
 
         print_comparison(outcome)
+    if len(outcome.seeds) < seeds:
+        note(f"interrupted: these are {len(outcome.seeds)} of {seeds} seeds")
+        return EXIT_INTERRUPTED
+    return 0

@@ -21,8 +21,13 @@ def journals(journal: Path | None, state_dir: Path | None) -> list[Path]:
     given = state_dir is not None
     folder = _usual_folder() if state_dir is None else state_dir
     if not folder.is_dir():
-        name = "--state-dir" if given else "JOURNAL"
-        message = f'{name}: "{folder}" is not there; expected the journal of vermilion online'
+        if given:
+            message = f'--state-dir: "{folder}" is not there; expected a folder with journals'
+        else:
+            message = (
+                f'JOURNAL is missing, and no controller has kept one in "{folder}" yet; expected '
+                "the file of vermilion online --journal"
+            )
         raise UserError(message)
     return sorted(folder.glob("*.sqlite"))
 

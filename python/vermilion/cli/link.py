@@ -163,7 +163,7 @@ def link(
     plugins: options.Plugins = None,
     target: options.Json = None,
 ) -> int:
-    """Run a command behind an emulated link: -- COMMAND [ARGUMENTS].
+    """Run a command behind an emulated link.
 
     The command gets a network of its own, whose only way out is a link with a rate, a delay and a
     queue under any of the disciplines. When it ends, what happened on both ways is shown, and

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.output import output_file
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.output import note, output_file
+from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from vermilion.monitor import CaptureSummary, Listening
 
@@ -72,12 +74,13 @@ def monitor(
         typer.Option("--cut-short", help="Read a file that ends too early as far as it goes."),
     ] = False,
     target: options.Json = None,
-) -> None:
+) -> int:
     """Show flows, round trips and losses of a capture.
 
     That is what a passive monitor can know: of a capture, or with --interface of the packets that
     pass an interface now.
     """
+    stopped: list[str] = []
     if (capture is None) == (interface is None):
         given = "both are given" if capture else "neither is given"
         message = f"CAPTURE, --interface: {given}; expected a capture, or an interface"
@@ -96,30 +99,50 @@ def monitor(
         if for_ is not None:
             message = "--for is for an interface; expected --interface beside it"
             raise UserError(message)
-        summary = _read(capture or "", flows, largest_packet, most, cut_short=cut_short)
+        summary = _read(
+            capture or "",
+            flows,
+            largest_packet,
+            most,
+            lambda: stopped.append("Ctrl-C"),
+            cut_short=cut_short,
+        )
         document = dict(summary.document)
     if target is not None:
         with output_file("--json", target) as file:
             file.write(f"{json.dumps(document, indent=2)}\n")
-        return
-    from vermilion.cli.monitor_tables import show
+    else:
+        from vermilion.cli.monitor_tables import show
 
-    show(summary, listening)
+        show(summary, listening)
+    if stopped:
+        note("interrupted: this is of the packets that were read by then")
+        return EXIT_INTERRUPTED
+    return 0
 
 
 def _read(
-    capture: str, flows: int, largest_packet: int | None, most: int, *, cut_short: bool
+    capture: str,
+    flows: int,
+    largest_packet: int | None,
+    most: int,
+    interrupted: "Callable[[], object]",
+    *,
+    cut_short: bool,
 ) -> "CaptureSummary":
     from vermilion.monitor import CaptureFileError, read_capture
 
     try:
-        return read_capture(
-            capture,
-            flows=flows,
-            largest_packet=1500 if largest_packet is None else largest_packet,
-            kept_flows=most,
-            cut_short=cut_short,
-        )
+        with ProgressBar("reading", 1.0) as bar:
+            return read_capture(
+                capture,
+                flows=flows,
+                largest_packet=1500 if largest_packet is None else largest_packet,
+                kept_flows=most,
+                cut_short=cut_short,
+                progress=bar.callback,
+                interrupted=interrupted,
+            )
     except CaptureFileError as error:
         raise UserError(str(error)) from None
 

@@ -12,10 +12,12 @@ import typer
 
 from vermilion.cli import completion, options
 from vermilion.cli.closed_pipe import finish_anyway
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.online_figure import OnlineFigure
 from vermilion.cli.online_page import PageRequest, SimulatedPage
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.plot import Plot
+from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
@@ -264,7 +266,7 @@ def online(
     ] = None,
     plot: Plot = False,
     target: options.Json = None,
-) -> None:
+) -> int:
     """Keep a changing network tuned.
 
     The network is a running simulation (or a kernel: --plant) with a hidden seed, or with --router
@@ -301,14 +303,13 @@ def online(
                 page=wanted_page,
             )
         )
-        return
+        return 0
     _refuse_given(context, _OF_ROUTERS, "is for a real router; expected --router beside it")
     if not scenarios:
         message = "SCENARIO is missing; expected a scenario, or --router; see vermilion online -h"
         raise UserError(message)
     from vermilion.online.policy import CHANGES_PER_MINUTE
     from vermilion.online.stated_policy import stated_policy
-    from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
 
     check_outputs(json=target, report=report, figure=figure)
@@ -337,44 +338,19 @@ def online(
         json_file = target and outputs.enter_context(output_file("--json", target))
         outputs.enter_context(drawn)
         report_file = report and outputs.enter_context(output_file("--report", report))
-        runs: list[list[OnlineRun]] = []
-        rivals: list[list[Rival]] = []
+        queues: list[tuple[list[OnlineRun], list[Rival]]] = []
+        runs: list[OnlineRun] = []
+        interrupted = False
         for scenario in loaded:
-            runs.append(
-                [
-                    _run(scenario, seed, watched, clock, limit, freedom, shown=shown)
-                    for seed in range(first_seed, first_seed + seeds)
-                ]
-            )
-            # A drop-tail queue in the simulator is no rival of one in a kernel.
-            rival = None if plant == "kernel" else short_queue(runs[-1])
-            rivals.append([] if rival is None else [rival])
-            if shown:
-                from vermilion.cli.online_tables import print_outcome, print_price
-
-                print_outcome(runs[-1])
-                for views in _by_queue(runs[-1]):
-                    print_price(views, rivals[-1])
+            if not interrupted:
+                wanted = range(first_seed, first_seed + seeds)
+                done, interrupted = _runs(scenario, wanted, watched, clock, limit, freedom, shown)
+                runs += done
+                queues += _shown_queues(done, freedom.plant, shown=shown)
+        if not runs:
+            raise KeyboardInterrupt
         if json_file:
-            import json
-
-            from vermilion import _core
-
-            document = {
-                "version": _core.VERSION,
-                "runs": [_document(run) for group in runs for run in group],
-                "price": [
-                    _price(views, others)
-                    for group, others in zip(runs, rivals, strict=True)
-                    for views in _by_queue(group)
-                ],
-            }
-            json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
-        queues = [
-            (views, others)
-            for group, others in zip(runs, rivals, strict=True)
-            for views in _by_queue(group)
-        ]
+            json_file.write(_as_json(runs, queues))
         if report_file:
             from vermilion.report import online_report
 
@@ -382,6 +358,49 @@ def online(
                 online_report([views for views, _ in queues], [others for _, others in queues])
             )
         drawn.draw(queues)
+    return _exit_code(len(runs), seeds * len(loaded))
+
+
+def _exit_code(done: int, wanted: int) -> int:
+    """0, or after Ctrl-C what says so; then it is also said how much there is."""
+    if done == wanted:
+        return 0
+    note(f"interrupted: these are {done} of {wanted} runs")
+    return EXIT_INTERRUPTED
+
+
+def _shown_queues(
+    runs: "list[OnlineRun]", plant: str, *, shown: bool
+) -> "list[tuple[list[OnlineRun], list[Rival]]]":
+    """The runs of a scenario as each queue has seen them, with its rivals; printed if wanted."""
+    if not runs:
+        return []
+    from vermilion.report.short_queue import short_queue
+
+    # A drop-tail queue in the simulator is no rival of one in a kernel.
+    rival = None if plant == "kernel" else short_queue(runs)
+    rivals = [] if rival is None else [rival]
+    queues = [(views, rivals) for views in _by_queue(runs)]
+    if shown:
+        from vermilion.cli.online_tables import print_outcome, print_price
+
+        print_outcome(runs)
+        for views, others in queues:
+            print_price(views, others)
+    return queues
+
+
+def _as_json(runs: "list[OnlineRun]", queues: "list[tuple[list[OnlineRun], list[Rival]]]") -> str:
+    import json
+
+    from vermilion import _core
+
+    document = {
+        "version": _core.VERSION,
+        "runs": [_document(run) for run in runs],
+        "price": [_price(views, others) for views, others in queues],
+    }
+    return f"{json.dumps(document, indent=2, allow_nan=False)}\n"
 
 
 _OF_SIMULATIONS = {
@@ -407,6 +426,26 @@ _OF_ROUTERS = {
     "metrics_token": "--metrics-token",
     "log_format": "--log-format",
 }
+
+
+def _runs(
+    scenario: "Scenario",
+    seeds: range,
+    watched: SimulatedPage,
+    clock: Literal["measured", "fixed"],
+    deadline_s: float | None,
+    freedom: "_Freedom",
+    shown: bool,  # noqa: FBT001 - as the others that are handed on
+) -> "tuple[list[OnlineRun], bool]":
+    """One seed after the other; Ctrl-C ends them, and keeps those that are complete."""
+    done: list[OnlineRun] = []
+    try:
+        for seed in seeds:
+            run = _run(scenario, seed, watched, clock, deadline_s, freedom, shown=shown)
+            done.append(run)
+    except KeyboardInterrupt:
+        return done, True
+    return done, False
 
 
 def _paths(texts: list[str] | None) -> tuple[tuple[str, ...], ...]:
@@ -482,23 +521,28 @@ def _run(
         else:
             memory = read_atlas(freedom.atlas, named[wanted.link], wanted.parameters)
     try:
-        return run_online(
-            scenario,
-            seed=seed,
-            journal_path=watched.journal,
-            on_event=show if shown else None,
-            clock=clock,
-            deadline_s=DEADLINE_S if deadline_s is None else deadline_s,
-            mode=freedom.mode,
-            changes_per_minute=freedom.changes_per_minute,
-            at_exit=freedom.at_exit,
-            without_model=freedom.without_model,
-            knowledge=freedom.knowledge,
-            memory=memory,
-            answer_proposal=watched.ask if watched.answers else _ask,
-            paths=freedom.paths,
-            plant=_plant(freedom.plant),
-        )
+        with ProgressBar(
+            f"{scenario.title or scenario.origin}, seed {seed}", scenario.duration
+        ) as bar:
+            return run_online(
+                scenario,
+                seed=seed,
+                journal_path=watched.journal,
+                on_event=show if shown else None,
+                clock=clock,
+                deadline_s=DEADLINE_S if deadline_s is None else deadline_s,
+                mode=freedom.mode,
+                changes_per_minute=freedom.changes_per_minute,
+                at_exit=freedom.at_exit,
+                without_model=freedom.without_model,
+                knowledge=freedom.knowledge,
+                memory=memory,
+                answer_proposal=watched.ask if watched.answers else _ask,
+                paths=freedom.paths,
+                plant=_plant(freedom.plant),
+                # A bar would stand where a person types an answer.
+                progress=None if freedom.mode == "propose" else bar.callback,
+            )
     except JournalError as error:
         raise UserError(str(error)) from None
     except KernelPlantError as error:

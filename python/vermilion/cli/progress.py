@@ -79,6 +79,8 @@ class ProgressBar:
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
+            # Lines of a command that prints as it goes stand above the bar, if both are seen.
+            redirect_stdout=sys.stdout.isatty(),
         )
         progress.start()
         return progress, progress.add_task(self._description, total=self._total)

@@ -8,6 +8,7 @@ import typer
 
 from vermilion.cli import completion, options
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
@@ -81,12 +82,15 @@ def twin(
     rate = None if link_rate is None else _rate(link_rate)
     with ExitStack() as outputs:
         try:
-            evidence = read_evidence(capture, cut_short=cut_short)
+            with ProgressBar("reading", 1.0) as bar:
+                evidence = read_evidence(capture, cut_short=cut_short, progress=bar.callback)
             made = twin_of(evidence, link_rate_bit_per_s=rate, discipline=discipline, sender=sender)
         except (CaptureFileError, TwinError) as error:
             message = str(error) if capture in str(error) else f"CAPTURE: {capture}: {error}"
             raise UserError(message) from None
-        sides = compare_with(evidence, made, range(1, seeds + 1)) if seeds else ()
+        with ProgressBar("simulating", float(seeds)) as bar:
+            chosen = range(1, seeds + 1)
+            sides = compare_with(evidence, made, chosen, bar.callback) if seeds else ()
         if output is not None:
             outputs.enter_context(output_file("--output", output)).write(made.text)
         if target is not None:

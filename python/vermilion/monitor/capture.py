@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ def read_capture(
     round_trips: Callable[[RoundTrips], object] | None = None,
     volumes: Callable[[Volumes], object] | None = None,
     stretch_s: float = 0.1,
+    progress: Callable[[float], object] | None = None,
+    interrupted: Callable[[], object] | None = None,
 ) -> CaptureSummary:
     """Reads a capture and tells what a passive monitor knows of it.
 
@@ -91,6 +94,9 @@ def read_capture(
         round_trips: is given the round trips of each piece of the file, if any.
         volumes: is given what each end of each flow sent in each stretch of time.
         stretch_s: how long such a stretch is, seconds.
+        progress: told which share of the file has been read, where its size is known.
+        interrupted: called at Ctrl-C; the summary is then of what was read by then. ``None`` lets
+            Ctrl-C through.
 
     Raises:
         CaptureFileError: the file cannot be read, or is no capture, or a number cannot be used.
@@ -101,10 +107,21 @@ def read_capture(
             monitor = CaptureMonitor(
                 flows, largest_packet, kept_flows, round_trips is not None, stretch_ns
             )
-            while piece := _piece(stream, name):
-                monitor.feed(piece)
-                _hand_over(monitor, round_trips)
-                _hand_over_volumes(monitor, volumes)
+            size = _size(stream)
+            read = 0
+            try:
+                while piece := _piece(stream, name):
+                    monitor.feed(piece)
+                    _hand_over(monitor, round_trips)
+                    _hand_over_volumes(monitor, volumes)
+                    read += len(piece)
+                    if progress is not None and size:
+                        progress(read / size)
+            except KeyboardInterrupt:
+                if interrupted is None:
+                    raise
+                interrupted()
+                cut_short = True
             monitor.finish(cut_short)
             _hand_over_volumes(monitor, volumes, is_all=True)
         except CaptureError as error:
@@ -151,6 +168,14 @@ class _File:
     def __exit__(self, *_: object) -> None:
         if self.stream is not None:
             self.stream.close()
+
+
+def _size(stream: BinaryIO) -> int:
+    """The size of a file, bytes; 0 of what is none, like a pipe."""
+    try:
+        return os.fstat(stream.fileno()).st_size
+    except (AttributeError, OSError):
+        return 0
 
 
 def _piece(stream: BinaryIO, name: str) -> bytes:

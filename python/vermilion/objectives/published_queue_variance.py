@@ -3,7 +3,7 @@
 T. Ye and S. Kalyanaraman, "Adaptive Tuning of RED Using On-line Simulation", IEEE GLOBECOM
 2002: m = mean over samples of (average queue - target)^2, the average being RED's own. The
 averaging weight is one of the parameters they tune, so the search can also win by making the
-average stand still near the target, whatever the queue does: see docs/tuning.md. So it comes
+average stand still near the target, whatever the queue does: see docs/tuning-goals.md. So it comes
 with a constraint on the queue itself, which may not swing more than it does now. Use
 ``queue-deviation`` for anything but comparison.
 

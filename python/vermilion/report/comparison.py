@@ -233,6 +233,7 @@ def compare_variants(
     command: str = "",
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
+    keeps_at_interrupt: bool = False,
 ) -> ComparisonReport:
     """Compares any scenarios with the same links and groups of flows, given by name.
 
@@ -243,6 +244,8 @@ def compare_variants(
         command: the command that repeats it, if there is one.
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done.
+        keeps_at_interrupt: whether Ctrl-C ends it with the seeds that were met by then, if they
+            are two or more.
 
     Raises:
         ScenarioError: a variant or a seed that is not accepted.
@@ -257,6 +260,7 @@ def compare_variants(
         distributions=True,
         threads=threads,
         progress=progress,
+        keeps_at_interrupt=keeps_at_interrupt,
     )
     return ComparisonReport(
         outcome.names,

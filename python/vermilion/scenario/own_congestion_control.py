@@ -51,7 +51,7 @@ class CongestionControl:
         parameters: its table, of :func:`number`, :func:`switch` and :func:`choice`.
         ordered: pairs of parameters of which the first must be below the second.
         defaults: what parameters that all senders have are without being set, where that differs
-            from their table: ``{"recovery": "rack", "pacing": True}``.
+            from the table in :doc:`/senders`: ``{"recovery": "rack", "pacing": True}``.
         answers_marks: whether ``on_ack`` is told of every mark and answers it, instead of
             ``on_mark`` once in a window.
         governs_window: whether the class alone sets the window, also while losses are repaired.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
     from vermilion.simulate.compared_runs import Measure
+    from vermilion.simulate.result import Result
     from vermilion.simulate.tables import Table
 
 
@@ -79,6 +82,7 @@ def compare(
     distributions: bool = False,
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
+    keeps_at_interrupt: bool = False,
 ) -> Comparison:
     """Runs every variant with every seed.
 
@@ -89,15 +93,50 @@ def compare(
         distributions: whether :meth:`Comparison.distribution` will be wanted.
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done.
+        keeps_at_interrupt: whether Ctrl-C ends it with the seeds that all variants have met by
+            then, where they are two or more.
 
     Raises:
         ScenarioError: a variant or a seed that is not accepted.
+        KeyboardInterrupt: at Ctrl-C, where nothing can be kept.
     """
     scenarios = tuple(variants.values())
-    results = run_many(
-        scenarios, seeds, threads=threads, progress=progress, distributions=distributions
+    rounds = _rounds(seeds, len(scenarios), threads) if keeps_at_interrupt else [tuple(seeds)]
+    met: list[int] = []
+    complete: list[list[Result]] = [[] for _ in scenarios]
+    for part in rounds:
+        done = len(met) * len(scenarios)
+        try:
+            results = run_many(
+                scenarios,
+                part,
+                threads=threads,
+                progress=None if progress is None else _after(done, progress),
+                distributions=distributions,
+            )
+        except KeyboardInterrupt:
+            if not keeps_at_interrupt or len(met) < _FEWEST_SEEDS:
+                raise
+            break
+        for kept, replications in zip(complete, results, strict=True):
+            kept += [result for result in replications if result is not None]
+        met += part
+    return Comparison(
+        tuple(variants), tuple(met), tuple(map(tuple, complete)), measures or {}, scenarios
     )
-    complete = tuple(
-        tuple(result for result in replications if result is not None) for replications in results
-    )
-    return Comparison(tuple(variants), tuple(seeds), complete, measures or {}, scenarios)
+
+
+_FEWEST_SEEDS = 2  # an interval needs two
+_BUSY = 2  # runs in a round for each thread, so that waiting for the last one costs little
+
+
+def _rounds(seeds: Sequence[int], variants: int, threads: int | None) -> list[tuple[int, ...]]:
+    """The seeds in parts: each keeps all threads busy, and is lost at most by Ctrl-C."""
+    at_a_time = _BUSY * (threads or os.cpu_count() or 1)
+    size = max(_FEWEST_SEEDS, math.ceil(at_a_time / max(1, variants)))
+    return [tuple(seeds[begin : begin + size]) for begin in range(0, len(seeds), size)]
+
+
+def _after(done: int, progress: Callable[[int], object]) -> Callable[[int], object]:
+    """Counts on from the rounds before."""
+    return lambda count: progress(done + count)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.twin.scenario import LINK
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vermilion.simulate.result_data import Summary
     from vermilion.twin.evidence import Evidence
@@ -36,11 +36,27 @@ class Comparison:
     twin_high: float | None
 
 
-def compare_with(evidence: Evidence, twin: Twin, seeds: Sequence[int]) -> tuple[Comparison, ...]:
-    """Simulates a twin, and puts it beside its capture."""
+def compare_with(
+    evidence: Evidence,
+    twin: Twin,
+    seeds: Sequence[int],
+    progress: Callable[[float], object] | None = None,
+) -> tuple[Comparison, ...]:
+    """Simulates a twin, and puts it beside its capture.
+
+    Args:
+        evidence: of the capture.
+        twin: made of it.
+        seeds: with which it is simulated.
+        progress: told how many of them are done.
+    """
     from vermilion import simulate
 
-    runs = [simulate.run(twin.scenario, seed=seed).data for seed in seeds]
+    runs = []
+    for done, seed in enumerate(seeds, start=1):
+        runs.append(simulate.run(twin.scenario, seed=seed).data)
+        if progress is not None:
+            progress(float(done))
     link = [run["links"][LINK]["total"] for run in runs]
     wait_s = evidence.mean_wait_s
     wait_ms = None if wait_s is None else 1e3 * wait_s

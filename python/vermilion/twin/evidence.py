@@ -11,6 +11,7 @@ from vermilion.monitor import read_capture
 from vermilion.twin.sides import directions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
     from typing import BinaryIO
 
@@ -127,8 +128,18 @@ class Evidence:
         return sum(each.resent for each in self.flows) / segments if segments else None
 
 
-def read_evidence(file: str | PathLike[str] | BinaryIO, *, cut_short: bool = False) -> Evidence:
+def read_evidence(
+    file: str | PathLike[str] | BinaryIO,
+    *,
+    cut_short: bool = False,
+    progress: Callable[[float], object] | None = None,
+) -> Evidence:
     """Reads a capture.
+
+    Args:
+        file: as for :func:`vermilion.monitor.read_capture`.
+        cut_short: likewise.
+        progress: told which share of the file has been read.
 
     Raises:
         CaptureFileError: it cannot be read, or is no capture.
@@ -142,6 +153,7 @@ def read_evidence(file: str | PathLike[str] | BinaryIO, *, cut_short: bool = Fal
         round_trips=trips.append,
         volumes=volumes.append,
         stretch_s=STRETCH_S,
+        progress=progress,
     )
     flows = summary.flows
     heavy, contradictions = directions(

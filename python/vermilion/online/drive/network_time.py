@@ -63,8 +63,13 @@ class NetworkTimeDriver(Driver):
         """The network's time at the last observation."""
         return self._now_s
 
-    def run(self, until_s: float) -> None:
-        """Keep the queue tuned until the network's time reaches ``until_s``."""
+    def run(self, until_s: float, progress: Callable[[float], object] = lambda _: None) -> None:
+        """Keep the queue tuned until the network's time reaches ``until_s``.
+
+        Args:
+            until_s: when to stop.
+            progress: told the network's time, again and again.
+        """
         begun_s = self._now_s = self._router.read().time_s
         self.give(Began(self._router.parameters()))
         self.give(self._observe())
@@ -73,6 +78,7 @@ class NetworkTimeDriver(Driver):
             self._router.wait(self._now_s)
             self.give(self._observe())
             self._give_findings()
+            progress(self._now_s)
             if self._ended:
                 return
         self.give(Command("stop"))

@@ -59,6 +59,7 @@ def run_online(
     paths: Sequence[Sequence[str]] = (),
     memory: AnswerMemory | None = None,
     plant: Plant | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> OnlineRun:
     """Keep a network tuned, and run the same network untouched.
 
@@ -88,6 +89,7 @@ def run_online(
         memory: settings for conditions never met, where searches may begin; those of an atlas are
             read by :func:`vermilion.online.plan.atlas_prior.memory_of_atlas`.
         plant: what makes the networks; ``None`` for the simulator.
+        progress: told how many seconds of the network's time have passed.
 
     Raises:
         ScenarioError: the policy is missing or cannot be pursued on line.
@@ -143,7 +145,7 @@ def run_online(
             driver = NetworkTimeDriver(
                 router, controller, log, pace, answer_proposal=answer_proposal
             )
-            driver.run(scenario.duration)
+            driver.run(scenario.duration, progress or (lambda _: None))
         tuned = network.result(PROBE_INTERVAL_S)
     return OnlineRun(
         scenario=scenario,

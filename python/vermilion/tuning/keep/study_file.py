@@ -2,7 +2,7 @@
 
 Every batch of simulations is one transaction. With the write-ahead log a program that is killed
 loses the batch under way and nothing else; only a power failure may take back the last batches,
-never tear one. docs/tuning.md describes the tables.
+never tear one. docs/studies.md describes the tables.
 """
 
 from __future__ import annotations

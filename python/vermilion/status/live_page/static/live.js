@@ -153,6 +153,7 @@ function options(chart, width) {
   return {
     width,
     height: chart.target || chart === CHARTS[0] ? 200 : 130,
+    padding: [null, 36, null, null],   // room for the last label of the axis
     scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(1e-9, high ?? 1) * 1.08] } },
     axes: [
       { ...axis, values: (_, ticks) => ticks.map(clock), space: 90 },
