@@ -103,7 +103,9 @@ def draw_surface(numbers: Numbers) -> Drawing:
         for axes, (key, head) in zip(
             row, (("first", "one run"), ("mean", "mean of all seeds")), strict=True
         ):
-            drawn = axes.pcolormesh(*edges, maps[key].T, cmap="cividis", vmin=low, vmax=high)
+            drawn = axes.pcolormesh(
+                *edges, maps[key].T, cmap="cividis", vmin=low, vmax=high, edgecolor="face"
+            )
             axes.set(title=f"{name}: {head}", xscale="log", yscale="log")
             axes.grid(visible=False)
             for axis in (axes.xaxis, axes.yaxis):
