@@ -30,7 +30,7 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser kernel lint lint-rust lint-python docs examples bench wheels test-wheel lock clean tools
+.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench wheels test-wheel lock clean tools
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -75,11 +75,20 @@ test-browser: $(CORE) $(DEVELOPMENT) ## run the tests of the live page in Chromi
 		$(BIN)/python -m pytest tests/browser; \
 	fi
 
+test-link: $(CORE) $(DEVELOPMENT) ## run the tests of emulated links with real packets, where there are namespaces
+	@if ! [ -w /dev/net/tun ]; then \
+		echo "no links to test through, so no real packets were carried: /dev/net/tun cannot be opened"; \
+	elif ! unshare --net true && ! unshare --user --map-root-user --net true; then \
+		echo "no links to test through, so no real packets were carried: network namespaces are not allowed here"; \
+	else \
+		$(BIN)/python -m pytest tests/link; \
+	fi
+
 kernel: ## build the Linux kernel that scenarios run on, unless there is one
 	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \
 	else tests/kernel/build-kernel "$(KERNEL_CACHE)" $(LINUX_SOURCE); fi
 
-lint: lint-rust lint-python ## formatting, lints, types, and stubs against the built core
+lint: lint-rust lint-python lint-prose ## formatting, lints, types, stubs against the built core, and prose
 
 lint-rust: $(RUNTIME) | tools
 	cargo fmt --all --check
@@ -90,6 +99,9 @@ lint-python: $(CORE) $(DEVELOPMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest vermilion._core
+
+lint-prose: $(CORE) $(DEVELOPMENT)
+	$(BIN)/python docs/prose_lint.py
 
 docs: $(CORE) $(DEVELOPMENT) ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html

@@ -29,6 +29,11 @@ PAGES = (
     ROOT / "docs" / "monitor.md",
     ROOT / "docs" / "scenario-library.md",
     ROOT / "docs" / "tuning.md",
+    *sorted(
+        page
+        for door in ("student", "researcher", "operator")
+        for page in (ROOT / "docs" / door).glob("*.md")
+    ),
 )
 
 RELATIVE: Final = 0.001

@@ -10,6 +10,7 @@ __all__ = [
     "OPTIMISED",
     "RANDOM_STREAMS",
     "VERSION",
+    "Acknowledgement",
     "CaptureError",
     "CaptureMonitor",
     "Coin",
@@ -17,14 +18,19 @@ __all__ = [
     "Packet",
     "ParameterError",
     "Queue",
+    "Reduction",
     "Simulation",
+    "Window",
     "check",
+    "common_sender_parameters",
     "disciplines",
     "register_discipline",
+    "register_sender",
     "run",
     "run_many",
     "senders",
     "unregister_discipline",
+    "unregister_sender",
 ]
 
 VERSION: str
@@ -205,6 +211,99 @@ class Coin:
     __call__: Callable[[], float]
     """The next number, uniform over [0, 1); at most 256 for one packet."""
 
+@final
+class Acknowledgement:
+    """What an acknowledgement has told a congestion control in Python. Times in nanoseconds."""
+
+    @property
+    def now(self) -> int:
+        """The instant at which it arrived."""
+
+    @property
+    def delivered(self) -> int:
+        """Packets newly known to have arrived."""
+
+    @property
+    def counted(self) -> float:
+        """Packets by which windows grow: those delivered, or 1 without ``byte_counting``."""
+
+    @property
+    def marked(self) -> int:
+        """Of those delivered, the marked ones; 0 unless the class answers every mark."""
+
+    @property
+    def lost(self) -> int:
+        """Packets newly taken for lost; 0 unless the class governs its window."""
+
+    @property
+    def round_trip(self) -> int | None:
+        """The round trip just timed."""
+
+    @property
+    def smoothed_round_trip(self) -> int | None:
+        """The average of the round trips; None before the first."""
+
+    @property
+    def forward_delay(self) -> int | None:
+        """How long the packet took that made the receiver answer, by clocks that differ."""
+
+    @property
+    def unacknowledged(self) -> int:
+        """Number of the first packet not acknowledged."""
+
+    @property
+    def highest(self) -> int:
+        """Number of the first packet never sent."""
+
+    @property
+    def in_flight(self) -> int:
+        """Packets in the network."""
+
+    @property
+    def in_recovery(self) -> bool:
+        """Whether losses are being repaired."""
+
+    @property
+    def delivery_rate(self) -> float | None:
+        """Packets a second that the network delivered; None unless the class governs its window."""
+
+    @property
+    def application_limited(self) -> bool:
+        """Whether that rate is the application's, which had nothing more to send."""
+
+@final
+class Reduction:
+    """A sign of congestion that a congestion control in Python answers."""
+
+    @property
+    def now(self) -> int:
+        """The instant, in nanoseconds."""
+
+    @property
+    def base(self) -> float:
+        """Packets to be reduced: the window, or what is outstanding (``loss_window``)."""
+
+@final
+class Window:
+    """The congestion window of a flow, in packets."""
+
+    size: float
+    """The window, above 0; set by ``on_ack`` alone."""
+
+    threshold: float
+    """The slow start threshold; set by ``on_ack`` alone."""
+
+    pacing_rate: float | None
+    """Packets a second, where packets are paced; None leaves the rate to the sender."""
+
+    @property
+    def cap(self) -> float:
+        """The largest window that the receiver allows."""
+
+    @property
+    def in_slow_start(self) -> bool:
+        """Whether the window is below the threshold."""
+
 def disciplines() -> str:
     """Return every queue discipline with its parameter table, as a JSON list."""
 
@@ -222,6 +321,21 @@ def unregister_discipline(name: str) -> bool:
 
 def senders() -> str:
     """Return every sender with its parameter table, as a JSON list."""
+
+def common_sender_parameters() -> str:
+    """Return the table of what every sender has, as a nameless sender in JSON."""
+
+def register_sender(table: str, adapter: object) -> None:
+    """Make a congestion control written in Python known; one of the same name is replaced.
+
+    ``table`` is its entry in ``senders``, ``adapter`` what makes its instances.
+
+    Raises:
+        ParameterError: A table that cannot be used, or the name of one of the core's.
+    """
+
+def unregister_sender(name: str) -> bool:
+    """Forget a congestion control written in Python; return whether there was one."""
 
 def check(scenario: str) -> None:
     """Build everything a core scenario names, and run nothing.
@@ -256,6 +370,76 @@ def run_many(
     Python's lock is released meanwhile. ``progress`` is called with the number of finished runs
     about every 50 ms, from the calling thread. What ``deadline_s`` seconds cut short is None.
     """
+
+@final
+class Link:
+    """The two ways of an emulated link, and the devices that they connect (on Linux only).
+
+    Way 0 leads from the first device to the second, way 1 back. Times are integer nanoseconds since
+    it was made.
+    """
+
+    def __new__(
+        cls,
+        ways: tuple[str, str],
+        devices: tuple[int, int],
+        seed: int = 1,
+        jitters: tuple[tuple[int, bool], tuple[int, bool]] = ((0, False), (0, False)),
+        largest: int = 1500,
+        room: int = 65_536,
+        busy: bool = False,
+        wakers: Sequence[int] = (),
+    ) -> Link:
+        """Connect two open TUN devices.
+
+        ``ways`` are links as in a core scenario. Of each way, ``jitters`` says by how many
+        nanoseconds at most packets take longer, and whether one may overtake another. ``largest`` is
+        the largest packet in bytes, ``room`` how many packets a way holds at most. With ``busy`` a
+        core is kept busy for the sake of exact times. The descriptors are not taken over.
+
+        Raises:
+            ParameterError: A field of a link that cannot be used.
+            OSError: A descriptor that there is not.
+        """
+
+    @property
+    def now_ns(self) -> int:
+        """Nanoseconds since it was made."""
+
+    def run(self, nanoseconds: int) -> None:
+        """Carry packets for so long, or until one of the wakers has something to be read.
+
+        Python's lock is released meanwhile.
+        """
+
+    def is_there(self, way: int) -> bool:
+        """Return whether the device that packets of a way come from has not been removed."""
+
+    def measure_from_now(self) -> None:
+        """Forget what has been measured."""
+
+    def report(self, way: int) -> str:
+        """Return what has been measured of a way, as a JSON object."""
+
+    def counters(self, way: int) -> dict[str, int]:
+        """Return what a router exports about the queue of a way, cumulative since time 0."""
+
+    def set_queue(self, way: int, parameters: str) -> None:
+        """Replace parameters of a queue now; those not named stay.
+
+        Raises:
+            ParameterError: A value that the discipline refuses; then nothing has changed.
+        """
+
+    def set_rate(self, way: int, bit_per_s: int) -> None:
+        """Change the rate of a way, to be constant from now on.
+
+        Raises:
+            ParameterError: No rate that a link can have.
+        """
+
+    def queue_parameters(self, way: int) -> str:
+        """Return every parameter of a queue in force, as a JSON object."""
 
 @final
 class Simulation:

@@ -24,6 +24,7 @@ PACKAGE = ROOT / "python" / "vermilion"
 ROOMS_BELOW = {
     "monitor": {"_core"},
     "scenario": {"_core"},
+    "networks": {"scenario"},
     "simulate": {"scenario", "_core"},
     "objectives": {"simulate", "scenario"},
     "search": {"scenario"},
@@ -31,6 +32,7 @@ ROOMS_BELOW = {
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
     "agentx": set(),
     "routers": {"agentx", "monitor", "profiles", "simulate", "scenario", "_core"},
+    "link": {"routers", "scenario", "_core"},
     "kernel_plant": {"agentx", "routers", "monitor", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "status": {"monitor", "online", "routers", "_core"},
@@ -69,6 +71,7 @@ ROOMS_BELOW = {
         "advise",
         "atlas",
         "kernel_plant",
+        "link",
         "papers",
         "monitor",
         "agentx",
@@ -93,7 +96,9 @@ CRATES_BELOW = {
     "tcp": {"parameters"},
     "netsim": {"aqm", "tcp", "parameters"},
     "monitor": set(),
-    "python": {"monitor", "netsim", "aqm", "tcp", "parameters"},
+    "link": {"monitor", "netsim", "aqm", "parameters"},
+    "link-io": {"link"},
+    "python": {"link-io", "link", "monitor", "netsim", "aqm", "tcp", "parameters"},
 }
 
 HEAVY_MODULES = {

@@ -5,7 +5,7 @@
 use vermilion_aqm::{AnyScheduler, Discipline};
 use vermilion_parameters::{ParameterError, Values};
 
-use crate::arrival_link::{ArrivalLink, facts};
+use crate::arrival_link::ArrivalLink;
 use crate::delay_line::DelayLine;
 use crate::departure_link::DepartureLink;
 use crate::flow_traffic::Sent;
@@ -15,6 +15,7 @@ use crate::loss::LossModel;
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
+use crate::turn_link::scheduler;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -38,13 +39,7 @@ macro_rules! either {
 impl AnyLink {
     /// An idle link at time 0.
     pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
-        let facts = facts(link.rate_bit_per_s, link.delay_ns);
-        let chosen = &link.queue;
-        let (queue, settings) = match chosen.foreign.as_deref() {
-            None => AnyScheduler::from_values(&chosen.discipline, &chosen.parameters, facts)?,
-            Some(factory) => AnyScheduler::from_foreign(factory, &chosen.parameters, facts)?,
-        };
-        let values = settings.to_values();
+        let (queue, values) = scheduler(link)?;
         Ok(match queue {
             AnyScheduler::Fifo(fifo) if !fifo.advisor().watches_departures() => {
                 Self::AtArrival(ArrivalLink::new(link, fifo.into_advisor(), values, coin, wire))
@@ -106,7 +101,7 @@ impl AnyLink {
     pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
         match self {
             Self::AtArrival(link) => link.set_parameters(now, changed),
-            Self::AtDeparture(link) => link.set_parameters(changed).map(|()| false),
+            Self::AtDeparture(link) => link.set_parameters(now, changed).map(|()| false),
         }
     }
 

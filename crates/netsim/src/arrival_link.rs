@@ -259,7 +259,7 @@ impl ArrivalLink {
         let mut dropped = Vec::with_capacity(self.waiting.len());
         // They stand at the end of their lines, in this order.
         while let Some(Waiting { arrival, line, .. }) = self.waiting.pop_back() {
-            self.books.count_flushed(now - arrival);
+            self.books.count_flushed(1, u128::from(now - arrival));
             // What the wire would have lost is on no line and has been forgotten.
             if let Some(line) = lines.get_mut(line as usize) {
                 dropped.extend(line.pop_last());

@@ -5,27 +5,23 @@
 //! the packets wait here and the link is a source of events of its own: the instants at which the
 //! next packet is taken from the queue. An empty queue needs none.
 //!
-//! How they wait, and which of them is next, is the queue's own affair
-//! ([`AnyScheduler`]): first in, first out, or in turns of the flows.
-//!
-//! What is measured is what [`ArrivalLink`](crate::arrival_link::ArrivalLink) measures. A packet dropped from
-//! inside the queue has waited: the books count its waiting, the metrics of sojourn, which are those
-//! of forwarded packets, do not.
+//! How they wait and are taken is [`TurnLink`]'s; here is what the simulator needs around it: the
+//! delay lines on which packets leave, and who is told of those that are gone. What is measured is what
+//! [`ArrivalLink`](crate::arrival_link::ArrivalLink) measures.
 
-use vermilion_aqm::{AnyScheduler, Colour, Discipline, Dropped, Ecn, Queue, Scheduler, Verdict};
+use vermilion_aqm::{AnyScheduler, Colour, Ecn};
 use vermilion_parameters::{ParameterError, Values};
 
-use crate::arrival_link::{LOST, facts};
-use crate::calendar::NEVER;
+use crate::arrival_link::LOST;
 use crate::delay_line::DelayLine;
 use crate::flow_traffic::{FlowTraffic, Sent};
-use crate::link_books::{Ledger, LinkBooks};
+use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
-use crate::loss::{LossModel, LossyWire};
+use crate::loss::LossModel;
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::scenario;
-use crate::transmitter::Transmitter;
+use crate::turn_link::TurnLink;
 
 /// A packet that waits for its turn.
 #[derive(Clone, Copy, Debug)]
@@ -72,30 +68,6 @@ pub struct Taken {
     pub end: u64,
 }
 
-/// The packet in transmission, or the last one.
-#[derive(Clone, Copy, Debug, Default)]
-struct InService {
-    end: u64,
-    line: u32,
-}
-
-/// What happens to packets that the queue drops.
-struct Removal<'a> {
-    now: u64,
-    dropped: &'a mut Vec<Packet>,
-    books: &'a mut LinkBooks,
-    arrivals_of_waiting: &'a mut u128,
-}
-
-impl Removal<'_> {
-    fn of(&mut self, dropped: &Dropped<Waiting>) {
-        self.books.window.count_drop(dropped.reason);
-        self.books.dropped_waiting += u128::from(self.now - dropped.arrived);
-        *self.arrivals_of_waiting -= u128::from(dropped.arrived);
-        self.dropped.push(dropped.packet.packet);
-    }
-}
-
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct DepartureLink {
@@ -103,20 +75,9 @@ pub struct DepartureLink {
     pub source: usize,
     /// Packets dropped, or lost on the wire, since somebody last looked.
     pub dropped: Vec<Packet>,
-    delay: u64,
-    transmitter: Transmitter,
-    queue: AnyScheduler<Waiting>,
-    values: Values,
-    coin: Stream,
-    wire: LossyWire,
-    /// When the next packet's turn comes; [`NEVER`] while none waits.
-    next_turn: u64,
-    in_service: InService,
-    /// Since when packets wait without a break.
-    occupied_since: u64,
-    /// Sum of the arrival times of the packets that wait.
-    arrivals_of_waiting: u128,
-    books: LinkBooks,
+    turns: TurnLink<Waiting>,
+    /// The delay line of the packet in transmission, or of the last one.
+    line_in_service: u32,
     /// Only where somebody asks for it.
     traffic: Option<Box<FlowTraffic>>,
 }
@@ -133,91 +94,44 @@ impl DepartureLink {
     ) -> Self {
         Self {
             source: 0,
-            delay: link.delay_ns,
-            transmitter: Transmitter::of(link),
-            books: LinkBooks::new(queue.average_queue()),
-            queue,
-            values,
-            coin,
-            wire: LossyWire::new(link.loss, wire),
             dropped: Vec::new(),
-            next_turn: NEVER,
-            in_service: InService::default(),
-            occupied_since: 0,
-            arrivals_of_waiting: 0,
+            turns: TurnLink::new(link, queue, values, coin, wire),
+            line_in_service: 0,
             traffic: None,
         }
     }
 
-    /// When [`DepartureLink::take`] is due; [`NEVER`] while nothing waits.
+    /// When [`DepartureLink::take`] is due; [`NEVER`](crate::calendar::NEVER) while nothing waits.
     #[inline]
     pub fn next_turn(&self) -> u64 {
-        self.next_turn
+        self.turns.next_turn()
     }
 
     /// Offers a packet at `now`, to leave on delay line `line`: it waits for its turn, even if that
     /// comes at once, or is dropped. Turns that are due at `now` must have been taken.
     #[inline]
     pub fn offer(&mut self, now: u64, packet: Packet, line: u32) {
-        self.hold_queue(now);
-        let free_at = self.transmitter.free_at();
-        let was_empty = self.queue.is_empty();
-        let idle_since = (was_empty && free_at <= now).then_some(free_at);
-        let mut removal = Removal {
-            now,
-            dropped: &mut self.dropped,
-            books: &mut self.books,
-            arrivals_of_waiting: &mut self.arrivals_of_waiting,
-        };
-        *removal.arrivals_of_waiting += u128::from(now);
-        let (packet, coin) = (Waiting { packet, line }, &mut self.coin);
-        let marked =
-            self.queue.enqueue(now, idle_since, packet, coin, &mut |dropped| removal.of(&dropped));
-        let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
-        self.books.window.count(verdict);
-        self.books.hold_average(now, || self.queue.average_queue());
-        if self.queue.is_empty() {
-            self.next_turn = NEVER;
-        } else if self.next_turn == NEVER {
-            self.occupied_since = now;
-            self.next_turn = self.transmitter.begin(now);
-        }
+        let gone = &mut self.dropped;
+        self.turns.offer(now, Waiting { packet, line }, &mut |waiting| gone.push(waiting.packet));
     }
 
     /// Takes the next packet to be sent at `now`, when a turn is due. `None` if the discipline drops
     /// every packet that waits, or the wire loses the one that is sent.
     #[inline]
     pub fn take(&mut self, now: u64) -> Option<Taken> {
-        self.hold_queue(now);
-        let mut removal = Removal {
-            now,
-            dropped: &mut self.dropped,
-            books: &mut self.books,
-            arrivals_of_waiting: &mut self.arrivals_of_waiting,
-        };
-        let sent = self.queue.dequeue(now, &mut self.coin, &mut |dropped| removal.of(&dropped));
-        self.books.hold_average(now, || self.queue.average_queue());
-        let Some(sent) = sent else {
-            self.next_turn = NEVER;
-            return None;
-        };
-        let Waiting { packet, line } = sent.packet;
-        self.arrivals_of_waiting -= u128::from(sent.arrived);
-        self.books.window.marks += u64::from(sent.marked);
-        self.books.count_forwarded(packet.size, now - sent.arrived);
+        let gone = &mut self.dropped;
+        let taken = self.turns.take(now, &mut |waiting| gone.push(waiting.packet))?;
+        let Waiting { packet, line } = taken.packet;
         if let Some(traffic) = &mut self.traffic {
             traffic.count(packet.direction(), packet.size);
         }
-        let end = self.transmitter.transmit(now, packet.size);
-        self.next_turn = self.turn_after(now);
-        if self.wire.loses() {
-            self.books.window.losses += 1;
-            self.in_service = InService { end, line: LOST };
+        if taken.lost {
+            self.line_in_service = LOST;
             self.dropped.push(packet);
             return None;
         }
-        self.in_service = InService { end, line };
-        Some(Taken { packet, line, end })
+        self.line_in_service = line;
+        Some(Taken { packet, line, end: taken.end })
     }
 
     /// What each flow has sent since the last call; the first call begins to watch.
@@ -225,117 +139,84 @@ impl DepartureLink {
         self.traffic.get_or_insert_default().take()
     }
 
-    /// When the turn of the next packet comes, not before `now`.
-    fn turn_after(&mut self, now: u64) -> u64 {
-        if self.queue.is_empty() {
-            return NEVER;
-        }
-        self.transmitter.begin(self.occupied_since).max(now)
-    }
-
     /// Propagation delay in nanoseconds.
     #[inline]
     pub fn delay(&self) -> u64 {
-        self.delay
-    }
-
-    /// The queue has been as it is until `now`.
-    #[inline]
-    fn hold_queue(&mut self, now: u64) {
-        self.books.hold_queue(now, self.queue.len() as u32, self.queue.bytes());
+        self.turns.delay()
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
-        self.hold_queue(now);
-        self.books.close_window(now, &self.transmitter, (self.in_service.end, 0), into);
+        self.turns.close_window(now, into);
     }
 
     /// Totals since time 0, up to `now`.
     pub fn ledger(&mut self, now: u64) -> Ledger {
-        self.hold_queue(now);
-        self.books.ledger()
+        self.turns.ledger(now)
     }
 
     /// Waiting so far of the packets still in the queue, in nanoseconds.
     pub fn waiting_so_far(&self, now: u64) -> u128 {
-        self.queue.len() as u128 * u128::from(now) - self.arrivals_of_waiting
+        self.turns.waiting_so_far(now)
     }
 
     /// Every packet that waits.
     #[cfg(test)]
     pub fn packets(&self) -> Vec<Packet> {
         let mut packets = Vec::new();
-        self.queue.each(&mut |waiting| packets.push(waiting.packet));
+        self.turns.each(&mut |waiting| packets.push(waiting.packet));
         packets
     }
 
     /// Packets and bytes waiting.
     pub fn queue(&self) -> (u32, u64) {
-        (self.queue.len() as u32, self.queue.bytes())
+        self.turns.queue()
     }
 
-    /// See [`Discipline::average_queue`].
+    /// See [`Discipline::average_queue`](vermilion_aqm::Discipline::average_queue).
     pub fn average_queue(&self) -> Option<f64> {
-        self.queue.average_queue()
+        self.turns.average_queue()
     }
 
-    /// See [`Discipline::drop_probability`].
+    /// See [`Discipline::drop_probability`](vermilion_aqm::Discipline::drop_probability).
     pub fn drop_probability(&self) -> Option<f64> {
-        self.queue.drop_probability()
+        self.turns.drop_probability()
     }
 
     /// Every parameter in force.
     pub fn values(&self) -> &Values {
-        &self.values
+        self.turns.values()
     }
 
-    /// Replaces some parameters of the discipline; on error nothing changes.
-    pub fn set_parameters(&mut self, changed: &Values) -> Result<(), ParameterError> {
-        let mut values = self.values.clone();
-        values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let link = facts(self.transmitter.rate(), self.delay);
-        let settings = self.queue.set_values(&values, link)?;
-        self.values = settings.to_values();
-        Ok(())
+    /// Replaces some parameters of the discipline; on error nothing changes. No discipline that
+    /// watches departures has what waits dropped.
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<(), ParameterError> {
+        self.turns.set_parameters(now, changed).map(|_| ())
     }
 
     /// Changes the propagation delay for packets whose transmission begins from now on.
     pub fn set_delay(&mut self, delay: u64) {
-        self.delay = delay;
-        self.tell_discipline();
+        self.turns.set_delay(delay);
     }
 
     /// Changes how the wire loses packets sent from now on.
     pub fn set_loss(&mut self, model: LossModel) {
-        self.wire.set_model(model);
+        self.turns.set_loss(model);
     }
 
     /// Changes the rate at `now` and re-times the packet in transmission; what waits follows. The
     /// caller must have closed the window, and re-enters this link and the delay lines in the
     /// calendar.
     pub fn set_rate(&mut self, now: u64, rate: u64, lines: &mut [DelayLine]) {
-        let old_end = self.in_service.end;
-        if old_end > now {
-            let left = u128::from(old_end - now) * u128::from(self.transmitter.rate());
-            let end = now + left.div_ceil(u128::from(rate)) as u64;
-            // The packet in transmission is the last that was put on its line, unless it will be lost.
-            if let Some(line) = lines.get_mut(self.in_service.line as usize) {
-                if let Some(packet) = line.nth_from_end(0) {
-                    packet.time = packet.time - old_end + end;
-                }
-                line.restore_order();
+        let moved = self.turns.set_rate(now, rate);
+        // The packet in transmission is the last that was put on its line, unless it will be lost.
+        if let Some((old_end, end)) = moved
+            && let Some(line) = lines.get_mut(self.line_in_service as usize)
+        {
+            if let Some(packet) = line.nth_from_end(0) {
+                packet.time = packet.time - old_end + end;
             }
-            self.in_service.end = end;
-            self.transmitter.replace(rate, end);
-        } else {
-            self.transmitter.replace(rate, self.transmitter.free_at());
+            line.restore_order();
         }
-        self.next_turn = self.turn_after(now);
-        self.tell_discipline();
-    }
-
-    fn tell_discipline(&mut self) {
-        self.queue.link_changed(facts(self.transmitter.rate(), self.delay));
     }
 }

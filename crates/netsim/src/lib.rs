@@ -42,8 +42,13 @@ mod timers;
 mod traffic;
 mod transfer_books;
 pub mod transmitter;
+pub mod turn_link;
 pub mod variate;
 
+pub use histogram::Distribution;
+pub use link_books::Ledger;
+pub use link_window::LinkWindow;
+pub use phases::Span;
 pub use probe::Series;
 pub use results::Results;
 pub use scenario::Scenario;

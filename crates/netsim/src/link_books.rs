@@ -79,10 +79,11 @@ impl LinkBooks {
         self.ledger.forwarded_bytes += u64::from(size);
     }
 
-    /// A packet that has waited for `waited` nanoseconds is dropped by no decision over it.
-    pub fn count_flushed(&mut self, waited: u64) {
-        self.window.drops += 1;
-        self.dropped_waiting += u128::from(waited);
+    /// So many packets that have waited for `waited` nanoseconds altogether are dropped by no decision
+    /// over them.
+    pub fn count_flushed(&mut self, packets: u64, waited: u128) {
+        self.window.drops += packets;
+        self.dropped_waiting += waited;
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next. The packet in

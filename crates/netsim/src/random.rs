@@ -30,6 +30,8 @@ pub enum Purpose {
     RoundTrips = 6,
     /// Which packets are lost on the wire of a link.
     WireLoss = 7,
+    /// By how much the propagation of single packets of a link differs.
+    Jitter = 8,
     /// Times between the transfers of one source.
     TransferGaps = 16,
     /// Sizes of the transfers of one source.

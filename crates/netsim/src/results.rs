@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::flow::Tally;
 use crate::histogram::Distribution;
+use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
 pub use crate::packet_window::{LossRuns, PacketMetrics};
 use crate::phases::Span;
@@ -67,6 +68,23 @@ pub struct LedgerResults {
     pub backlog_packet_s: f64,
     /// Sum over packets of the time each has waited, in packet seconds.
     pub sojourn_packet_s: f64,
+}
+
+impl LedgerResults {
+    /// From a link's totals, the packets that wait, and for how many nanoseconds altogether.
+    #[must_use]
+    pub fn of(ledger: &Ledger, queued: u32, waiting_so_far: u128) -> Self {
+        Self {
+            arrivals: ledger.arrivals,
+            forwarded: ledger.forwarded,
+            drops: ledger.drops,
+            marks: ledger.marks,
+            losses: ledger.losses,
+            queued: u64::from(queued),
+            backlog_packet_s: ledger.backlog as f64 / 1e9,
+            sojourn_packet_s: (ledger.sojourn + waiting_so_far) as f64 / 1e9,
+        }
+    }
 }
 
 /// Metrics of a link over a span.

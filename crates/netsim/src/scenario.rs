@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use vermilion_aqm::{Colour, ForeignFactory};
 use vermilion_parameters::{ParameterError, Values};
+use vermilion_tcp::ForeignSenders;
 
 use crate::loss::LossModel;
 use crate::phases::Phases;
@@ -175,6 +176,9 @@ pub struct SenderChoice {
     /// Its parameters in the units of its table.
     #[serde(default)]
     pub parameters: Values,
+    /// What makes it, where whoever embeds the core has a sender of this name of its own.
+    #[serde(skip)]
+    pub foreign: Option<Arc<dyn ForeignSenders>>,
 }
 
 /// Something about a link that changes at a time.
@@ -335,7 +339,11 @@ impl Scenario {
 }
 
 impl Link {
-    fn check(&self) -> Result<(), ParameterError> {
+    /// Refuses what no link can be; its queue is looked at when it is built.
+    ///
+    /// # Errors
+    /// The first field that cannot be used.
+    pub fn check(&self) -> Result<(), ParameterError> {
         within("rate", self.rate_bit_per_s, 1, HIGHEST_RATE, "bit/s")?;
         within("delay", self.delay_ns, 0, LONGEST_DELAY, "ns")?;
         if let (Some(_), Some(_)) = (&self.rate_schedule, &self.trace) {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
 from vermilion.report.numbers import significant
-from vermilion.scenario import RATE, TIME, format_quantity
+from vermilion.scenario import RATE, format_quantity
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 
 if TYPE_CHECKING:

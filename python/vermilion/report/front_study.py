@@ -9,7 +9,7 @@ from vermilion.report import drawing
 from vermilion.report.front_figure import front_figure, front_rows, hidden_settings
 from vermilion.report.front_parameters_figure import front_parameters_figure
 from vermilion.report.study_parts import how_to_repeat, queue_figures
-from vermilion.report.toml_text import toml_text
+from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning.recommend.front import Front
 
 if TYPE_CHECKING:

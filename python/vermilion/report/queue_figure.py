@@ -10,6 +10,7 @@ below.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from vermilion.online.record.entries import OnlineRun
+    from vermilion.report.braille import Panel
     from vermilion.report.phases import Phase
     from vermilion.simulate import Result
 
@@ -58,11 +60,37 @@ def queue_figure(run: OnlineRun, phases: Sequence[Phase], *, name: str, descript
         description: what a reader who cannot see it is told.
     """
     return drawing.svg_for_both_widths(
-        partial(_drawn, run, phases), name=name, description=description
+        partial(drawn_queues, run, phases), name=name, description=description
     )
 
 
-def _drawn(run: OnlineRun, phases: Sequence[Phase], *, narrow: bool) -> Figure:
+def queue_panels(run: OnlineRun) -> list[Panel]:
+    """The queues of both networks, for a terminal."""
+    from vermilion.report.braille import Panel
+
+    panels = []
+    for title, result in (("Left alone", run.reference), ("Kept tuned", run.tuned)):
+        series = result.series(run.link)
+        panels.append(
+            Panel(
+                f"{title}: queue (packets)",
+                series["time_s"],
+                series["queue_packets"],
+                target=run.target_packets,
+            )
+        )
+    top = max(panel.highest() for panel in panels)
+    return [replace(panel, top=top) for panel in panels]
+
+
+def drawn_queues(run: OnlineRun, phases: Sequence[Phase], *, narrow: bool = False) -> Figure:
+    """Queue and average of both networks, on the same axes.
+
+    Args:
+        run: what to draw.
+        phases: the measured stretches, shaded and numbered.
+        narrow: whether it is for a narrow page.
+    """
     from matplotlib.figure import Figure
 
     with drawing.style():

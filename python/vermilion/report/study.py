@@ -26,8 +26,8 @@ from vermilion.report.study_parts import (
     tuned_links,
     with_units,
 )
-from vermilion.report.toml_text import toml_text
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning import StudyError
 
 if TYPE_CHECKING:

@@ -130,7 +130,7 @@ class _Round:
 
 
 class BatchRunner:
-    """Simulates on an executor's workers what is worth the way.
+    """Does the longer simulations on an executor's workers.
 
     Args:
         executor: that has the package's version on all its workers.

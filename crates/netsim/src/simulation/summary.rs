@@ -170,15 +170,6 @@ impl Simulation {
         let now = self.now;
         let state = &mut self.links[link];
         let ledger = state.ledger(now);
-        LedgerResults {
-            arrivals: ledger.arrivals,
-            forwarded: ledger.forwarded,
-            drops: ledger.drops,
-            marks: ledger.marks,
-            losses: ledger.losses,
-            queued: u64::from(state.queue().0),
-            backlog_packet_s: ledger.backlog as f64 / 1e9,
-            sojourn_packet_s: (ledger.sojourn + state.waiting_so_far(now)) as f64 / 1e9,
-        }
+        LedgerResults::of(&ledger, state.queue().0, state.waiting_so_far(now))
     }
 }

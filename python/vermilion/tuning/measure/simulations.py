@@ -70,7 +70,7 @@ class Simulations:
         objective: what is evaluated.
         constraints: whose metrics are kept with it.
         threads: simulations at a time; ``None`` for one on each core.
-        workers: simulate what is worth the way; ``None`` for this machine alone.
+        workers: do the longer simulations; ``None`` for this machine alone.
         memory: what is known already, and keeps what is simulated; ``None`` for none.
         length: the fraction of the scenario's measured time that the candidates simulate.
         further: other scenarios in which each setting is simulated too; then every evaluation has

@@ -1,0 +1,143 @@
+//! Two devices, and a link between them whose ways are each a [`Way`].
+
+use std::io::Result;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use vermilion_link::Way;
+
+use crate::device::{Device, Taken};
+
+/// Packets that are taken from one device before the other and the clock are looked at again.
+const BATCH: usize = 64;
+
+/// How the time until the next packet passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Asleep; a packet may be handed on late by what waking takes.
+    Sleep,
+    /// Awake: a core is kept busy.
+    Busy,
+}
+
+/// A device, and the way that packets from it take.
+#[derive(Debug)]
+struct End {
+    /// `None` once it has been removed.
+    device: Option<Device>,
+    way: Way,
+}
+
+/// See the module's head. Times are nanoseconds since it was made.
+#[derive(Debug)]
+pub struct Emulator {
+    begun: Instant,
+    pacing: Pacing,
+    ends: [End; 2],
+}
+
+impl Emulator {
+    /// A link between two devices. Each comes with the way that its packets take to the other.
+    #[must_use]
+    pub fn new(ends: [(Device, Way); 2], pacing: Pacing) -> Self {
+        let ends = ends.map(|(device, way)| End { device: Some(device), way });
+        Self { begun: Instant::now(), pacing, ends }
+    }
+
+    /// Nanoseconds since it was made.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The way from device `end`, which is 0 or 1, to the other one.
+    pub fn way(&mut self, end: usize) -> &mut Way {
+        &mut self.ends[end].way
+    }
+
+    /// Whether device `end` is still there.
+    #[must_use]
+    pub fn is_there(&self, end: usize) -> bool {
+        self.ends[end].device.is_some()
+    }
+
+    /// Carries packets until `until`, or until one of `wakers` has something to be read.
+    ///
+    /// # Errors
+    /// The kernel cannot wait.
+    pub fn run(&mut self, until: u64, wakers: &[OwnedFd]) -> Result<()> {
+        loop {
+            let more = self.take(0) | self.take(1);
+            self.hand_on(0);
+            self.hand_on(1);
+            let now = self.now();
+            let due = self.ends.iter().filter_map(|end| end.way.next_due()).min();
+            let wait = match (more, self.pacing) {
+                (true, _) | (_, Pacing::Busy) => 0,
+                _ => due.map_or(until, |due| due.min(until)).saturating_sub(now),
+            };
+            if self.wait(wait, wakers)? || now >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes packets from device `end`: whether there may be more.
+    fn take(&mut self, end: usize) -> bool {
+        let begun = self.begun;
+        let End { device, way } = &mut self.ends[end];
+        for _ in 0..BATCH {
+            let Some(open) = device else { return false };
+            match open.take() {
+                Taken::Packet(offload, packet) => {
+                    let now = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    way.arrive(now, &offload, packet);
+                }
+                Taken::Nothing => return false,
+                Taken::Gone => *device = None,
+            }
+        }
+        true
+    }
+
+    /// Hands on what is due on the way from device `end`.
+    fn hand_on(&mut self, end: usize) {
+        let now = self.now();
+        let begun = self.begun;
+        let [first, second] = &mut self.ends;
+        let (way, device) = match end {
+            0 => (&mut first.way, &mut second.device),
+            _ => (&mut second.way, &mut first.device),
+        };
+        way.advance(now);
+        while let Some(delivery) = way.next_delivery(now) {
+            if device.as_mut().is_some_and(|device| device.give(way.bytes(&delivery))) {
+                let done = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                way.delivered(delivery, done);
+            } else {
+                way.refused(delivery);
+            }
+        }
+    }
+
+    /// Waits for packets, for so many nanoseconds at most: whether one of `wakers` has something.
+    fn wait(&self, nanoseconds: u64, wakers: &[OwnedFd]) -> Result<bool> {
+        const SECOND: u64 = 1_000_000_000;
+        let timeout = Timespec {
+            tv_sec: (nanoseconds / SECOND) as i64,
+            tv_nsec: (nanoseconds % SECOND) as _,
+        };
+        let wakers = wakers.iter().map(AsFd::as_fd);
+        let mut watched: Vec<PollFd<'_>> =
+            wakers.map(|waker| PollFd::from_borrowed_fd(waker, PollFlags::IN)).collect();
+        let count = watched.len();
+        let devices = self.ends.iter().filter_map(|end| end.device.as_ref());
+        watched.extend(devices.map(|device| PollFd::new(device, PollFlags::IN)));
+        match poll(&mut watched, Some(&timeout)) {
+            Ok(_) => Ok(watched[..count].iter().any(|waker| !waker.revents().is_empty())),
+            Err(rustix::io::Errno::INTR) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

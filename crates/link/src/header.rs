@@ -1,0 +1,124 @@
+//! What a queue reads of a packet's headers, and the one thing that it writes.
+
+use vermilion_aqm::Ecn;
+use vermilion_monitor::{Fragment, Headers, LinkType, Transport};
+
+use crate::checksum;
+
+/// What a queue knows of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// The same for the packets of one flow: a hash of protocol, addresses and ports; of pieces of
+    /// packets, which need not have ports, without them. 0 where there is no IP header to be read.
+    pub flow: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+}
+
+impl Label {
+    /// Reads the headers of an IP packet.
+    #[must_use]
+    pub fn of(packet: &[u8]) -> Self {
+        let length = u32::try_from(packet.len()).unwrap_or(u32::MAX);
+        let Ok(headers) = Headers::read(LinkType::RawInternet, packet, length) else {
+            return Self::default();
+        };
+        let ecn = match headers.internet.ecn {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::CongestionExperienced,
+        };
+        Self { flow: flow(&headers), ecn }
+    }
+}
+
+fn flow(headers: &Headers) -> u32 {
+    let internet = &headers.internet;
+    let ports = match headers.transport {
+        _ if internet.fragment != Fragment::None => 0,
+        Ok(Transport::Tcp(tcp)) => u32::from(tcp.source_port) << 16 | u32::from(tcp.destination_port),
+        Ok(Transport::Udp(udp)) => u32::from(udp.source_port) << 16 | u32::from(udp.destination_port),
+        _ => 0,
+    };
+    let mut hash = u64::from(ports) << 8 | u64::from(internet.protocol);
+    for address in [internet.source.bytes, internet.destination.bytes] {
+        for half in [&address[..8], &address[8..]] {
+            let word = half.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+            // The finaliser of SplitMix64, as for the random streams.
+            hash = (hash ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            hash ^= hash >> 31;
+        }
+    }
+    hash as u32
+}
+
+/// Sets the ECN field of an IP packet to "congestion experienced" (RFC 3168), and has IPv4's checksum
+/// follow. What has been marked before and what is no IP packet stay as they are.
+pub fn mark(packet: &mut [u8]) {
+    match packet {
+        [version, class, rest @ ..] if *version >> 4 == 4 && rest.len() >= 18 => {
+            if *class & 0b11 == 0b11 {
+                return;
+            }
+            let before = [*version, *class];
+            *class |= 0b11;
+            // Bytes 10 and 11 of the header.
+            let updated = checksum::updated([rest[8], rest[9]], before, [*version, *class]);
+            rest[8..10].copy_from_slice(&updated);
+        }
+        [version, class, ..] if *version >> 4 == 6 => *class |= 0b11 << 4,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header_4(class: u8) -> [u8; 20] {
+        let mut header = [
+            0x45, class, 0, 20, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 192, 168, 7, 9,
+        ];
+        let checksum = checksum::of(checksum::add(0, &header));
+        header[10..12].copy_from_slice(&checksum);
+        header
+    }
+
+    #[test]
+    fn a_mark_sets_two_bits_and_keeps_the_checksum_right() {
+        for class in 0..=255 {
+            let (before, mut after) = (header_4(class), header_4(class));
+            mark(&mut after);
+            assert_eq!(after, header_4(class | 0b11), "{class}");
+            assert_eq!(checksum::fold(checksum::add(0, &after)), 0xffff);
+            assert_eq!((before[0], &before[2..10], &before[12..]), (after[0], &after[2..10], &after[12..]));
+        }
+    }
+
+    #[test]
+    fn a_mark_of_version_6_sets_two_bits_and_nothing_else() {
+        let mut packet = [0; 40];
+        (packet[0], packet[1]) = (0x6a, 0x2f);
+        let mut expected = packet;
+        expected[1] = 0x3f;
+        mark(&mut packet);
+        assert_eq!(packet, expected);
+        packet[1] = 0x2f;
+        assert_eq!(Label::of(&packet).ecn, Ecn::Ect0);
+    }
+
+    #[test]
+    fn what_is_no_ip_stays_as_it_is() {
+        for length in 0..20 {
+            for first in [0x00, 0x45, 0x50, 0xff] {
+                let mut packet = vec![first; length];
+                mark(&mut packet);
+                assert_eq!(packet, vec![first; length]);
+                assert_eq!(Label::of(&packet), Label::default());
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! A packet that is kept: where its bytes are, and what a queue has to know of it.
+
+use vermilion_aqm::{Ecn, Packet};
+
+use crate::header::Label;
+
+/// See the module's head; a queue has it in place of the packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// Its place in the pool.
+    pub slot: u32,
+    /// Its bytes, from the IP header on.
+    pub size: u32,
+    /// Flow and ECN codepoint.
+    pub label: Label,
+}
+
+impl Packet for Held {
+    #[inline]
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.label.ecn
+    }
+
+    /// The bytes follow when it is handed on.
+    #[inline]
+    fn mark(&mut self) {
+        self.label.ecn = Ecn::CongestionExperienced;
+    }
+
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.label.flow
+    }
+}

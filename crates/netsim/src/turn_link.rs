@@ -1,0 +1,321 @@
+//! A transmitter and the queue in front of it, whose packets wait for their turns.
+//!
+//! Whatever the discipline decides when a packet arrives or leaves, this does it, for packets of any
+//! type: those of the simulator ([`DepartureLink`](crate::departure_link::DepartureLink)), and real
+//! ones. Who uses it keeps the time: at one instant, turns that are due are taken before packets are
+//! offered, and a packet that is offered to an idle link is taken at once.
+//!
+//! How packets wait, and which of them is next, is the queue's own affair
+//! ([`AnyScheduler`]): first in, first out, or in turns of the flows.
+//!
+//! A packet dropped from inside the queue has waited: the books count its waiting, the metrics of
+//! sojourn, which are those of forwarded packets, do not.
+
+use vermilion_aqm::{AnyScheduler, Discipline, Dropped, Packet, Queue, Scheduler, Verdict};
+use vermilion_parameters::{ParameterError, Values};
+
+use crate::arrival_link::facts;
+use crate::calendar::NEVER;
+use crate::link_books::{Ledger, LinkBooks};
+use crate::link_window::LinkWindow;
+use crate::loss::{LossModel, LossyWire};
+use crate::random::Stream;
+use crate::scenario;
+use crate::transmitter::Transmitter;
+
+/// A packet whose transmission begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<P> {
+    /// The packet.
+    pub packet: P,
+    /// When its transmission ends.
+    pub end: u64,
+    /// Whether the wire loses it.
+    pub lost: bool,
+}
+
+/// What happens to packets that the queue drops.
+struct Removal<'a, F> {
+    now: u64,
+    books: &'a mut LinkBooks,
+    arrivals_of_waiting: &'a mut u128,
+    dropped: &'a mut F,
+}
+
+impl<F> Removal<'_, F> {
+    fn of<P>(&mut self, gone: Dropped<P>)
+    where
+        F: FnMut(P),
+    {
+        self.books.window.count_drop(gone.reason);
+        self.books.dropped_waiting += u128::from(self.now - gone.arrived);
+        *self.arrivals_of_waiting -= u128::from(gone.arrived);
+        (self.dropped)(gone.packet);
+    }
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct TurnLink<P> {
+    delay: u64,
+    transmitter: Transmitter,
+    queue: AnyScheduler<P>,
+    values: Values,
+    coin: Stream,
+    wire: LossyWire,
+    /// When the next packet's turn comes; [`NEVER`] while none waits.
+    next_turn: u64,
+    /// When the packet in transmission, or the last one, will have been sent.
+    end: u64,
+    /// Since when packets wait without a break.
+    occupied_since: u64,
+    /// Sum of the arrival times of the packets that wait.
+    arrivals_of_waiting: u128,
+    books: LinkBooks,
+}
+
+impl<P: Packet> TurnLink<P> {
+    /// An idle link at time 0 with the queue that its description names.
+    ///
+    /// # Errors
+    /// What [`scenario::Link::check`] refuses, an unknown discipline, or a value that its table refuses.
+    pub fn of(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
+        link.check()?;
+        let (queue, values) = scheduler(link).map_err(|error| error.under("queue"))?;
+        Ok(Self::new(link, queue, values, coin, wire))
+    }
+
+    /// An idle link at time 0 with the empty `queue`, which has been built from `values`, all of its
+    /// parameters.
+    pub(crate) fn new(
+        link: &scenario::Link,
+        queue: AnyScheduler<P>,
+        values: Values,
+        coin: Stream,
+        wire: Stream,
+    ) -> Self {
+        Self {
+            delay: link.delay_ns,
+            transmitter: Transmitter::of(link),
+            books: LinkBooks::new(queue.average_queue()),
+            queue,
+            values,
+            coin,
+            wire: LossyWire::new(link.loss, wire),
+            next_turn: NEVER,
+            end: 0,
+            occupied_since: 0,
+            arrivals_of_waiting: 0,
+        }
+    }
+
+    /// When [`TurnLink::take`] is due; [`NEVER`] while nothing waits.
+    #[inline]
+    #[must_use]
+    pub fn next_turn(&self) -> u64 {
+        self.next_turn
+    }
+
+    /// Offers a packet at `now`: it waits for its turn, even if that comes at once, or is dropped.
+    /// Turns that are due at `now` must have been taken. What the queue drops is given to `dropped`.
+    #[inline]
+    pub fn offer(&mut self, now: u64, packet: P, dropped: &mut impl FnMut(P)) {
+        self.hold_queue(now);
+        let free_at = self.transmitter.free_at();
+        let was_empty = self.queue.is_empty();
+        let idle_since = (was_empty && free_at <= now).then_some(free_at);
+        let mut removal = Removal {
+            now,
+            books: &mut self.books,
+            arrivals_of_waiting: &mut self.arrivals_of_waiting,
+            dropped,
+        };
+        *removal.arrivals_of_waiting += u128::from(now);
+        let coin = &mut self.coin;
+        let marked = self.queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
+        let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
+        self.books.window.count(verdict);
+        self.books.hold_average(now, || self.queue.average_queue());
+        if self.queue.is_empty() {
+            self.next_turn = NEVER;
+        } else if self.next_turn == NEVER {
+            self.occupied_since = now;
+            self.next_turn = self.transmitter.begin(now);
+        }
+    }
+
+    /// Takes the next packet to be sent at `now`, when a turn is due. `None` if the discipline drops
+    /// every packet that waits. What it drops is given to `dropped`.
+    #[inline]
+    pub fn take(&mut self, now: u64, dropped: &mut impl FnMut(P)) -> Option<Taken<P>> {
+        self.hold_queue(now);
+        let mut removal = Removal {
+            now,
+            books: &mut self.books,
+            arrivals_of_waiting: &mut self.arrivals_of_waiting,
+            dropped,
+        };
+        let sent = self.queue.dequeue(now, &mut self.coin, &mut |gone| removal.of(gone));
+        self.books.hold_average(now, || self.queue.average_queue());
+        let Some(sent) = sent else {
+            self.next_turn = NEVER;
+            return None;
+        };
+        let size = sent.packet.size();
+        self.arrivals_of_waiting -= u128::from(sent.arrived);
+        self.books.window.marks += u64::from(sent.marked);
+        self.books.count_forwarded(size, now - sent.arrived);
+        self.end = self.transmitter.transmit(now, size);
+        self.next_turn = self.turn_after(now);
+        let lost = self.wire.loses();
+        self.books.window.losses += u64::from(lost);
+        Some(Taken { packet: sent.packet, end: self.end, lost })
+    }
+
+    /// When the turn of the next packet comes, not before `now`.
+    fn turn_after(&mut self, now: u64) -> u64 {
+        if self.queue.is_empty() {
+            return NEVER;
+        }
+        self.transmitter.begin(self.occupied_since).max(now)
+    }
+
+    /// Propagation delay in nanoseconds.
+    #[inline]
+    #[must_use]
+    pub fn delay(&self) -> u64 {
+        self.delay
+    }
+
+    /// The queue has been as it is until `now`.
+    #[inline]
+    fn hold_queue(&mut self, now: u64) {
+        self.books.hold_queue(now, self.queue.len() as u32, self.queue.bytes());
+    }
+
+    /// Ends the window at `now`, adds it to each of `into`, and begins the next.
+    pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
+        self.hold_queue(now);
+        self.books.close_window(now, &self.transmitter, (self.end, 0), into);
+    }
+
+    /// Totals since time 0, up to `now`.
+    pub fn ledger(&mut self, now: u64) -> Ledger {
+        self.hold_queue(now);
+        self.books.ledger()
+    }
+
+    /// Waiting so far of the packets still in the queue, in nanoseconds.
+    #[must_use]
+    pub fn waiting_so_far(&self, now: u64) -> u128 {
+        self.queue.len() as u128 * u128::from(now) - self.arrivals_of_waiting
+    }
+
+    /// Shows every packet that waits.
+    pub fn each(&self, look: &mut impl FnMut(&P)) {
+        self.queue.each(look);
+    }
+
+    /// Packets and bytes waiting.
+    #[must_use]
+    pub fn queue(&self) -> (u32, u64) {
+        (self.queue.len() as u32, self.queue.bytes())
+    }
+
+    /// See [`Discipline::average_queue`].
+    #[must_use]
+    pub fn average_queue(&self) -> Option<f64> {
+        self.queue.average_queue()
+    }
+
+    /// See [`Discipline::drop_probability`].
+    #[must_use]
+    pub fn drop_probability(&self) -> Option<f64> {
+        self.queue.drop_probability()
+    }
+
+    /// Every parameter in force.
+    #[must_use]
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Replaces some parameters of the discipline at `now`; on error nothing changes. Whether what
+    /// waits has to be dropped ([`TurnLink::flush`]).
+    ///
+    /// # Errors
+    /// A value that the discipline refuses.
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
+        let mut values = self.values.clone();
+        values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let link = facts(self.transmitter.rate(), self.delay);
+        let values = self.queue.set_values(&values, link)?.to_values();
+        let changed = values != self.values;
+        self.values = values;
+        self.books.hold_average(now, || self.queue.average_queue());
+        Ok(changed && self.queue.is_flushed_by_change())
+    }
+
+    /// Drops all packets that wait at `now`; the one in transmission is sent. Only disciplines that
+    /// decide at arrival ask for it, and those stand in front of a first-in, first-out queue.
+    pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
+        let AnyScheduler::Fifo(queue) = &mut self.queue else { return };
+        let packets = queue.len();
+        let waited = packets as u128 * u128::from(now) - self.arrivals_of_waiting;
+        self.books.hold_queue(now, packets as u32, queue.bytes());
+        self.books.count_flushed(packets as u64, waited);
+        self.arrivals_of_waiting = 0;
+        queue.flush(now, dropped);
+        self.next_turn = NEVER;
+    }
+
+    /// Changes the propagation delay for packets whose transmission begins from now on.
+    pub fn set_delay(&mut self, delay: u64) {
+        self.delay = delay;
+        self.tell_discipline();
+    }
+
+    /// Changes how the wire loses packets sent from now on.
+    pub fn set_loss(&mut self, model: LossModel) {
+        self.wire.set_model(model);
+    }
+
+    /// Changes the rate at `now`, to be constant from then on. The caller must have closed the window.
+    /// When the packet in transmission, the last that was taken, would have been sent and when it
+    /// will; `None` if there is none.
+    pub fn set_rate(&mut self, now: u64, rate: u64) -> Option<(u64, u64)> {
+        let old_end = self.end;
+        let mut moved = None;
+        if old_end > now {
+            let left = u128::from(old_end - now) * u128::from(self.transmitter.rate());
+            self.end = now + left.div_ceil(u128::from(rate)) as u64;
+            self.transmitter.replace(rate, self.end);
+            moved = Some((old_end, self.end));
+        } else {
+            self.transmitter.replace(rate, self.transmitter.free_at());
+        }
+        self.next_turn = self.turn_after(now);
+        self.tell_discipline();
+        moved
+    }
+
+    fn tell_discipline(&mut self) {
+        self.queue.link_changed(facts(self.transmitter.rate(), self.delay));
+    }
+}
+
+/// The queue that a link's description names, and all of its parameters.
+///
+/// # Errors
+/// An unknown discipline, or a value that its table refuses.
+pub(crate) fn scheduler<P: Packet>(
+    link: &scenario::Link,
+) -> Result<(AnyScheduler<P>, Values), ParameterError> {
+    let facts = facts(link.rate_bit_per_s, link.delay_ns);
+    let chosen = &link.queue;
+    let (queue, settings) = match chosen.foreign.as_deref() {
+        None => AnyScheduler::from_values(&chosen.discipline, &chosen.parameters, facts)?,
+        Some(factory) => AnyScheduler::from_foreign(factory, &chosen.parameters, facts)?,
+    };
+    Ok((queue, settings.to_values()))
+}

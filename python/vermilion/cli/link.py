@@ -1,0 +1,252 @@
+"""``vermilion link``: a command behind an emulated link."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer.core import TyperCommand
+
+from vermilion.cli import options
+from vermilion.cli.output import note, output_file
+from vermilion.cli.user_error import UserError
+
+if TYPE_CHECKING:
+    from vermilion.scenario import Scenario
+
+_COMMAND = "vermilion.link.command"
+
+
+class CommandBehindDashes(TyperCommand):
+    """Everything behind ``--`` is the command, with options of its own."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Takes the command away before the options are read."""
+        own = list(args)
+        if "--" in own:
+            place = own.index("--")
+            ctx.meta[_COMMAND] = own[place + 1 :]
+            own = own[:place]
+        return super().parse_args(ctx, own)
+
+
+def link(
+    context: typer.Context,
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO]",
+            help="A scenario whose link is emulated; without one, the options say the link.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE", help="The rate of both ways, like 10Mbit/s.", show_default=False
+        ),
+    ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="In place of a rate: a file of delivery opportunities in ms, as Mahimahi's.",
+            show_default=False,
+        ),
+    ] = None,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="The delay of each way, like 20ms (0).", show_default=False
+        ),
+    ] = None,
+    discipline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The discipline of both queues (drop-tail).", show_default=False
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How many packets the wire loses, like 0.01, each on its own.",
+            show_default=False,
+        ),
+    ] = None,
+    jitter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="By how much packets take longer at most, each way (0).",
+            show_default=False,
+        ),
+    ] = None,
+    reorder: Annotated[
+        bool, typer.Option("--reorder", help="Let packets overtake each other because of --jitter.")
+    ] = False,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change a value of both links, like queue.limit='100 packets'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    uplink: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=VALUE",
+            help="The same for the way from the command alone, like rate=2Mbit/s.",
+            show_default=False,
+        ),
+    ] = None,
+    downlink: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=VALUE",
+            help="The same for the way back alone, like queue.discipline=fq-codel.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            metavar="NAME",
+            help="Which link of the scenario (the first that its data crosses).",
+            show_default=False,
+        ),
+    ] = None,
+    reverse: Annotated[
+        bool,
+        typer.Option("--reverse", help="Data of the scenario come to the command, not from it."),
+    ] = False,
+    isolated: Annotated[
+        bool,
+        typer.Option(
+            "--isolated",
+            help="Lead to a namespace of its own in place of the world. Needs no privileges where "
+            "users may have namespaces.",
+        ),
+    ] = False,
+    peer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="With --isolated: a command that runs at the other end meanwhile.",
+            show_default=False,
+        ),
+    ] = None,
+    warm_up: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="What is not measured at the beginning (0).", show_default=False
+        ),
+    ] = None,
+    mtu: Annotated[int, typer.Option(metavar="BYTES", help="The largest packet.")] = 1500,
+    no_offload: Annotated[
+        bool,
+        typer.Option(
+            "--no-offload",
+            help="Have the kernel hand over single packets, as senders in models do.",
+        ),
+    ] = False,
+    busy: Annotated[
+        bool, typer.Option("--busy", help="Keep a core busy for the sake of exact times.")
+    ] = False,
+    seed: options.Seed = 1,
+    plugins: options.Plugins = None,
+    target: options.Json = None,
+) -> int:
+    """Run a command behind an emulated link: -- COMMAND [ARGUMENTS].
+
+    The command gets a network of its own, whose only way out is a link with a rate, a delay and a
+    queue under any of the disciplines. When it ends, what happened on both ways is shown, and
+    its exit code is this command's. Nothing is left behind, whichever ends first.
+    """
+    from vermilion.link.emulation import Surroundings, emulate
+    from vermilion.link.errors import LinkError
+
+    command = context.meta.get(_COMMAND)
+    if not command:
+        message = (
+            "there is no command; expected one behind two dashes: vermilion link ... -- COMMAND"
+        )
+        raise UserError(message)
+    if peer is not None and not isolated:
+        message = "--peer is about the other end of --isolated; expected both or neither"
+        raise UserError(message)
+    options.load_plugins(plugins)
+    jitter_s = 0.0 if jitter is None else options.seconds("--jitter", jitter)
+    surroundings = Surroundings(
+        isolated=isolated,
+        peer=None if peer is None else shlex.split(peer),
+        seed=seed,
+        jitter_s=(jitter_s, jitter_s),
+        reorder=reorder,
+        mtu=mtu,
+        offload=not no_offload,
+        busy=busy,
+    )
+    given = {"rate": rate, "trace": trace, "delay": delay, "discipline": discipline, "loss": loss}
+    said = {key: value for key, value in given.items() if value is not None}
+    sets = (overrides or (), uplink or (), downlink or ())
+    plan = _plan(scenario, said, sets, name, reverse=reverse, warm_up=warm_up)
+    with ExitStack() as outputs:
+        file = target and outputs.enter_context(output_file("--json", target))
+        try:
+            emulation = emulate(plan, command, surroundings)
+        except LinkError as error:
+            raise UserError(str(error)) from None
+        if file:
+            import json
+
+            file.write(f"{json.dumps(emulation.data, indent=2, allow_nan=False)}\n")
+    from vermilion.cli.link_tables import print_emulation
+
+    print_emulation(plan, emulation)
+    return emulation.exit_code
+
+
+def _plan(
+    scenario: str | None,
+    said: dict[str, str],
+    sets: tuple[list[str] | tuple[()], list[str] | tuple[()], list[str] | tuple[()]],
+    name: str | None,
+    *,
+    reverse: bool,
+    warm_up: str | None,
+) -> Scenario:
+    """The link that is emulated, as a scenario.
+
+    Raises:
+        UserError: options that do not go together.
+        ScenarioError: a value that is not accepted.
+    """
+    from vermilion.link.plan import Options, plan_of_options, plan_of_scenario
+    from vermilion.scenario import load_scenario
+
+    both, up, down = sets
+    if scenario is None:
+        if name is not None or reverse:
+            message = "--link and --reverse are about a scenario; expected one before the dashes"
+            raise UserError(message)
+        return plan_of_options(
+            Options(**said, warm_up=warm_up, overrides=both, uplink=up, downlink=down)
+        )
+    if said:
+        message = (
+            f"--{next(iter(said))} does not go with a scenario, which says it; expected "
+            "--set, --uplink or --downlink PATH=VALUE to change what it says"
+        )
+        raise UserError(message)
+    loaded = load_scenario(scenario)
+    if loaded.changes:
+        note("the scenario's changes are left out: a link is emulated as it is at the beginning")
+    changed = Options(warm_up=warm_up, overrides=both, uplink=up, downlink=down)
+    return plan_of_scenario(loaded, name, changed, reverse=reverse)

@@ -1,0 +1,337 @@
+"""Running a command behind an emulated link, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion import _core
+from vermilion.link import kernel
+from vermilion.link.addresses import Addresses
+from vermilion.link.device import name_of, open_device, set_up
+from vermilion.link.errors import LinkError
+from vermilion.link.inside import Orders, fork_inside
+from vermilion.link.masquerade import Masquerade, check_forwarding
+from vermilion.link.plan import WAYS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType
+
+    from vermilion.scenario import Scenario
+
+INTERFACE: Final = "vermilion%d"
+"""How the world's end of the link is called; the kernel puts a number in."""
+
+_LOOK_NS: Final = 100_000_000
+"""Between two looks at what is not a packet."""
+
+_START_S: Final = 30.0
+"""The longest that namespaces may take to be set up."""
+
+_END_S: Final = 2.0
+_END_LOOKS: Final = 200
+"""How long its namespaces may take to end by themselves, and how often that is looked at."""
+
+NANOSECONDS: Final = 1_000_000_000
+_LARGEST_MESSAGE: Final = 1 << 16
+_FORWARDED: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+_FROM_TERMINALS: Final = (signal.SIGINT, signal.SIGQUIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """How a link is emulated, whatever link it is.
+
+    Attributes:
+        isolated: the other end is a namespace of its own, and nothing leads out of it.
+        peer: a command that runs there.
+        seed: from which every random number derives.
+        jitter_s: by how much packets take longer at most, of each way.
+        reorder: whether one may overtake another because of it.
+        mtu: bytes of the largest packet.
+        offload: whether kernels may hand over many segments in one.
+        busy: whether a core is kept busy for the sake of exact times.
+        room: packets that a way holds at most.
+    """
+
+    isolated: bool = False
+    peer: Sequence[str] | None = None
+    seed: int = 1
+    jitter_s: tuple[float, float] = (0.0, 0.0)
+    reorder: bool = False
+    mtu: int = 1500
+    offload: bool = True
+    busy: bool = False
+    room: int = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """What came of it.
+
+    Attributes:
+        exit_code: of the command, as a shell has it.
+        data: what was measured, under the keys of a result of the simulator and some more.
+    """
+
+    exit_code: int
+    data: dict[str, Any]
+
+
+def emulate(
+    scenario: Scenario,
+    command: Sequence[str],
+    surroundings: Surroundings,
+    *,
+    each_look: Callable[[_core.Link], object] = lambda _link: None,
+) -> Emulation:
+    """Runs a command in a network namespace whose only way out is the link.
+
+    Args:
+        scenario: with the links of :data:`.plan.WAYS`; its warm-up is not measured, and what
+            happens after its duration neither.
+        command: the program and its arguments.
+        surroundings: how.
+        each_look: called about ten times a second, to look at the link and to change it.
+
+    Raises:
+        LinkError: the link cannot be emulated here.
+        ScenarioError: something of the link is refused by the core.
+    """
+    with ExitStack() as stack:
+        return _Running(scenario, command, surroundings, stack).to_its_end(each_look)
+
+
+class _Running:
+    """A command behind a link."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        command: Sequence[str],
+        surroundings: Surroundings,
+        stack: ExitStack,
+    ) -> None:
+        self._scenario = scenario
+        self._surroundings = surroundings
+        self._signals: list[int] = []
+        if not surroundings.isolated:
+            _check_may_lead_out()
+        addresses = Addresses()
+        stack.callback(addresses.close)
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stack.callback(self._channel.close)
+        orders = Orders(
+            user_namespace=not _may_make_namespaces(),
+            inner=addresses.inner,
+            isolated=surroundings.isolated,
+            peer=surroundings.peer,
+            mtu=surroundings.mtu,
+            offload=surroundings.offload,
+            command=list(command),
+        )
+        with theirs:
+            self._inside = fork_inside(orders, theirs)
+        stack.callback(self._end_inside)
+        devices = self._devices(stack)
+        if not surroundings.isolated:
+            outer = open_device(INTERFACE, offload=surroundings.offload)
+            stack.callback(os.close, outer)
+            name = name_of(outer)
+            set_up(name, addresses.outer[:1], surroundings.mtu, default_route=False)
+            ends = addresses.inner[0]
+            rule = Masquerade(f"vermilion-link-{addresses.number}", ends.own)  # type: ignore[arg-type]
+            stack.callback(rule.close)
+            devices = [outer, *devices]
+        wakers = [self._channel.fileno(), self._wake_on_signals(stack)]
+        outer, inner = devices
+        self._link = self._core_link((inner, outer), wakers)
+
+    def _core_link(self, devices: tuple[int, int], wakers: Sequence[int]) -> _core.Link:
+        chosen = self._surroundings
+        core = self._scenario.core()
+        up, down = (round(each * NANOSECONDS) for each in chosen.jitter_s)
+        try:
+            return _core.Link(
+                (core.link(WAYS[0]).text, core.link(WAYS[1]).text),
+                devices,
+                seed=chosen.seed,
+                jitters=((up, chosen.reorder), (down, chosen.reorder)),
+                largest=chosen.mtu,
+                room=chosen.room,
+                busy=chosen.busy,
+                wakers=list(wakers),
+            )
+        except OSError as error:
+            message = f"the link's devices cannot be taken over ({error.strerror})"
+            raise LinkError(message) from None
+
+    def _devices(self, stack: ExitStack) -> list[int]:
+        """The devices of the namespaces, which are to be closed."""
+        self._channel.settimeout(_START_S)
+        try:
+            text, files, _, _ = socket.recv_fds(self._channel, _LARGEST_MESSAGE, 2)
+        except TimeoutError:
+            message = f"the link's namespaces were not there within {_START_S:g} s"
+            raise LinkError(message) from None
+        finally:
+            self._channel.settimeout(None)
+        for each in files:
+            stack.callback(os.close, each)
+        told = json.loads(text) if text else {"error": "the link's namespaces cannot be made"}
+        if "error" in told:
+            raise LinkError(told["error"])
+        return files
+
+    def to_its_end(self, each_look: Callable[[_core.Link], object]) -> Emulation:
+        """Carries packets until the command has ended."""
+        link = self._link
+        kernel.wake_on_time()
+        wall, cpu = time.monotonic(), time.process_time()
+        warm_up_ns, end_ns = (
+            round(each * NANOSECONDS) for each in (self._scenario.warm_up, self._scenario.duration)
+        )
+        is_measured, found = warm_up_ns == 0, None
+        self._channel.send(b"{}")
+        ended: Mapping[str, Any] | None = None
+        while ended is None:
+            now = link.now_ns
+            next_look = now + _LOOK_NS
+            if not is_measured:
+                next_look = min(next_look, warm_up_ns)
+            elif found is None:
+                next_look = min(next_look, end_ns)
+            link.run(max(0, next_look - now))
+            if not is_measured and link.now_ns >= warm_up_ns:
+                link.measure_from_now()
+                is_measured = True
+            if is_measured and found is None and link.now_ns >= end_ns:
+                found = self._reports()
+            each_look(link)
+            self._pass_signals_on()
+            ended = self._told()
+        timing = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
+        return self._emulation(found or self._reports(), ended, timing)
+
+    def _reports(self) -> dict[str, Any]:
+        return {name: json.loads(self._link.report(way)) for way, name in enumerate(WAYS)}
+
+    def _emulation(
+        self, links: dict[str, Any], ended: Mapping[str, Any], timing: Mapping[str, float]
+    ) -> Emulation:
+        for name, counts, way in zip(
+            WAYS, [*ended.get("interfaces", []), {}], (0, 1), strict=False
+        ):
+            emulator = links[name]["emulator"]
+            emulator["interface_removed"] = not self._link.is_there(way)
+            if counts:
+                emulator["interface"] = counts
+        forwarded = sum(each["ledger"]["forwarded"] for each in links.values())
+        code = int(ended["exit_code"])
+        data = {
+            "seed": self._surroundings.seed,
+            "version": _core.VERSION,
+            **timing,
+            "packets_forwarded": forwarded,
+            "links": links,
+            "flows": {},
+            "exit_code": code,
+        }
+        return Emulation(code, data)
+
+    def _told(self) -> Mapping[str, Any] | None:
+        """That the command has ended, if that was told."""
+        if not select.select([self._channel], [], [], 0)[0]:
+            return None
+        text = self._channel.recv(_LARGEST_MESSAGE)
+        if not text:
+            # Whatever held the namespaces has been killed, and the command with it.
+            return {"exit_code": 128 + signal.SIGKILL}
+        told: Mapping[str, Any] = json.loads(text)
+        if "error" in told:
+            raise LinkError(told["error"])
+        return told
+
+    def _wake_on_signals(self, stack: ExitStack) -> int:
+        """A descriptor that can be read once a signal has come; signals are for the command."""
+        woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        stack.callback(os.close, woken)
+        stack.callback(os.close, wake)
+        before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        stack.callback(signal.set_wakeup_fd, before)
+        self._woken = woken
+        for number in _FORWARDED:
+            stack.callback(signal.signal, number, signal.signal(number, self._note))
+        return woken
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._signals.append(number)
+
+    def _pass_signals_on(self) -> None:
+        """What the command is told: not what a terminal has told it already.
+
+        Raises:
+            KeyboardInterrupt: it was interrupted a second time and has not ended.
+        """
+        with suppress(BlockingIOError):
+            os.read(self._woken, 4096)
+        while self._signals:
+            number = self._signals.pop(0)
+            if self._was_interrupted(number):
+                raise KeyboardInterrupt
+            if number not in _FROM_TERMINALS or not _is_at_terminal():
+                self._channel.send(json.dumps({"signal": number}).encode())
+
+    def _was_interrupted(self, number: int) -> bool:
+        before = getattr(self, "_interrupted", False)
+        self._interrupted = before or number in _FROM_TERMINALS
+        return before and number in _FROM_TERMINALS
+
+    def _end_inside(self) -> None:
+        """Takes the namespaces and everything in them away."""
+        with suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        for _ in range(_END_LOOKS):
+            if os.waitpid(self._inside, os.WNOHANG)[0]:
+                return
+            time.sleep(_END_S / _END_LOOKS)
+        os.kill(self._inside, signal.SIGKILL)
+        os.waitpid(self._inside, 0)
+
+
+def _is_at_terminal() -> bool:
+    """Whether a terminal sends its signals to this program and, with it, to the command."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _capabilities() -> int:
+    with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 - one line of it
+        return next((int(line.split()[1], 16) for line in status if line.startswith("CapEff")), 0)
+
+
+def _may_make_namespaces() -> bool:
+    """Whether namespaces can be made without one of users first (CAP_SYS_ADMIN, CAP_NET_ADMIN)."""
+    needed = 1 << 21 | 1 << 12
+    return _capabilities() & needed == needed
+
+
+def _check_may_lead_out() -> None:
+    if not _capabilities() & 1 << 12:
+        message = (
+            "a link that leads out of this machine needs the capability CAP_NET_ADMIN; run it as "
+            "root, or use --isolated, which needs none"
+        )
+        raise LinkError(message)
+    check_forwarding()

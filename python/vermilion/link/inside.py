@@ -1,0 +1,250 @@
+"""The program within the link's namespaces: sets them up, runs the command, and takes it along.
+
+It is the first process of a namespace of processes. When it ends, the kernel ends all others there,
+and then nothing holds the namespaces, the devices and their routes any more. It ends when the
+command has ended and has been reported, when its own parent ends (however: by the kernel's
+``PR_SET_PDEATHSIG``), and when the channel to it is closed.
+
+It is forked, not started: what it needs has been loaded. It tells what it does in messages of JSON
+over the channel, each with descriptors where it has some.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from vermilion.link import kernel
+from vermilion.link.device import Ends, name_of, open_device, put_up, set_up
+from vermilion.link.errors import LinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+INTERFACE: Final = "link0"
+"""How the link is called at its ends in namespaces of their own."""
+
+EXIT_NOT_FOUND: Final = 127
+EXIT_NOT_EXECUTABLE: Final = 126
+_SIGNALLED: Final = 128
+_SIGNALS: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+_LARGEST_MESSAGE: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What is to be set up and run.
+
+    Attributes:
+        user_namespace: whether namespaces need one of users before them: not for root.
+        inner: the addresses of the command's end and of the other one, IPv4 and IPv6.
+        isolated: whether the other end gets a namespace too.
+        peer: a command for that one, if any.
+        mtu: bytes of the largest packet.
+        offload: whether kernels may hand over many segments in one.
+        command: what is run.
+    """
+
+    user_namespace: bool
+    inner: tuple[Ends, ...]
+    isolated: bool
+    peer: Sequence[str] | None
+    mtu: int
+    offload: bool
+    command: Sequence[str]
+
+
+def fork_inside(orders: Orders, channel: socket.socket) -> int:
+    """Starts it: the number of a process that ends as it does.
+
+    Args:
+        orders: what it is to do.
+        channel: a socket of packets, of which this process keeps the other end.
+    """
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            _leave_and_run(orders, channel, parent)
+        finally:
+            os._exit(1)
+    return child
+
+
+def _leave_and_run(orders: Orders, channel: socket.socket, parent: int) -> None:
+    signal.set_wakeup_fd(-1)
+    for number in _SIGNALS:
+        signal.signal(number, _nothing)
+    try:
+        kernel.die_with(parent)
+        _leave_for(orders)
+        # Who takes another identity is not killed with the parent any more, unless asked for again.
+        kernel.die_with(parent)
+    except ProcessLookupError:
+        return
+    except (OSError, LinkError) as error:
+        _tell(channel, {"error": _words(error)})
+        return
+    first = os.fork()
+    if first:
+        channel.close()
+        _, status = os.waitpid(first, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    kernel.die_with(_parent_seen_from_within())
+    _be_first(orders, channel)
+    os._exit(0)
+
+
+def _parent_seen_from_within() -> int:
+    """A parent outside of the namespace of processes has no number in it."""
+    return 0
+
+
+def _leave_for(orders: Orders) -> None:
+    if orders.user_namespace:
+        users, groups = os.geteuid(), os.getegid()
+        kernel.leave(kernel.NEW_USER)
+        own = Path("/proc/self")
+        (own / "setgroups").write_text("deny", encoding="ascii")
+        (own / "uid_map").write_text(f"0 {users} 1", encoding="ascii")
+        (own / "gid_map").write_text(f"0 {groups} 1", encoding="ascii")
+    kernel.leave(kernel.NEW_PROCESSES | kernel.NEW_MOUNTS)
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """Of a signal that is for the command: not ignored, which the command would inherit."""
+
+
+def _be_first(orders: Orders, channel: socket.socket) -> None:
+    woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _nothing)
+    inner = orders.inner
+    namespaces: list[int] = []
+    devices: list[int] = []
+    try:
+        if orders.isolated:
+            outer = tuple(Ends(each.other, each.own) for each in inner)
+            devices.append(_end_of_link(orders, outer, namespaces))
+        devices.append(_end_of_link(orders, inner, namespaces))
+    except (OSError, LinkError) as error:
+        _tell(channel, {"error": _words(error)})
+        return
+    with suppress(OSError):
+        # Within some containers it is not allowed; then they show those outside.
+        kernel.show_own_namespaces()
+    _tell(channel, {"devices": len(devices)}, devices)
+    for device in devices:
+        os.close(device)
+    if not channel.recv(_LARGEST_MESSAGE):
+        return
+    if orders.peer:
+        kernel.enter(namespaces[0])
+        _start(orders.peer, inner[0].other, inner[0].own)
+        kernel.enter(namespaces[-1])
+    command = _start(orders.command, inner[0].own, inner[0].other)
+    code = command if isinstance(command, int) else _ended(command, channel, woken)
+    if code is None:
+        return
+    counts = [_counts(namespace) for namespace in reversed(namespaces)]
+    _tell(channel, {"exit_code": code, "interfaces": counts})
+    channel.recv(_LARGEST_MESSAGE)
+
+
+def _end_of_link(orders: Orders, ends: tuple[Ends, ...], namespaces: list[int]) -> int:
+    """A fresh network namespace with a device: its descriptor."""
+    kernel.leave(kernel.NEW_NETWORK)
+    namespaces.append(os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
+    put_up("lo")
+    with suppress(OSError):
+        # So that a link within this one can lead out of it.
+        Path("/proc/sys/net/ipv4/ip_forward").write_text("1", encoding="ascii")
+    device = open_device(INTERFACE, offload=orders.offload)
+    set_up(name_of(device), ends, orders.mtu, default_route=True)
+    return device
+
+
+def _start(command: Sequence[str], own: object, other: object) -> subprocess.Popen[bytes] | int:
+    """Starts a program; the shell's number for one that cannot be."""
+    environment = {
+        **os.environ,
+        "VERMILION_LINK_ADDRESS": str(own),
+        "VERMILION_LINK_PEER": str(other),
+    }
+    try:
+        return subprocess.Popen(list(command), env=environment)
+    except FileNotFoundError:
+        sys.stderr.write(f'vermilion: there is no command "{command[0]}"\n')
+        return EXIT_NOT_FOUND
+    except OSError as error:
+        sys.stderr.write(f'vermilion: "{command[0]}" cannot be run ({error.strerror})\n')
+        return EXIT_NOT_EXECUTABLE
+
+
+def _ended(command: subprocess.Popen[bytes], channel: socket.socket, woken: int) -> int | None:
+    """The exit code of the command as a shell has it; ``None`` if nobody waits for it any more."""
+    watched: list[socket.socket | int] = [channel, woken]
+    while True:
+        ready, _, _ = select.select(watched, [], [])
+        if woken in ready:
+            with suppress(BlockingIOError):
+                os.read(woken, 4096)
+        if channel in ready:
+            message = channel.recv(_LARGEST_MESSAGE)
+            if not message:
+                return None
+            with suppress(ProcessLookupError):
+                os.kill(command.pid, int(json.loads(message)["signal"]))
+        code = _reaped(command)
+        if code is not None:
+            return code
+
+
+def _reaped(command: subprocess.Popen[bytes]) -> int | None:
+    """Takes away every process that has ended: how the command has, if it is among them."""
+    code = None
+    while True:
+        try:
+            number, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return code
+        if number == 0:
+            return code
+        if number == command.pid:
+            exit_code = os.waitstatus_to_exitcode(status)
+            code = exit_code if exit_code >= 0 else _SIGNALLED - exit_code
+
+
+def _counts(namespace: int) -> dict[str, int]:
+    """What the kernel has counted of a device; packets that nobody took in time it has dropped."""
+    kernel.enter(namespace)
+    for line in Path("/proc/thread-self/net/dev").read_text(encoding="ascii").splitlines():
+        name, colon, numbers = line.partition(":")
+        if colon and name.strip() == INTERFACE:
+            fields = [int(each) for each in numbers.split()]
+            return {"received": fields[1], "sent": fields[9], "dropped": fields[3] + fields[11]}
+    return {}
+
+
+def _tell(channel: socket.socket, message: dict[str, object], files: Sequence[int] = ()) -> None:
+    with suppress(OSError):
+        socket.send_fds(channel, [json.dumps(message).encode()], list(files))
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, LinkError):
+        return str(error)
+    return (
+        f"the link's namespaces cannot be made ({error}): expected root, or a kernel that lets "
+        "users have namespaces (check: unshare -Urn true), and a container that allows both"
+    )

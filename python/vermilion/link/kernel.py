@@ -1,0 +1,76 @@
+"""System calls for which Python has no words: being in namespaces, and dying with a parent.
+
+Source of all numbers: ``include/uapi/linux/sched.h``, ``prctl.h``, ``mount.h``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from typing import Final
+
+NEW_MOUNTS: Final = 0x00020000
+NEW_USER: Final = 0x10000000
+NEW_PROCESSES: Final = 0x20000000
+NEW_NETWORK: Final = 0x40000000
+
+_SIGNAL_OF_PARENTS_DEATH: Final = 1
+_TIMER_SLACK: Final = 29
+_RECURSIVE: Final = 0x4000
+_SLAVE: Final = 0x80000
+_NO_SUID_DEVICES_PROGRAMS: Final = 0x2 | 0x4 | 0x8
+
+_libc: Final = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(outcome: int, doing: str) -> None:
+    if outcome != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{doing}: {os.strerror(number)}")
+
+
+def leave(namespaces: int) -> None:
+    """Goes on in fresh namespaces of these kinds (of processes: children do).
+
+    Raises:
+        OSError: the kernel does not allow it.
+    """
+    _checked(_libc.unshare(namespaces), "unshare")
+
+
+def enter(namespace: int) -> None:
+    """Goes on in the network namespace of an open file.
+
+    Raises:
+        OSError: the kernel does not allow it.
+    """
+    _checked(_libc.setns(namespace, NEW_NETWORK), "setns")
+
+
+def die_with(parent: int) -> None:
+    """Has this process killed when its parent ends, however that ends.
+
+    Raises:
+        ProcessLookupError: the parent has ended already.
+    """
+    _checked(_libc.prctl(_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0), "prctl")
+    if os.getppid() != parent:
+        raise ProcessLookupError
+
+
+def wake_on_time() -> None:
+    """Lets this program be woken when it has asked for, not up to 50 microseconds later."""
+    _libc.prctl(_TIMER_SLACK, 1, 0, 0, 0)
+
+
+def show_own_namespaces() -> None:
+    """Mounts /proc and /sys anew, so that they show the processes and interfaces of here.
+
+    Raises:
+        OSError: the kernel does not allow it; within some containers it does not.
+    """
+    _checked(_libc.mount(None, b"/", None, _RECURSIVE | _SLAVE, None), "mount")
+    for kind in (b"proc", b"sysfs"):
+        place = b"/sys" if kind == b"sysfs" else b"/proc"
+        _checked(_libc.mount(kind, place, kind, _NO_SUID_DEVICES_PROGRAMS, None), "mount")
