@@ -151,3 +151,66 @@ def test_the_page_of_dependencies_lists_what_is_asked_for_and_nothing_else():
     missing = {name for name in declared() - listed if not re.search(rf"\b{name}\b", own)}
     assert not missing
     assert not listed - declared()
+
+
+# A script or a source of this repository, or a command that a reader can run.
+NAMED = re.compile(
+    r"(?:benches|docs|tests|crates)/[\w/-]+(?:\.(?:py|rs|md))?"
+    r"|cargo bench|make bench|vermilion [a-z]+"
+)
+FIGURE = re.compile(r"[*<−+~±-]*\d")
+
+
+def tables(text):
+    """Each table of a page, with the line that it begins in."""
+    for found in re.finditer(r"(?:^\|.*\n?)+", text, re.MULTILINE):
+        rows = [line.strip("| ").split(" | ") for line in found[0].splitlines()]
+        yield text.count("\n", 0, found.start()), rows[2:]
+
+
+def is_of_measurements(rows):
+    """Whether at least half of what stands beside the first column are figures."""
+    cells = [cell.strip() for row in rows for cell in row[1:]]
+    figures = [cell for cell in cells if FIGURE.match(cell)]
+    return len(cells) >= 6 and 2 * len(figures) >= len(cells)
+
+
+def told_around(page, line):
+    """What is said of a table: the page's head, and the section that the table is in."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    heads = [number for number, text in enumerate(lines) if text.startswith("## ")]
+    first = min(heads, default=len(lines))
+    begin = max((number for number in heads if number <= line), default=0)
+    end = min((number for number in heads if number > line), default=len(lines))
+    return "\n".join([*lines[:first], *lines[begin:end]])
+
+
+DOCUMENTED = sorted(
+    page
+    for page in (ROOT / "docs").rglob("*.md")
+    if not {"_build", "disciplines"} & set(page.relative_to(ROOT / "docs").parts[:-1])
+)
+
+
+@pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
+def test_every_table_of_measurements_says_what_made_it(page):
+    told = ""
+    for other in DOCUMENTED:  # a page that is included is told about where it is
+        text = other.read_text(encoding="utf-8")
+        if (place := text.find(f"```{{include}} {page.name}")) >= 0:
+            told = told_around(other, text.count("\n", 0, place))
+    for line, rows in tables(page.read_text(encoding="utf-8")):
+        if is_of_measurements(rows):
+            named = NAMED.findall(told + told_around(page, line))
+            assert named, f"{page.name}:{line + 1}: which script or command makes this table?"
+            files = [each for each in named if each.endswith((".py", ".rs", ".md"))]
+            assert all((ROOT / each).exists() for each in files), files
+
+
+def test_a_table_is_of_measurements_or_is_not():
+    lines = ("| a | b | c |", "| --- | --- | --- |", "| x | 1.5 ± 0.1 | −2 % |", "| y | 3 | 4 |")
+    text = "\n".join([*lines, "| z | 5 | 6 |", ""])
+    [(line, rows)] = tables("words\n\n" + text)
+    assert line == 2
+    assert is_of_measurements(rows)
+    assert not is_of_measurements([[first, "red", "pie"] for first, *_ in rows])
