@@ -394,7 +394,7 @@ def test_maps_have_one_panel_for_each_parameter_and_rate_and_one_scale_for_each(
         assert first.get_images()[0].norm.vmin == second.get_images()[0].norm.vmin
         assert first.get_images()[0].norm.vmax == second.get_images()[0].norm.vmax
     assert {axes.get_ylabel() for axes in figure.axes} >= {"max probability", "weight"}
-    assert figure.get_suptitle() == "queue held at 20 ms"
+    assert figure.get_suptitle() == "The best settings of red for: queue held at 20 ms"
     rules = rules_figure(atlas).axes[0]
     assert rules.get_yticklabels()[0].get_text() == RULES[-1].name
     assert rules.get_xlabel().endswith("wanted: queue held at 20 ms")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
 from vermilion.report.numbers import significant
-from vermilion.scenario import RATE, TIME, format_quantity
+from vermilion.scenario import RATE, format_quantity
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 
 if TYPE_CHECKING:
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
     from vermilion.atlas.build import Atlas
 
-_COLOURS: Final = "cividis"  # rises in lightness alone, for every kind of colour blindness
-_DARK: Final = 0.55
+_COLOURS: Final = (
+    "Blues"  # one hue that rises in lightness alone, for every kind of colour blindness
+)
+_DARK: Final = 0.6  # the share of a scale from which on letters are white
+_SMALL: Final = 1e-3
 _LONGEST_GOAL: Final = 80
 """Characters; an objective of one's own may be a whole statement."""
 
@@ -35,7 +38,7 @@ def maps_figure(atlas: Atlas) -> Figure:
     plan = atlas.plan
     columns = [(ecn, rate) for ecn in plan.ecn for rate in plan.rates]
     table = _table(atlas)
-    width = 1.4 + len(columns) * (0.75 + 0.52 * len(plan.round_trips))
+    width = 1.4 + len(columns) * (0.55 + 0.62 * len(plan.round_trips))
     height = 1.1 + len(atlas.parameters) * (0.75 + 0.42 * len(plan.flows))
     with drawing.style():
         figure = Figure(figsize=(max(width, 6.0), height), layout="constrained")
@@ -74,15 +77,21 @@ def maps_figure(atlas: Atlas) -> Figure:
                         ha="center",
                         va="center",
                         fontsize=8.5,
-                        color="white" if norm(value) < _DARK else drawing.INK,
+                        color="white" if norm(value) > _DARK else drawing.INK,
                     )
                 image = here.imshow(values, norm=norm, cmap=_COLOURS, origin="lower", aspect="auto")
                 _label(here, atlas, row, column, ecn=ecn, rate=rate)
             label = with_shown_unit(name.replace("_", " "), unit)
             bar = figure.colorbar(image, ax=axes[row, :].tolist(), pad=0.01, aspect=12)
             bar.set_label(label)
-        figure.suptitle(_wanted(atlas), fontsize=10.5)
-        figure.supxlabel("base round trip", fontsize=10.5)
+        figure.suptitle(
+            f"The best settings of {plan.discipline.partition(':')[0]} for: {_wanted(atlas)}",
+            fontsize=12,
+            fontweight="bold",
+            x=0.01,
+            ha="left",
+        )
+        figure.supxlabel("base round trip (ms)", fontsize=10.5)
         figure.supylabel("flows", fontsize=10.5)
     return figure
 
@@ -152,9 +161,11 @@ def _label(axes: Axes, atlas: Atlas, row: int, column: int, *, ecn: bool, rate: 
     plan = atlas.plan
     axes.grid(visible=False)
     axes.set_xticks(
-        range(len(plan.round_trips)),
-        [format_quantity(trip, TIME).replace(" ", "\n") for trip in plan.round_trips],
+        range(len(plan.round_trips)), [significant(1e3 * trip) for trip in plan.round_trips]
     )
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
     axes.set_yticks(range(len(plan.flows)), [str(count) for count in plan.flows])
     if row == 0:
         mark = "" if len(plan.ecn) == 1 and not ecn else f"\nECN {'on' if ecn else 'off'}"
@@ -175,6 +186,9 @@ def _table(atlas: Atlas) -> Any:  # noqa: ANN401 - parameters by name
 
 
 def _short(value: float) -> str:
-    """Two digits, without a zero before the point."""
+    """Two digits; what is below a thousandth with its power of ten, for it would fill the cell."""
     text = significant(float(f"{value:.2g}"))
-    return text.removeprefix("0") if text.startswith("0.") else text
+    if not 0.0 < abs(value) < _SMALL:
+        return text
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}"

@@ -77,6 +77,7 @@ def _paper(outcome: PaperOutcome) -> dict[str, object]:
     return {
         "paper": outcome.paper,
         "claims": [_claim(judged) for judged in outcome.claims],
+        "counts": verdict_counts([outcome]),
         "figures": [
             {
                 "figure": figure,

@@ -12,6 +12,8 @@ from vermilion.papers.verdict import Check, Expected
 from vermilion.papers.ye_2002.network import LINK, QUEUE, steady
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.figure import Figure as Drawing
 
     from vermilion.papers.interface import Evidence, Numbers
@@ -88,34 +90,39 @@ def _rank_correlation(first: Any, second: Any) -> float:  # noqa: ANN401 - array
 
 
 def draw_surface(numbers: Numbers) -> Drawing:
-    """One seed’s surface beside the mean."""
+    """One seed’s surface beside the mean, as maps: of a surface in space half hides the rest."""
     import numpy as np
+    from matplotlib.ticker import LogLocator, NullFormatter
 
-    figure, panels = plots.sheet(2, 2, 7.4, subplot_kw={"projection": "3d"})
-    x, y = np.meshgrid(np.log10(WEIGHTS), np.log10(PROBABILITIES), indexing="ij")
+    figure, panels = plots.sheet(2, 2, 7.4, sharex=True, sharey=True)
+    edges = [_edges(WEIGHTS), _edges(PROBABILITIES)]
     for row, (name, found) in zip(panels, numbers.items(), strict=True):
-        top = 100 * float(np.array(found["first"]).max())
-        for axes, key, head in zip(row, ("first", "mean"), ("one run", "mean of all"), strict=True):
-            axes.plot_surface(
-                x,
-                y,
-                100 * np.array(found[key]),
-                cmap="viridis",
-                edgecolor="#333333",
-                linewidth=0.3,
-                rstride=1,
-                cstride=1,
+        maps = {key: 100 * np.array(found[key]) for key in ("first", "mean")}
+        low = min(float(each.min()) for each in maps.values())
+        high = max(float(each.max()) for each in maps.values())
+        for axes, (key, head) in zip(
+            row, (("first", "one run"), ("mean", "mean of all seeds")), strict=True
+        ):
+            drawn = axes.pcolormesh(
+                *edges, maps[key].T, cmap="cividis", vmin=low, vmax=high, edgecolor="face"
             )
-            axes.set_title(f"{name}: {head}")
-            axes.set_xlabel("w_q")
-            axes.set_ylabel("max_p")
-            axes.set_zlabel("dropped (%)")
-            axes.set_zlim(0, top)
-            axes.set_xticks((-4, -3, -2, -1, 0), ("1e-4", "1e-3", "0.01", "0.1", "1"), fontsize=8)
-            axes.set_yticks((-3, -2, -1, 0), ("1e-3", "0.01", "0.1", "1"), fontsize=8)
-            axes.tick_params(axis="z", labelsize=8)
-            axes.view_init(elev=28, azim=-50)
+            axes.set(title=f"{name}: {head}", xscale="log", yscale="log")
+            axes.grid(visible=False)
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_major_locator(LogLocator())
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                axis.set_minor_formatter(NullFormatter())
+        row[0].set_ylabel("max_p")
+        figure.colorbar(drawn, ax=list(row), label="dropped (%)", pad=0.01)
+    for axes in panels[-1]:
+        axes.set_xlabel("w_q")
     return figure
+
+
+def _edges(centres: Sequence[float]) -> list[float]:
+    """The borders of the cells around these points, which are even on a logarithmic axis."""
+    step = (centres[1] / centres[0]) ** 0.5
+    return [centres[0] / step, *(centre * step for centre in centres)]
 
 
 def surface_tables(numbers: Numbers) -> list[Table]:
