@@ -37,8 +37,12 @@ fn flow(headers: &Headers) -> u32 {
     let internet = &headers.internet;
     let ports = match headers.transport {
         _ if internet.fragment != Fragment::None => 0,
-        Ok(Transport::Tcp(tcp)) => u32::from(tcp.source_port) << 16 | u32::from(tcp.destination_port),
-        Ok(Transport::Udp(udp)) => u32::from(udp.source_port) << 16 | u32::from(udp.destination_port),
+        Ok(Transport::Tcp(tcp)) => {
+            u32::from(tcp.source_port) << 16 | u32::from(tcp.destination_port)
+        }
+        Ok(Transport::Udp(udp)) => {
+            u32::from(udp.source_port) << 16 | u32::from(udp.destination_port)
+        }
         _ => 0,
     };
     let mut hash = u64::from(ports) << 8 | u64::from(internet.protocol);
@@ -79,9 +83,8 @@ mod tests {
     use super::*;
 
     fn header_4(class: u8) -> [u8; 20] {
-        let mut header = [
-            0x45, class, 0, 20, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 192, 168, 7, 9,
-        ];
+        let mut header =
+            [0x45, class, 0, 20, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 192, 168, 7, 9];
         let checksum = checksum::of(checksum::add(0, &header));
         header[10..12].copy_from_slice(&checksum);
         header
@@ -94,7 +97,10 @@ mod tests {
             mark(&mut after);
             assert_eq!(after, header_4(class | 0b11), "{class}");
             assert_eq!(checksum::fold(checksum::add(0, &after)), 0xffff);
-            assert_eq!((before[0], &before[2..10], &before[12..]), (after[0], &after[2..10], &after[12..]));
+            assert_eq!(
+                (before[0], &before[2..10], &before[12..]),
+                (after[0], &after[2..10], &after[12..])
+            );
         }
     }
 

@@ -161,10 +161,7 @@ impl<'a> Segments<'a> {
 }
 
 /// Where a checksum begins and stands that is to be completed.
-fn begun_checksum(
-    offload: &Offload,
-    packet: &[u8],
-) -> Result<Option<(usize, usize)>, Unusable> {
+fn begun_checksum(offload: &Offload, packet: &[u8]) -> Result<Option<(usize, usize)>, Unusable> {
     if !offload.needs_checksum {
         return Ok(None);
     }
@@ -204,7 +201,8 @@ impl Cut {
         if !fits || piece == 0 || !offload.needs_checksum || packet.len() < transport + header {
             return Err(Unusable::Contradiction);
         }
-        let header = if datagrams { UDP_HEADER } else { usize::from(packet[transport + 12] >> 4) * 4 };
+        let header =
+            if datagrams { UDP_HEADER } else { usize::from(packet[transport + 12] >> 4) * 4 };
         let data = transport + header;
         if header < UDP_HEADER || (!datagrams && header < TCP_HEADER) || data > packet.len() {
             return Err(Unusable::Contradiction);
@@ -244,8 +242,7 @@ impl Cut {
         let sum = checksum::add(sum, &[0, protocol]);
         let sum = checksum::add(sum, &length.to_be_bytes());
         let sum = checksum::add(sum, segment);
-        let checksum =
-            if self.datagrams { checksum::of_datagram(sum) } else { checksum::of(sum) };
+        let checksum = if self.datagrams { checksum::of_datagram(sum) } else { checksum::of(sum) };
         segment[checksum_at..checksum_at + 2].copy_from_slice(&checksum);
     }
 

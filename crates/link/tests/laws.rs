@@ -204,7 +204,11 @@ fn a_rate_that_changes_in_the_middle_of_a_packet_holds_for_the_rest_of_it() {
 
 #[test]
 fn what_a_change_of_settings_flushes_gives_its_places_back() {
-    let link = link(100_000, "linux-red", json!({"limit": 300_000, "min_threshold": 100_000, "max_threshold": 200_000}));
+    let link = link(
+        100_000,
+        "linux-red",
+        json!({"limit": 300_000, "min_threshold": 100_000, "max_threshold": 200_000}),
+    );
     let mut way = way(&link, 1);
     for number in 0..50 {
         way.arrive(0, &WHOLE, &packet(number, 1000, 0, 0));

@@ -12,8 +12,8 @@ use common::{number_of, packet, take_due, way};
 use serde_json::{Value, json};
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_aqm::{
-    AnyDiscipline, Arrival, Coin, Decide, Departure, Discipline, ForeignDiscipline,
-    ForeignFactory, LinkFacts, Verdict,
+    AnyDiscipline, Arrival, Coin, Decide, Departure, Discipline, ForeignDiscipline, ForeignFactory,
+    LinkFacts, Verdict,
 };
 use vermilion_netsim::{Scenario, Simulation};
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
@@ -199,7 +199,11 @@ fn replayed(discipline: &'static Algorithm, members: &Value) -> (usize, usize) {
         let Some(expected) = outcome else { continue };
         let found = found.get(&(number as u64)).copied().unwrap_or(Outcome::Dropped);
         let lost = lossy && found == Outcome::Dropped;
-        assert!(found == *expected || lost, "{}: packet {number} at {arrival:?}: {found:?} {expected:?}", discipline.name);
+        assert!(
+            found == *expected || lost,
+            "{}: packet {number} at {arrival:?}: {found:?} {expected:?}",
+            discipline.name
+        );
         drops += usize::from(found == Outcome::Dropped);
         marks += usize::from(found == Outcome::Marked);
     }

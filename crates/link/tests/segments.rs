@@ -35,7 +35,12 @@ fn behind_ip(version_6: bool, options: usize, protocol: u8, transport: &[u8]) ->
     (packet, begin)
 }
 
-fn tcp(version_6: bool, options: usize, tcp_options: usize, length: usize) -> (Vec<u8>, usize, usize) {
+fn tcp(
+    version_6: bool,
+    options: usize,
+    tcp_options: usize,
+    length: usize,
+) -> (Vec<u8>, usize, usize) {
     let mut segment = vec![0x30, 0x39, 0, 80, 0xff, 0xff, 0xff, 0, 1, 2, 3, 4];
     segment.extend([(5 + tcp_options as u8) << 4, FIN_PSH_ACK_CWR, 1, 2, 0xab, 0xcd, 0, 0]);
     segment.extend(vec![1; tcp_options * 4]);

@@ -65,7 +65,8 @@ impl Link {
             let way = Way::new(&link[0], jitter, seed, index as u64, room);
             // What went wrong in Python says more than that something was refused.
             session.check(python)?;
-            let way = way.map_err(|error| refused(error.under(&format!("links.{}", link[0].name))))?;
+            let way =
+                way.map_err(|error| refused(error.under(&format!("links.{}", link[0].name))))?;
             PyResult::Ok((Device::new(descriptor(devices[index])?), way))
         };
         let ends = [end(0)?, end(1)?];
