@@ -66,7 +66,7 @@ def test_a_large_share_of_almost_nothing_is_not_worth_a_change_either():
 def broken(*, of_harm=False):
     value = Interval(0.6, 0.01, 4)
     return ConstraintVerdict(
-        "utilization >= 0.9", "broken", value, 0.9, 0, 0.3, 0.4, of_harm=of_harm
+        "links.bottleneck.utilization >= 0.9", "broken", value, 0.9, 0, 0.3, 0.4, of_harm=of_harm
     )
 
 
@@ -76,7 +76,7 @@ def test_a_setting_that_breaks_a_constraint_or_does_harm_is_refused_with_it(of_h
     assert not verdict.apply
     assert verdict.judgement == "worse"
     said = "it would do harm: " if of_harm else ""
-    assert verdict.reason.startswith(f"{said}utilization >= 0.9: reaches 0.6")
+    assert verdict.reason.startswith(f"{said}links.bottleneck.utilization >= 0.9: reaches 60 ")
 
 
 def test_a_setting_in_force_that_breaks_a_constraint_loses():
@@ -129,6 +129,8 @@ def test_harm_of_the_setting_in_force_that_may_be_chance_is_no_reason_for_a_wors
     half_width, applied
 ):
     value = Interval(0.87, half_width, 12)
-    harm = ConstraintVerdict("jain_index", "broken", value, 0.9, 0, 0.03, 0.09, of_harm=True)
+    harm = ConstraintVerdict(
+        "flows.*.jain_index >= 0.9", "broken", value, 0.9, 0, 0.03, 0.09, of_harm=True
+    )
     verdict = judge(prediction([40.0] * 4), prediction([30.0] * 4), GOAL, (), [harm])
     assert verdict.apply == applied

@@ -3,7 +3,10 @@
 import pytest
 
 from vermilion import ScenarioError, load_scenario
+from vermilion.online.policy import Policy
+from vermilion.scenario import scenario_from_document
 from vermilion.search import Space
+from vermilion.search.space import searchable
 
 QUEUE = "links.bottleneck.queue"
 
@@ -81,3 +84,53 @@ def test_what_cannot_be_searched_is_refused(scenario, paths, boxes, field, expec
         Space.from_scenario(scenario, paths, boxes)
     assert refused.value.field == field
     assert expected in str(refused.value)
+
+
+def without_parameters(objective, **tuning):
+    """A network of two queues that says what is wanted and not by what."""
+    queues = {"uplink": {"discipline": "codel"}, "wan": {"discipline": "pie"}}
+    links = {
+        name: {"rate": "10 Mbit/s", "delay": "5 ms", "queue": queue}
+        for name, queue in queues.items()
+    }
+    flows = {"all": {"path": ["uplink", "wan"], "rtt": "40 ms", "sender": "cubic", "count": 4}}
+    return scenario_from_document(
+        {
+            "title": "two queues",
+            "duration": "10 s",
+            "links": links,
+            "flows": flows,
+            "tuning": {"objective": objective, **tuning},
+        }
+    )
+
+
+def test_without_parameters_what_is_worth_a_search_at_the_objective_s_link_is_searched():
+    space = Space.from_scenario(without_parameters("minimise links.wan.sojourn_ms.p95"))
+    assert space.names == searchable(without_parameters("minimise links.wan.drop_rate"), "wan")
+    of_uplink = without_parameters({"name": "drop-rate", "link": "uplink"})
+    assert Space.from_scenario(of_uplink).names == searchable(of_uplink, "uplink")
+
+
+def test_where_nothing_is_worth_a_search_that_is_said():
+    scenario = without_parameters("minimise links.wan.drop_rate").with_values(
+        {"links.wan.queue": {"discipline": "drop-tail"}}
+    )
+    with pytest.raises(ScenarioError, match="no parameter of drop-tail has a box of its own"):
+        Space.from_scenario(scenario)
+
+
+def test_without_parameters_a_box_adds_its_parameter():
+    path = "links.wan.queue.interval"
+    scenario = without_parameters(
+        "minimise links.wan.sojourn_ms.p95", space={path: ["5 ms", "50 ms"]}
+    )
+    assert path in Space.from_scenario(scenario).names
+    assert "interval" in Policy.of_scenario(scenario).parameters
+
+
+def test_a_list_of_no_parameters_is_refused():
+    with pytest.raises(ScenarioError) as refused:
+        without_parameters("minimise links.wan.drop_rate", parameters=[])
+    assert "tuning.parameters" in str(refused.value)
+    assert "at least one path" in str(refused.value)

@@ -60,7 +60,7 @@ def test_the_phase_where_it_is_tightest_is_reported():
     assert found.violation == pytest.approx(0.04 / 0.95)
     assert found.cautious_violation > found.violation
     assert str(found) == (
-        "links.bottleneck.utilization >= 0.95: reaches 0.91 +- 0.025 in phase 2, bound 0.95: broken"
+        "links.bottleneck.utilization >= 0.95: reaches 91 +- 2.5 % in phase 2, bound 95 %: broken"
     )
 
 

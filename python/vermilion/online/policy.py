@@ -192,7 +192,12 @@ def _parameters(scenario: Scenario, link: str) -> tuple[str, ...]:
     listed = () if scenario.tuning is None else scenario.tuning.parameters
     if not listed:
         table = scenario.links[link].queue.algorithm.parameters
-        searched = tuple(name for name, row in table.items() if row.search is not None)
+        boxed = () if scenario.tuning is None else scenario.tuning.space
+        searched = tuple(
+            name
+            for name, row in table.items()
+            if row.search is not None or f"links.{link}.queue.{name}" in boxed
+        )
         if not searched:
             name = scenario.links[link].queue.algorithm.name
             accepted = "a discipline with parameters to search, or tuning.parameters"

@@ -162,8 +162,9 @@ def _check_tuning(scenario: WrittenScenario) -> None:
     tuning = scenario.tuning
     if tuning is None:
         return
-    if not tuning.parameters:
-        raise FieldError("tuning.parameters", tuning.parameters, "at least one path")
+    if "parameters" in tuning.model_fields_set and not tuning.parameters:
+        accepted = "at least one path, or no such list: then what is worth a search is searched"
+        raise FieldError("tuning.parameters", tuning.parameters, accepted)
     for path in tuning.parameters:
         try:
             parameter = find_parameter(scenario, path)
@@ -174,7 +175,7 @@ def _check_tuning(scenario: WrittenScenario) -> None:
     if tuning.objective.link is not None:
         _check_links("tuning.objective.link", [tuning.objective.link], scenario.links)
     for path in tuning.space:
-        if path not in tuning.parameters:
+        if tuning.parameters and path not in tuning.parameters:
             accepted = (
                 f"a path listed in tuning.parameters: {did_you_mean(path, tuning.parameters)}"
             )

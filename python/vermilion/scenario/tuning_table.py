@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+import re
+from typing import Final, Literal, Self
 
 from pydantic import (
     ConfigDict,
@@ -17,6 +18,8 @@ from vermilion.scenario.errors import FieldError
 from vermilion.scenario.table import Table
 from vermilion.scenario.tables import Names, Packets, Share
 from vermilion.scenario.target import target_delay
+
+_LINK_IN_TEXT: Final = re.compile(r"\blinks\.(?P<link>[^.\s]+)\.")
 
 
 class TuningObjective(Table):
@@ -45,6 +48,12 @@ class TuningObjective(Table):
     def statement(self) -> str | None:
         """The short form, like "minimise links.bottleneck.sojourn_ms.p99", where it was one."""
         return self._statement
+
+    @property
+    def named_link(self) -> str | None:
+        """The link that the objective is of, as far as its table or its text says so."""
+        stated = _LINK_IN_TEXT.search(self._statement or "")
+        return self.link or (stated["link"] if stated else None)
 
     @property
     def target_delay_s(self) -> float | None:
@@ -77,12 +86,15 @@ class TuningObjective(Table):
 class Tuning(Table):
     """``[tuning]``: what may be changed, and what it is changed for.
 
+    Without ``parameters`` they are those of a queue that its discipline's table proposes to search.
     ``space`` replaces the box that a parameter's table proposes: a lower and an upper end, in
     the parameter's unit. ``harm`` says what a recommendation may not worsen, and by how much;
     ``minimum_improvement`` which fraction of the objective it has to gain.
     """
 
-    parameters: Names = Field(description='a list of paths, like ["links.bottleneck.queue.weight"]')
+    parameters: Names = Field(
+        default=(), description='a list of paths, like ["links.bottleneck.queue.weight"]'
+    )
     objective: TuningObjective = Field(
         default_factory=TuningObjective,
         description='a table, like { name = "queue-deviation", link = "bottleneck", '

@@ -135,8 +135,9 @@ class Space:
             scenario: gives the disciplines, and the values of parameters that stay as they
                 are but belong to an ordered pair.
             paths: parameters like ``links.bottleneck.queue.weight``; by default those that
-                the scenario's ``[tuning]`` names, and without one all that have a box in the
-                table of a queue's discipline: that of the first link where there are any.
+                the scenario's ``[tuning]`` names. Where it names none, all that have a box in the
+                table of a queue's discipline or in ``[tuning.space]``: that of the objective's
+                link, or of the first link where there are any.
             boxes: a lower and an upper end for some of the paths, in their tables' units,
                 before those of the scenario's ``[tuning.space]`` and of the tables.
 
@@ -191,12 +192,17 @@ def searchable(scenario: Scenario, link: str) -> tuple[str, ...]:
 
 def _usual_paths(scenario: Scenario) -> tuple[str, ...]:
     """What is searched when nobody says what."""
-    if scenario.tuning is not None:
-        return scenario.tuning.parameters
-    for link in scenario.links:
-        if paths := searchable(scenario, link):
+    tuning = scenario.tuning
+    if tuning is not None and tuning.parameters:
+        return tuning.parameters
+    boxed = () if tuning is None else tuple(tuning.space)
+    named = None if tuning is None else tuning.objective.named_link
+    links = [named] if named in scenario.links else list(scenario.links)
+    for link in links:
+        paths = searchable(scenario, link)
+        if paths := (*paths, *(path for path in boxed if path not in paths)):
             return paths
-    disciplines = ", ".join({link.queue.discipline: None for link in scenario.links.values()})
+    disciplines = ", ".join({scenario.links[link].queue.discipline: None for link in links})
     accepted = (
         f"a list of paths, because no parameter of {disciplines} has a box of its own, or another "
         "discipline to tune (--discipline)"

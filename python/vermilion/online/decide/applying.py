@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import blind, entering, stepping
 from vermilion.online.decide.in_force import holds
+from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Applying, Change, Owed, Watching
 from vermilion.online.record.kinds import DecisionKind
 
@@ -115,7 +116,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
     """The change is in force."""
     turn.believe_in_force(in_force)
     change = state.change
-    words = entering.in_words(change.parameters)
+    words = setting_in_words(change.parameters, turn.controller.configuration)
     match change.purpose:
         case "answer" | "step" | "recall":
             turn.decide(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from vermilion.objectives.metric_words import metric_in_words
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
 from vermilion.online.decide.verification import limit_of
 from vermilion.online.record.kinds import DecisionKind
@@ -63,7 +64,7 @@ def _in_words(turn: Turn, bound: Constraint, lately: Stretch) -> str:
     limit = limit_of(bound, None)
     if measured is None or measured.low is None or measured.high is None:
         return ""
-    words = f"{bound.text}: measured {measured.mean:.4g}"
+    words = f"{bound.text}: measured {metric_in_words(bound.path, measured.mean)}"
     if limit is None:
         # No link is used more than wholly, whatever stood there before.
         changed = dict(turn.controller.in_force) != dict(turn.controller.original)
@@ -78,5 +79,6 @@ def _in_words(turn: Turn, bound: Constraint, lately: Stretch) -> str:
         return f"the network breaks {words}"
     if (measured.mean < limit) if bound.at_least else (measured.mean > limit):
         half_width = (measured.high - measured.low) / 2.0
-        return f"the network seems to break {words} +- {half_width:.2g}, which may be chance"
+        seen = metric_in_words(bound.path, measured.mean, half_width)
+        return f"the network seems to break {bound.text}: measured {seen}, which may be chance"
     return ""

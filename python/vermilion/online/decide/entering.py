@@ -9,6 +9,7 @@ from vermilion.online.decide.controller import Drift
 from vermilion.online.decide.detection import QueueWatch
 from vermilion.online.decide.fluctuation import WITHIN_S
 from vermilion.online.decide.set_detection import watch_of
+from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.starvation import StarvationWatch
 from vermilion.online.decide.states import (
     Applying,
@@ -28,8 +29,6 @@ from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from vermilion.online.decide.states import Change, Doubt
     from vermilion.online.decide.turn import Turn
     from vermilion.online.decide.verification import Expectation
@@ -44,14 +43,6 @@ _DRIFT_STEP_S = 8.0
 _GROWING_ROUND_TRIPS = 20.0  # until a new flow's window is what its path allows
 _PICTURES_KEPT_S = 120.0
 _STARVED_OVER_S = 10.0  # over less a flow that waits for a timeout or two would count as starved
-
-
-def in_words(setting: Mapping[str, object]) -> str:
-    """Parameters for the log: "min_threshold 12.5, weight 0.0021"."""
-    return ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in setting.items()
-    )
 
 
 # --- waiting and searching --------------------------------------------------------------------
@@ -205,7 +196,7 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
         instead: how to go on where nothing is changed.
     """
     controller = turn.controller
-    words = in_words(change.parameters)
+    words = setting_in_words(change.parameters, controller.configuration)
     if not change.is_free:
         if controller.policy.mode == "observe" or controller.paused_by_person:
             turn.decide(

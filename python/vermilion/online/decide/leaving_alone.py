@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.in_force import holds, is_mixture
+from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Change
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.routers.queue_set import by_queue
@@ -72,7 +73,8 @@ def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None
     if whole:
         turn.decide(
             DecisionKind.APPLIED,
-            "a change whose answer was lost is in force: " + entering.in_words(found),
+            "a change whose answer was lost is in force: "
+            + setting_in_words(found, turn.controller.configuration),
             setting=dict(found),
         )
     elif controller.policy.mode == "observe":

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering, stepping
+from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Change, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
@@ -335,11 +336,11 @@ def _expected(answer: Answer, prediction: Prediction) -> float:
 
 def _tell_tuned(turn: Turn, state: Searching, answer: Answer, took_s: float) -> None:
     predicted = answer.candidate
+    words = setting_in_words(answer.setting, turn.controller.configuration)
     turn.decide(
         DecisionKind.TUNED,
-        f"{answer.evaluations} settings tried in {took_s:.2f} s: "
-        f"{entering.in_words(answer.setting)} predicted to hold {predicted.mean.mean:.1f} +- "
-        f"{predicted.sd.mean:.1f} packets",
+        f"{answer.evaluations} settings tried in {took_s:.2f} s: {words}, predicted to hold "
+        f"{predicted.mean.mean:.1f} +- {predicted.sd.mean:.1f} packets",
         evaluations=answer.evaluations,
         took_s=took_s,
         refining=state.refining,

@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from vermilion.objectives.metric_words import metric_in_words
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -168,7 +170,7 @@ def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[C
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
         if sure:
-            return f"{bound.text}: measured {measured.mean:.4g}"
+            return f"{bound.text}: measured {metric_in_words(bound.path, measured.mean)}"
     return ""
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Controller
-from vermilion.online.decide.entering import in_words
+from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.drive.operated_queue import OperatedQueue
 from vermilion.online.drive.operated_set import OperatedSet, nearest_in
 from vermilion.online.drive.wall_clock import WallClockDriver
@@ -126,7 +126,15 @@ def run_on_router(
     ) as journal:
         log = Log(journal, on_event)
         left_behind = journal.left_behind(found)
-        stands = _found(router.now_s(), address, found, undo, left_behind, policy)
+        stands = _found(
+            router.now_s(),
+            address,
+            found,
+            partial(setting_in_words, configuration=configuration),
+            undo,
+            left_behind,
+            policy,
+        )
         if commands:
             stands = replace(stands, details={**stands.details, "commands": commands})
         log.keep(stands)
@@ -168,6 +176,7 @@ def _found(
     now_s: float,
     address: str,
     found: Mapping[str, ParameterValue],
+    in_words: Callable[[Mapping[str, ParameterValue]], str],
     undo: str | None,
     left_behind: tuple[int, str] | None,
     policy: Policy,

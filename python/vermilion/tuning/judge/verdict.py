@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.objectives.constraint import relative_violation
+from vermilion.objectives.constraint import Constraint, relative_violation
+from vermilion.objectives.metric_words import metric_in_words
 from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.objectives import Constraint
     from vermilion.tuning.measure.evaluation import Evaluation
 
     Allowances = Sequence[Sequence[float] | None]
@@ -53,10 +53,10 @@ class ConstraintVerdict:
         if self.value is None or self.bound is None:
             why = "not measured" if self.holds == "not measured" else "met, no flow being active"
             return f"{self.constraint}: {why}{where}"
-        reached = f"{self.value.mean:.4g}"
-        if self.value.half_width is not None:
-            reached += f" +- {self.value.half_width:.2g}"
-        return f"{self.constraint}: reaches {reached}{where}, bound {self.bound:.4g}: {self.holds}"
+        path = Constraint.parse(self.constraint).path
+        reached = metric_in_words(path, self.value.mean, self.value.half_width)
+        bound = metric_in_words(path, self.bound)
+        return f"{self.constraint}: reaches {reached}{where}, bound {bound}: {self.holds}"
 
 
 def judge(
