@@ -18,9 +18,8 @@ const HEADERS: usize = 52;
 fn packet(pieces: usize) -> (Offload, Vec<u8>) {
     let length = HEADERS + pieces * PIECE;
     let mut bytes = vec![0x5a; length];
-    bytes[..20].copy_from_slice(&[
-        0x45, 2, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
-    ]);
+    bytes[..20]
+        .copy_from_slice(&[0x45, 2, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
     bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
     (bytes[32], bytes[33]) = (0x80, 0x10);
     let offload = Offload {
