@@ -1,8 +1,9 @@
 # Every way of building, running and checking Vermilion. `make help` lists the targets.
 #
-# Needs Python 3.11 or newer, a C compiler (Rust's linker) and a Rust toolchain; everything
-# else is installed from hash-pinned lock files into .venv, from wherever pip is configured
-# to fetch. Stamp files make a second `make` quick; the core is rebuilt when its sources change.
+# Needs Python 3.11 or newer, a C compiler (Rust's linker) and a Rust toolchain, and says in a line
+# which of them is missing and how to get it. Everything else is installed from hash-pinned lock
+# files into .venv, from wherever pip is configured to fetch. Stamp files make a second `make` quick;
+# the core is rebuilt when its sources change.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -27,8 +28,9 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null)
 RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
+RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python docs examples bench lock clean
+.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench wheels test-wheel lock clean tools
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -44,7 +46,7 @@ build: $(CORE) ## set up .venv and build the core in release mode
 
 test: test-rust test-python ## set up and run every test of both languages
 
-test-rust: $(RUNTIME)
+test-rust: $(RUNTIME) | tools
 	cargo test --locked --workspace
 
 test-python: $(CORE) $(DEVELOPMENT)
@@ -86,9 +88,9 @@ kernel: ## build the Linux kernel that scenarios run on, unless there is one
 	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \
 	else tests/kernel/build-kernel "$(KERNEL_CACHE)" $(LINUX_SOURCE); fi
 
-lint: lint-rust lint-python ## formatting, lints, types, and stubs against the built core
+lint: lint-rust lint-python lint-prose ## formatting, lints, types, stubs against the built core, and prose
 
-lint-rust: $(RUNTIME)
+lint-rust: $(RUNTIME) | tools
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 
@@ -98,6 +100,9 @@ lint-python: $(CORE) $(DEVELOPMENT)
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest vermilion._core
 
+lint-prose: $(CORE) $(DEVELOPMENT)
+	$(BIN)/python docs/prose_lint.py
+
 docs: $(CORE) $(DEVELOPMENT) ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "The documentation is $(CURDIR)/docs/_build/html/index.html"
@@ -105,8 +110,28 @@ docs: $(CORE) $(DEVELOPMENT) ## build the documentation into docs/_build/html
 examples: $(CORE) $(DEVELOPMENT) ## run the examples in README.md and docs again and show their output there
 	$(BIN)/python docs/refresh_examples.py
 
-bench: $(RUNTIME) ## measure the simulator's speed
+bench: $(RUNTIME) | tools ## measure the simulator's speed
 	cargo bench --locked
+
+# The wheels that are published, and what others build from: docs/installing.md. zig links against the
+# glibc of 2014, so that a wheel runs on every Linux since, and for another architecture than this one.
+WHEELS ?= x86_64 aarch64
+wheels: $(RUNTIME) $(RELEASE) | tools ## build and check the wheels and the sdist in dist/
+	@for architecture in $(WHEELS); do \
+		[ -d "$$(rustc --print sysroot)/lib/rustlib/$$architecture-unknown-linux-gnu" ] || { \
+			echo "Rust has no library for $$architecture: rustup target add $$architecture-unknown-linux-gnu (or leave it out: make wheels WHEELS=x86_64)" >&2; exit 2; }; \
+	done
+	rm -rf dist
+	$(BIN)/maturin sdist --out dist
+	for architecture in $(WHEELS); do \
+		PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 \
+			--target "$$architecture-unknown-linux-gnu" --out dist; \
+	done
+	$(BIN)/python -m twine check --strict dist/*
+	for wheel in dist/*.whl; do $(BIN)/python -m auditwheel show "$$wheel"; done
+
+test-wheel: | tools ## install the wheel of dist/ for this machine into an empty environment, and try it
+	tests/wheel/try-wheel $(PYTHON) dist
 
 # Needs uv (https://docs.astral.sh/uv/); nothing else here does.
 LOCK := uv pip compile --universal --fork-strategy fewest --python-version 3.11 \
@@ -117,19 +142,44 @@ lock: ## resolve the dependencies anew into requirements/ (needs uv)
 		--constraint requirements/runtime.txt --output-file requirements/development.txt
 	$(LOCK) --upgrade --group pyproject.toml:benchmark \
 		--constraint requirements/runtime.txt --output-file requirements/benchmark.txt
+	$(LOCK) --upgrade --group pyproject.toml:release \
+		--constraint requirements/runtime.txt --output-file requirements/release.txt
 
 clean: ## remove everything that was built, .venv included
-	rm -rf $(VENV) target docs/_build docs/disciplines report $(CORE) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target dist docs/_build docs/disciplines report $(CORE) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find python tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the environment -------------------------------------------------------------------
 
+# What cannot be installed into .venv. Asked before anything else, every time: each that is missing
+# gives one line, also where .venv is there already and the toolchain has gone.
+define NO_PYTHON
+Vermilion needs Python 3.11 or newer, and this is $(or $(shell python3 --version 2>/dev/null),none). Get one (Debian 12, Ubuntu 24.04 and Fedora have it: apt-get install python3 python3-venv; else https://docs.astral.sh/uv: uv python install 3.13) and name it: make PYTHON=/path/to/python3
+endef
+define NO_CARGO
+Vermilion needs Rust $(LEAST_RUST) or newer, and there is no cargo. Get it from https://rustup.rs (no root needed), then run make again
+endef
+define OLD_CARGO
+Vermilion needs Rust $(LEAST_RUST) or newer, and this is $$found. Get a newer one: rustup update stable, or https://rustup.rs where cargo comes from the distribution
+endef
+define NO_COMPILER
+Vermilion needs a C compiler, with which Rust links, and there is no cc. Get one: apt-get install gcc libc6-dev (Debian, Ubuntu), dnf install gcc (Fedora), xcode-select --install (macOS)
+endef
+LEAST_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+tools:
+	@missing=; miss() { echo "$$1" >&2; missing=yes; }; \
+	[ -n '$(PYTHON)' ] || miss '$(NO_PYTHON)'; \
+	if ! command -v cargo >/dev/null; then miss '$(NO_CARGO)'; else \
+		found=$$(cargo --version | cut -d ' ' -f 2); \
+		least=$$(printf '%s\n' '$(LEAST_RUST)' "$$found" | sort -V | head -n 1); \
+		[ "$$least" = '$(LEAST_RUST)' ] || miss "$(OLD_CARGO)"; \
+	fi; \
+	command -v cc >/dev/null || miss '$(NO_COMPILER)'; \
+	[ -z "$$missing" ] || exit 2
+
 # Where the venv module comes without pip (Debian packages it apart), the system's pip helps out.
-$(BIN)/python:
-ifeq ($(PYTHON),)
-	@echo "Vermilion needs Python 3.11 or newer, and this is $$(python3 --version 2>&1); name one: make PYTHON=/path/to/python3" >&2; exit 2
-endif
-	@command -v cargo >/dev/null || { echo "Vermilion needs a Rust toolchain, and there is no cargo: see https://rustup.rs" >&2; exit 2; }
+$(BIN)/python: | tools
 	@if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
 		$(PYTHON) -m venv $(VENV); \
 	elif $(PYTHON) -c 'import venv, pip' 2>/dev/null; then \
@@ -153,8 +203,13 @@ $(DEVELOPMENT): requirements/development.txt $(RUNTIME)
 	@$(INSTALL) $<
 	@touch $@
 
+$(RELEASE): requirements/release.txt $(RUNTIME)
+	@echo "Installing the locked tools that make and check packages"
+	@$(INSTALL) $<
+	@touch $@
+
 # --- the core --------------------------------------------------------------------------
 
-$(CORE): $(RUNTIME) $(CORE_SOURCES)
+$(CORE): $(RUNTIME) $(CORE_SOURCES) | tools
 	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
 	@touch $@

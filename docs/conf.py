@@ -12,10 +12,23 @@ author = "The Vermilion developers"
 copyright = "The Vermilion developers"  # noqa: A001 - Sphinx's name for it
 version = release = __version__
 
-extensions = ["myst_parser", "algorithm_tables", "discipline_pages", "objective_tables"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "algorithm_tables",
+    "discipline_pages",
+    "objective_tables",
+    "python_reference",
+]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True
+# Annotations name private modules, numpy and the standard library; docstrings say it in words.
+nitpick_ignore_regex = [("py:.*", ".*")]
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_numpy_docstring = False
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -21,6 +21,11 @@ PAGES = (
     ROOT / "docs" / "getting-started.md",
     ROOT / "docs" / "monitor.md",
     ROOT / "docs" / "scenario-library.md",
+    *sorted(
+        page
+        for door in ("student", "researcher", "operator")
+        for page in (ROOT / "docs" / door).glob("*.md")
+    ),
 )
 
 _BLOCK = re.compile(

@@ -15,71 +15,163 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vermilion.report import ComparisonReport, compare
+    from vermilion.networks import Network
+    from vermilion.online.drive.run import run_online
+    from vermilion.online.record.entries import Decision, OnlineRun, SettingInForce
+    from vermilion.online.record.journal import JournalError
+    from vermilion.report import ComparisonReport, compare, online_report
+    from vermilion.report.run_figure import RunFigure, run_figure
     from vermilion.scenario import Scenario, ScenarioError, load_scenario, parse_scenario
-    from vermilion.scenario.errors import DisciplineError
+    from vermilion.scenario.errors import CongestionControlError, DisciplineError
+    from vermilion.scenario.own_congestion_control import (
+        CongestionControl,
+        register_congestion_control,
+        unregister_congestion_control,
+    )
     from vermilion.scenario.own_discipline import (
         Discipline,
         Verdict,
-        choice,
-        number,
         register_discipline,
-        switch,
         unregister_discipline,
     )
+    from vermilion.scenario.own_table import choice, number, switch
     from vermilion.scenario.plugins import load_plugins
-    from vermilion.simulate import Result, frames, grid, run, run_many
-    from vermilion.tuning.tune import tune
+    from vermilion.simulate import Result, Sweep, frames, grid, run, run_many, sweep
+    from vermilion.tuning import (
+        Front,
+        FrontPoint,
+        Recommendation,
+        RobustCase,
+        RobustRecommendation,
+        Seeds,
+        Study,
+        StudyError,
+        StudyRecord,
+        TuningPlan,
+        TuningSession,
+        execute,
+        read_studies,
+        resume_study,
+    )
+    from vermilion.tuning.tune import tune, tune_front, tune_robust
 
     __version__: str
 
 __all__ = [
     "ComparisonReport",
+    "CongestionControl",
+    "CongestionControlError",
+    "Decision",
     "Discipline",
     "DisciplineError",
+    "Front",
+    "FrontPoint",
+    "JournalError",
+    "Network",
+    "OnlineRun",
+    "Recommendation",
     "Result",
+    "RobustCase",
+    "RobustRecommendation",
+    "RunFigure",
     "Scenario",
     "ScenarioError",
+    "Seeds",
+    "SettingInForce",
+    "Study",
+    "StudyError",
+    "StudyRecord",
+    "Sweep",
+    "TuningPlan",
+    "TuningSession",
     "Verdict",
     "__version__",
     "choice",
     "compare",
+    "execute",
     "frames",
     "grid",
     "load_plugins",
     "load_scenario",
     "number",
+    "online_report",
     "parse_scenario",
+    "read_studies",
+    "register_congestion_control",
     "register_discipline",
+    "resume_study",
     "run",
+    "run_figure",
     "run_many",
+    "run_online",
+    "sweep",
     "switch",
     "tune",
+    "tune_front",
+    "tune_robust",
+    "unregister_congestion_control",
     "unregister_discipline",
 ]
 
 _HOMES = {
     "ComparisonReport": ("vermilion.report", "ComparisonReport"),
+    "CongestionControl": ("vermilion.scenario.own_congestion_control", "CongestionControl"),
+    "CongestionControlError": ("vermilion.scenario.errors", "CongestionControlError"),
+    "Decision": ("vermilion.online.record.entries", "Decision"),
     "Discipline": ("vermilion.scenario.own_discipline", "Discipline"),
     "DisciplineError": ("vermilion.scenario.errors", "DisciplineError"),
+    "Front": ("vermilion.tuning", "Front"),
+    "FrontPoint": ("vermilion.tuning", "FrontPoint"),
+    "JournalError": ("vermilion.online.record.journal", "JournalError"),
+    "Network": ("vermilion.networks", "Network"),
+    "OnlineRun": ("vermilion.online.record.entries", "OnlineRun"),
+    "Recommendation": ("vermilion.tuning", "Recommendation"),
     "Result": ("vermilion.simulate", "Result"),
+    "RobustCase": ("vermilion.tuning", "RobustCase"),
+    "RobustRecommendation": ("vermilion.tuning", "RobustRecommendation"),
+    "RunFigure": ("vermilion.report.run_figure", "RunFigure"),
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
+    "Seeds": ("vermilion.tuning", "Seeds"),
+    "SettingInForce": ("vermilion.online.record.entries", "SettingInForce"),
+    "Study": ("vermilion.tuning", "Study"),
+    "StudyError": ("vermilion.tuning", "StudyError"),
+    "StudyRecord": ("vermilion.tuning", "StudyRecord"),
+    "Sweep": ("vermilion.simulate", "Sweep"),
+    "TuningPlan": ("vermilion.tuning", "TuningPlan"),
+    "TuningSession": ("vermilion.tuning", "TuningSession"),
     "Verdict": ("vermilion.scenario.own_discipline", "Verdict"),
     "__version__": ("vermilion._core", "VERSION"),
-    "choice": ("vermilion.scenario.own_discipline", "choice"),
+    "choice": ("vermilion.scenario.own_table", "choice"),
     "compare": ("vermilion.report", "compare"),
+    "execute": ("vermilion.tuning", "execute"),
     "frames": ("vermilion.simulate", "frames"),
     "grid": ("vermilion.simulate.variants", "grid"),
     "load_plugins": ("vermilion.scenario.plugins", "load_plugins"),
     "load_scenario": ("vermilion.scenario", "load_scenario"),
-    "number": ("vermilion.scenario.own_discipline", "number"),
+    "number": ("vermilion.scenario.own_table", "number"),
+    "online_report": ("vermilion.report", "online_report"),
     "parse_scenario": ("vermilion.scenario", "parse_scenario"),
+    "read_studies": ("vermilion.tuning", "read_studies"),
+    "register_congestion_control": (
+        "vermilion.scenario.own_congestion_control",
+        "register_congestion_control",
+    ),
     "register_discipline": ("vermilion.scenario.own_discipline", "register_discipline"),
+    "resume_study": ("vermilion.tuning", "resume_study"),
     "run": ("vermilion.simulate", "run"),
+    "run_figure": ("vermilion.report.run_figure", "run_figure"),
     "run_many": ("vermilion.simulate", "run_many"),
-    "switch": ("vermilion.scenario.own_discipline", "switch"),
+    "run_online": ("vermilion.online.drive.run", "run_online"),
+    "sweep": ("vermilion.simulate", "sweep"),
+    "switch": ("vermilion.scenario.own_table", "switch"),
     "tune": ("vermilion.tuning", "tune"),
+    "tune_front": ("vermilion.tuning", "tune_front"),
+    "tune_robust": ("vermilion.tuning", "tune_robust"),
+    "unregister_congestion_control": (
+        "vermilion.scenario.own_congestion_control",
+        "unregister_congestion_control",
+    ),
     "unregister_discipline": ("vermilion.scenario.own_discipline", "unregister_discipline"),
 }
 

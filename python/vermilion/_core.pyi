@@ -10,6 +10,7 @@ __all__ = [
     "OPTIMISED",
     "RANDOM_STREAMS",
     "VERSION",
+    "Acknowledgement",
     "CaptureError",
     "CaptureMonitor",
     "Coin",
@@ -18,14 +19,19 @@ __all__ = [
     "Packet",
     "ParameterError",
     "Queue",
+    "Reduction",
     "Simulation",
+    "Window",
     "check",
+    "common_sender_parameters",
     "disciplines",
     "register_discipline",
+    "register_sender",
     "run",
     "run_many",
     "senders",
     "unregister_discipline",
+    "unregister_sender",
 ]
 
 VERSION: str
@@ -206,6 +212,99 @@ class Coin:
     __call__: Callable[[], float]
     """The next number, uniform over [0, 1); at most 256 for one packet."""
 
+@final
+class Acknowledgement:
+    """What an acknowledgement has told a congestion control in Python. Times in nanoseconds."""
+
+    @property
+    def now(self) -> int:
+        """The instant at which it arrived."""
+
+    @property
+    def delivered(self) -> int:
+        """Packets newly known to have arrived."""
+
+    @property
+    def counted(self) -> float:
+        """Packets by which windows grow: those delivered, or 1 without ``byte_counting``."""
+
+    @property
+    def marked(self) -> int:
+        """Of those delivered, the marked ones; 0 unless the class answers every mark."""
+
+    @property
+    def lost(self) -> int:
+        """Packets newly taken for lost; 0 unless the class governs its window."""
+
+    @property
+    def round_trip(self) -> int | None:
+        """The round trip just timed."""
+
+    @property
+    def smoothed_round_trip(self) -> int | None:
+        """The average of the round trips; None before the first."""
+
+    @property
+    def forward_delay(self) -> int | None:
+        """How long the packet took that made the receiver answer, by clocks that differ."""
+
+    @property
+    def unacknowledged(self) -> int:
+        """Number of the first packet not acknowledged."""
+
+    @property
+    def highest(self) -> int:
+        """Number of the first packet never sent."""
+
+    @property
+    def in_flight(self) -> int:
+        """Packets in the network."""
+
+    @property
+    def in_recovery(self) -> bool:
+        """Whether losses are being repaired."""
+
+    @property
+    def delivery_rate(self) -> float | None:
+        """Packets a second that the network delivered; None unless the class governs its window."""
+
+    @property
+    def application_limited(self) -> bool:
+        """Whether that rate is the application's, which had nothing more to send."""
+
+@final
+class Reduction:
+    """A sign of congestion that a congestion control in Python answers."""
+
+    @property
+    def now(self) -> int:
+        """The instant, in nanoseconds."""
+
+    @property
+    def base(self) -> float:
+        """Packets to be reduced: the window, or what is outstanding (``loss_window``)."""
+
+@final
+class Window:
+    """The congestion window of a flow, in packets."""
+
+    size: float
+    """The window, above 0; set by ``on_ack`` alone."""
+
+    threshold: float
+    """The slow start threshold; set by ``on_ack`` alone."""
+
+    pacing_rate: float | None
+    """Packets a second, where packets are paced; None leaves the rate to the sender."""
+
+    @property
+    def cap(self) -> float:
+        """The largest window that the receiver allows."""
+
+    @property
+    def in_slow_start(self) -> bool:
+        """Whether the window is below the threshold."""
+
 def disciplines() -> str:
     """Return every queue discipline with its parameter table, as a JSON list."""
 
@@ -223,6 +322,21 @@ def unregister_discipline(name: str) -> bool:
 
 def senders() -> str:
     """Return every sender with its parameter table, as a JSON list."""
+
+def common_sender_parameters() -> str:
+    """Return the table of what every sender has, as a nameless sender in JSON."""
+
+def register_sender(table: str, adapter: object) -> None:
+    """Make a congestion control written in Python known; one of the same name is replaced.
+
+    ``table`` is its entry in ``senders``, ``adapter`` what makes its instances.
+
+    Raises:
+        ParameterError: A table that cannot be used, or the name of one of the core's.
+    """
+
+def unregister_sender(name: str) -> bool:
+    """Forget a congestion control written in Python; return whether there was one."""
 
 def check(scenario: str) -> None:
     """Build everything a core scenario names, and run nothing.

@@ -129,7 +129,7 @@ def test_run_draws_what_it_has_run(vermilion, tmp_path, ending):
     ("options", "words"),
     [
         (["--figure=out.gif"], "expected a name ending in .html, .svg or .png"),
-        (["--link=bottleneck"], "expected --figure FILE beside it"),
+        (["--link=bottleneck"], "expected --figure FILE or --plot beside it"),
         (["--figure={folder}/f.svg", "--link=nowhere"], 'expected "bottleneck"'),
         (["--figure=-", "--json=-"], 'cannot both be "-"'),
         (["--figure=/nowhere/f.svg"], "cannot be written"),

@@ -289,25 +289,29 @@ def test_the_axes_say_what_they_show_in_which_unit(outcome):
     assert left.get_title(loc="left") == "Whole run: 2 .. 8 s"
 
 
-def test_better_is_to_the_right_of_the_trade_off(outcome):
-    left = outcome.figure(phase=0).axes[0]
+def test_less_delay_is_to_the_left_in_both_panels(outcome):
+    left, right = outcome.figure(phase=0).axes
     first, last = left.get_xlim()
-    assert first > last > 0
+    assert 0 < first < last
+    assert right.get_xlim()[0] < right.get_xlim()[1]
+    assert left.get_xlabel().endswith("better: left and up")
     assert left.get_xscale() == "log"
 
 
 def test_every_run_is_a_point_within_the_axes(outcome):
     left = outcome.figure(phase=0).axes[0]
-    clouds = [line.get_xydata() for line in left.lines if line.get_linestyle() == "None"]
-    assert [len(cloud) for cloud in clouds] == [4, 4]
-    for variant, cloud in enumerate(clouds):
+    signs = [line.get_xydata() for line in left.lines if line.get_linestyle() == "None"]
+    assert [len(sign) for sign in signs] == [4, 1, 4, 1]  # the runs of each, and their centre
+    for variant, (cloud, centre) in enumerate(zip(signs[::2], signs[1::2], strict=True)):
+        np.testing.assert_allclose(centre[0, 0], np.exp(np.log(cloud[:, 0]).mean()))
+        np.testing.assert_allclose(centre[0, 1], cloud[:, 1].mean())
         delays = [
             result.link("bottleneck").total["sojourn_ms"]["mean"]
             for result in outcome.results[variant]
         ]
         np.testing.assert_allclose(cloud[:, 0], delays)
-        assert (cloud[:, 0] < left.get_xlim()[0]).all()
-        assert (cloud[:, 0] > left.get_xlim()[1]).all()
+        assert (cloud[:, 0] > left.get_xlim()[0]).all()
+        assert (cloud[:, 0] < left.get_xlim()[1]).all()
         assert (cloud[:, 1] > left.get_ylim()[0]).all()
         assert (cloud[:, 1] < left.get_ylim()[1]).all()
 
@@ -325,7 +329,7 @@ def test_variants_differ_in_colour_line_and_marker_and_the_colours_are_okabe_and
 def test_a_single_seed_is_drawn_without_ellipse_and_shade():
     single = vermilion.compare("varying-load", settings=SHORT, seeds=1)
     left, right = single.figure(phase=0).axes
-    assert [line.get_linestyle() for line in left.lines] == ["None"]
+    assert [line.get_linestyle() for line in left.lines] == ["None", "None"]  # no contour
     assert right.lines
     assert "Seed 1 alone" in single.page()
 
@@ -340,7 +344,7 @@ def test_a_queue_that_is_always_empty_is_drawn_on_a_linear_axis():
         vermilion.compare(parse_scenario(idle), ["drop-tail"], seeds=3).figure("wide").axes
     )
     assert left.get_xscale() == right.get_xscale() == "linear"
-    assert left.get_xlim()[0] > 0 > left.get_xlim()[1]
+    assert left.get_xlim()[0] < 0 < left.get_xlim()[1]
     assert right.get_xlim()[0] < 0 < right.get_xlim()[1]
     assert left.lines[0].get_xdata().tolist() in ([0.0] * 3, [0.0] * 121)
 

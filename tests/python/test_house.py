@@ -24,6 +24,7 @@ PACKAGE = ROOT / "python" / "vermilion"
 ROOMS_BELOW = {
     "monitor": {"_core"},
     "scenario": {"_core"},
+    "networks": {"scenario"},
     "simulate": {"scenario", "_core"},
     "objectives": {"simulate", "scenario"},
     "search": {"scenario"},

@@ -227,11 +227,11 @@ class TestBroadcast:
         calls = iter([sqlite3.OperationalError("disk I/O error")] * 3)
         really = reader.news
 
-        def news(run, cursor):
+        def news(run, cursor, queue):
             trouble = next(calls, None)
             if trouble is not None:
                 raise trouble
-            return really(run, cursor)
+            return really(run, cursor, queue)
 
         monkeypatch.setattr(reader, "news", news)
 

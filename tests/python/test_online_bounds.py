@@ -41,7 +41,7 @@ def said(*asked, until_s=30.0, begin=None, slows_to=125, **world):
 def test_all_that_is_broken_is_said_once_also_while_a_search_lasts():
     reasons = [each.reason for each in said(DROPS, DELAY, offset=-10.0, drops=25)]
     assert len(reasons) == 2
-    assert reasons[0].startswith(f"the network breaks {DROPS}: measured 0.166")  # 25 / 150
+    assert reasons[0].startswith(f"the network breaks {DROPS}: measured 16.6")  # 25 / 150
     assert reasons[1].startswith(f"the network breaks {DELAY}: measured ")
 
 
@@ -65,7 +65,7 @@ def test_a_bound_on_what_was_before_may_be_broken_once_something_was_changed():
     changed = replace(begun, budget=begun.budget.spent(0.0))
     reasons = [each.reason for each in said(begin=changed, offset=-20.0, slows_to=80)]
     [reason] = reasons
-    assert reason.startswith(f"the network may break {USED}: measured 0.8")
+    assert reason.startswith(f"the network may break {USED}: measured 8")
 
 
 def test_what_is_broken_again_after_it_was_kept_is_said_again():

@@ -79,6 +79,18 @@ def test_a_setting_that_breaks_a_constraint_or_does_harm_is_refused_with_it(of_h
     assert verdict.reason.startswith(f"{said}links.bottleneck.utilization >= 0.9: reaches 60 ")
 
 
+def test_harm_to_a_crowd_is_said_to_be_of_the_crowd():
+    """The words that say which model is meant stand behind the bound, and are no part of it."""
+    name = "flows.*.jain_index >= reference - 0.05 with twice the flows"
+    verdict = judge(
+        prediction([30.0] * 4),
+        prediction([60.0] * 4),
+        GOAL,
+        [replace(broken(of_harm=True), constraint=name)],
+    )
+    assert verdict.reason.startswith(f"it would do harm: {name}: reaches 0.6 ")
+
+
 def test_a_setting_in_force_that_breaks_a_constraint_loses():
     kept = replace(broken(), holds="met")
     verdict = judge(prediction([60.0] * 4), prediction([30.0] * 4), GOAL, [kept], [broken()])

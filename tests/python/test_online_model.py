@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 from vermilion.objectives.knee import Knee
@@ -18,6 +19,7 @@ from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import ScenarioError, disciplines, load_scenario
+from vermilion.simulate import run_many
 
 CONFIGURATION = LinkConfiguration("bottleneck", "red", 0.010)
 POLICY = stated_policy(load_scenario("varying-load"))
@@ -118,6 +120,38 @@ def test_first_guesses_keep_the_order_of_the_thresholds():
     for guess in first_guesses("red", POLICY.parameters, traffic(), 30.0):
         assert 0 < guess["min_threshold"] < guess["max_threshold"]
         assert 0 < guess["weight"] <= 0.1
+
+
+@pytest.mark.parametrize("flows", [8, 16, 32])
+def test_a_ramp_through_the_target_holds_it_and_starves_nobody(flows):
+    """The last guesses; the first is a wall, which does harm to 32 NewReno flows."""
+    seen = traffic(flows=flows, base_rtts_s=(0.028,) * flows)
+    wall, *_, ramp = first_guesses("red", POLICY.parameters, seen, 30.0)
+    ends = {}
+    for name, guess in (("wall", wall), ("ramp", ramp)):
+        held = build_model(
+            CONFIGURATION, IN_FORCE | guess, seen, SenderModel("newreno"), POLICY, Horizon(5, 10)
+        )
+        [row] = run_many([held], range(1, 9))
+        queue = np.mean([each.link("bottleneck").total["queue_packets"]["mean"] for each in row])
+        jain = np.mean([each.flows("class-1").total["jain_index"] for each in row])
+        ends[name] = queue, jain
+    assert ends["ramp"][0] == pytest.approx(30.0, abs=3.0)
+    assert ends["ramp"][1] > 0.94
+    assert ends["ramp"][1] > ends["wall"][1] - 0.01
+
+
+def test_newcomers_begin_where_the_warm_up_ends_and_are_measured_once_they_are_there():
+    seen = traffic(flows=17, base_rtts_s=(0.028,) * 12 + (0.18,) * 5)
+    kind, horizon = SenderModel("newreno"), Horizon(5.0, 10.0)
+    joined = build_model(CONFIGURATION, IN_FORCE, seen, kind, POLICY, horizon, 0.5)
+    late = {name: each for name, each in joined.flows.items() if name.endswith("-joining")}
+    assert sum(each.count for each in joined.flows.values()) == 17
+    assert sum(each.count for each in late.values()) == 9
+    [result] = run_many([joined], [1])[0]
+    [window] = result.flows("class-1-joining").phases
+    assert (window["start_s"], window["end_s"]) == (7.0, 15.0)
+    assert window["flows"] == late["class-1-joining"].count
 
 
 def test_linux_gets_the_same_guesses_in_its_own_words():

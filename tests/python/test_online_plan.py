@@ -10,6 +10,7 @@ from vermilion.objectives import Constraint
 from vermilion.online.model.calibration import watch
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SenderBelief, SenderModel
+from vermilion.online.plan import search
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.goal import HeldQueue
 from vermilion.online.plan.search import Case
@@ -135,6 +136,22 @@ def test_a_setting_that_would_lock_out_a_crowd_does_harm(harm):
         assert "jain_index >= reference - 0.05 with twice the flows" in answer.verdict.reason
         stood = answer.incumbent.metric("flows.*.starved").mean
         assert answer.most_starved == pytest.approx(stood + 1.0)
+
+
+def test_where_the_best_does_harm_on_fresh_seeds_another_that_does_none_is_taken(monkeypatch):
+    """24 NewReno flows: without the others the setting in force would be kept, at 1081 packets²."""
+    newreno = SenderBelief({SenderModel("newreno"): 0.0}, {SenderModel("newreno"): 0.0})
+    crowd = picture(flows=24, base_rtts_s=(0.028,) * 24)
+    # With these seeds the best of the search does harm to twice the flows by a hair.
+    first_seed = FIRST_MODEL_SEED + 300
+    asked = task(picture=crowd, belief=newreno, comparisons=6, first_seed=first_seed)
+    taken = solve(asked).answer
+    monkeypatch.setattr(search, "best_within_bounds", lambda *_: None)
+    refused = solve(asked).answer
+    assert refused.verdict.judgement == "worse"
+    assert "it would do harm" in refused.verdict.reason
+    assert taken.verdict.apply
+    assert taken.candidate.value.mean < taken.incumbent.value.mean / 5.0
 
 
 def test_the_settings_tried_may_use_up_a_part_of_a_margin_of_harm():

@@ -26,6 +26,7 @@ def test_without_doubt_there_is_one_model_and_a_crowd_that_counts_for_nothing():
     only, crowd = possibilities(TRAFFIC, SHOWN, split(5.0))
     assert (only.traffic, only.kind, only.share) == (TRAFFIC, NEWRENO, 1.0)
     assert (crowd.traffic.flows, crowd.kind, crowd.share) == (2 * TRAFFIC.flows, NEWRENO, 0.0)
+    assert (only.joining, crowd.joining) == (0.0, 0.5)
 
 
 def test_before_anything_was_seen_the_likeliest_kind_is_taken_and_the_next_is_not_harmed():
@@ -41,13 +42,14 @@ def test_flows_with_large_windows_are_not_locked_out_of_anything():
     assert len(possibilities(traffic(**few), picture(**few), split(5.0))) == 1
 
 
-def test_where_there_is_a_crowd_already_none_is_added():
+def test_where_there_is_a_crowd_already_a_part_of_it_joins_the_others():
     """10 Mbit/s and 64 flows: with the wanted queue each has one packet under way."""
     many = {"flows": 64, "base_rtts_s": 4 * NEAR}
-    assert len(possibilities(traffic(**many), picture(**many), split(5.0))) == 1
-    only, other = possibilities(traffic(**many), picture(**many), SenderBelief())
-    assert (other.traffic, other.kind, other.share) == (only.traffic, NEWRENO, 0.0)
-    assert other.words == "with newreno senders"
+    for belief, kind in ((split(5.0), NEWRENO), (SenderBelief(), NEWRENO)):
+        only, other = possibilities(traffic(**many), picture(**many), belief)
+        assert (other.traffic, other.kind, other.share) == (only.traffic, kind, 0.0)
+        assert (only.joining, other.joining) == (0.0, 0.5)
+        assert other.words == "with half of the flows joining the others"
 
 
 def test_by_turns_those_who_come_are_a_crowd_of_the_next_likely_kind():
@@ -61,9 +63,9 @@ def test_by_turns_those_who_come_are_a_crowd_of_the_next_likely_kind():
 
 def test_by_turns_a_crowd_that_was_met_is_not_doubled():
     many = traffic(flows=64, base_rtts_s=4 * NEAR)
-    assert all(each.share > 0.0 for each in by_turns(TRAFFIC, [many], split(5.0)))
-    *_, doubted = by_turns(TRAFFIC, [many], split(1.0))
-    assert (doubted.traffic, doubted.kind, doubted.share) == (many, RENO, 0.0)
+    *_, crowd = by_turns(TRAFFIC, [many], split(1.0))
+    assert (crowd.traffic, crowd.kind, crowd.share) == (many, RENO, 0.0)
+    assert crowd.joining == 0.5
 
 
 def test_a_split_belief_is_weighed_by_its_odds():

@@ -55,6 +55,20 @@ def test_flows_that_get_next_to_nothing_starve():
     assert watched.activity.starved_since(0.0) == 0  # all of them had a good beginning
 
 
+def test_what_flows_get_in_each_second_has_those_that_get_nothing():
+    watched = Watched()
+    watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)
+    watched.go_on(40, dict.fromkeys(range(13), 8), open_flows=16)
+    goodput = watched.activity.goodputs_since(4.0)
+    assert goodput.shape == (4, 16)
+    assert goodput[:, :13] == pytest.approx(640_000.0)  # 80 packets of 1000 bytes in a second
+    assert not goodput[:, 13:].any()
+    watched.go_on(20, dict.fromkeys(range(8), 8), open_flows=8)  # eight have ended
+    assert watched.activity.goodputs_since(4.0) is None
+    watched.go_on(20, dict.fromkeys(range(8), 8))
+    assert watched.activity.goodputs_since(8.0) is None  # nobody counts them
+
+
 def test_flows_that_have_ended_do_not_starve():
     watched = Watched()
     watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)

@@ -163,7 +163,7 @@ def test_the_jackknife_covers_the_truth_as_often_as_it_says():
     held, centre = 0, []
     for _ in range(300):
         rows = np.array([[coins.gauss(m, 0.3 * m) for m in means] for _ in range(6)])
-        found = SetStretch((), {}, rows).objective(GoodputVariation())
+        found = SetStretch((), rows).objective(GoodputVariation())
         held += found.low <= truth <= found.high
         centre.append(found.mean)
     assert held >= 285

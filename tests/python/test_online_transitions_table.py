@@ -220,6 +220,24 @@ ROWS = [
     (watching(), LONG, {}, Blind),
     (watching(), Command("stop"), {}, Ended),
     (watching(), Command("stop"), {"policy": "restore", "in_force": AFTER}, Applying),
+    *(
+        (state, Command("undo"), {"replaced": FIRST, "policy": mode}, Applying)
+        for mode in ("control", "propose")
+        for state in (
+            WAITING,
+            searching(),
+            Proposing(NUMBER, answer()),
+            OBSERVING,
+            verifying(),
+            watching(),
+            Paused(1.0, WAITING),
+        )
+    ),
+    (watching(), Command("undo"), {}, Watching),
+    (watching(), Command("undo"), {"replaced": FIRST, "policy": "observe"}, Watching),
+    (applying(), Command("undo"), {"replaced": FIRST}, Applying),
+    (Blind(1.0, NUMBER), Command("undo"), {"replaced": FIRST}, Blind),
+    (HandsOff(1.0, "why"), Command("undo"), {"replaced": FIRST}, HandsOff),
     (Paused(1.0, watching()), LOOK, {}, Watching),
     (Paused(1.0, verifying()), LOOK, {}, Verifying),
     (Paused(1.0, WAITING), LOOK, {}, Waiting),
@@ -310,6 +328,29 @@ def test_a_state_and_an_event_lead_where_they_should(row):
     pushes = [each for each in effects if isinstance(each, Apply)]
     fallen_back = follows is Blind and not isinstance(state, Blind)
     assert len(pushes) <= (follows is Applying) + fallen_back
+
+
+def test_a_person_takes_back_the_last_change_and_it_stays_taken_back():
+    controller = controller_in(applying(), {})
+    controller, _ = step(controller, Done(NUMBER, AFTER), NOW_S)
+    assert controller.replaced == FIRST
+    controller, effects = step(controller, Command("undo"), NOW_S + 1.0)
+    [push] = [each for each in effects if isinstance(each, Apply)]
+    assert dict(push.parameters) == FIRST
+    assert controller.paused_by_person  # or a controller that need not ask would change it again
+    controller, _ = step(controller, Done(push.number, FIRST), NOW_S + 1.1)
+    assert (controller.replaced, type(controller.state)) == (None, Watching)
+    controller, effects = step(controller, Command("undo"), NOW_S + 2.0)
+    assert not effects
+
+
+def test_who_is_asked_every_time_is_asked_again_after_a_minute():
+    fields = {"policy": "propose", "replaced": FIRST}
+    controller, effects = step(controller_in(watching(), fields), Command("undo"), NOW_S)
+    [push] = [each for each in effects if isinstance(each, Apply)]
+    controller, _ = step(controller, Done(push.number, FIRST), NOW_S)
+    assert not controller.paused_by_person
+    assert controller.state.ask_again_s == NOW_S + 60.0
 
 
 def test_every_listed_pair_has_a_row():

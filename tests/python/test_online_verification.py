@@ -1,15 +1,17 @@
 """What is kept and what is rolled back, from samples."""
 
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from vermilion.objectives import Constraint
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.online.decide.verification import Expectation, verify
+from vermilion.online.decide.verification import Expectation, clearly_worse, verify
 from vermilion.online.policy import Policy
 from vermilion.online.sense.sampler import Sample
-from vermilion.online.sense.stretch import Stretch
+from vermilion.online.sense.stretch import Stretch, batches_of
 
 EXPECTED = Expectation(cost_before=120.0, cost_after=20.0, mean_after=30.0)
 HOLD = QueueDeviation("bottleneck", 30.0)
@@ -104,7 +106,7 @@ def test_a_setting_that_breaks_a_constraint_which_the_one_before_kept_is_worse()
     after, before = measured(30, 3, drops=20), measured(38, 9, drops=5)
     outcome = verify(after, before, EXPECTED, asked)
     assert outcome.verdict == "worse"
-    assert "links.bottleneck.drop_rate <= 10 %: measured 0.1379" in outcome.reason  # 20 / 145
+    assert "links.bottleneck.drop_rate <= 10 %: measured 13.79 %" in outcome.reason  # 20 / 145
 
 
 def test_a_constraint_that_both_break_is_said_and_decides_nothing():
@@ -143,3 +145,45 @@ def test_harm_is_bounded_by_what_was_measured_before():
     assert worse.verdict == "worse"
     fine = verify(measured(30, 4.5, drops=4), measured(38, 9, drops=2), EXPECTED, asked)
     assert fine.verdict == "better"
+
+
+def moments(mean, sd, seed=1):
+    """A second and a bit, in batches of a quarter of a second."""
+    return Stretch(tuple(batches_of(samples(mean, sd, 1.2, seed=seed), 10e6, 0.25)))
+
+
+def test_a_setting_that_is_worse_at_every_moment_is_known_to_be_after_a_second():
+    found = clearly_worse(moments(60, 10), measured(38, 9), EXPECTED, HOLD)
+    assert found.verdict == "worse"
+    assert found.reason.startswith("every moment of 1.2 s is worse than the worst second before")
+    assert clearly_worse(moments(60, 10), None, EXPECTED, HOLD) is None
+    assert clearly_worse(moments(30, 5), measured(38, 9), EXPECTED, HOLD) is None
+
+
+def test_chance_alone_looks_clearly_worse_less_than_once_in_a_hundred():
+    taken_back = sum(
+        clearly_worse(moments(30, 9, seed=2 * n), measured(30, 9, seed=2 * n + 1), EXPECTED, HOLD)
+        is not None
+        for n in range(500)
+    )
+    assert taken_back <= 5
+
+
+def fair(share, seconds=5):
+    """16 flows of which one gets a share of what the others get."""
+    coins = np.random.default_rng(7)
+    rows = coins.normal(6e5, 6e4, (seconds, 16)) * np.array([1.0] * 15 + [share])
+    return Stretch.of(samples(30, 3), 10e6, rows)
+
+
+def test_a_setting_that_locks_a_flow_out_is_taken_back_where_flows_are_seen():
+    harm = Constraint.parse("flows.*.jain_index >= reference - 0.05")
+    asked = Policy("bottleneck", HOLD, ("weight",), bounds=(replace(harm, of_harm=True),))
+    before = fair(1.0)
+    assert before.bounded(harm).mean == pytest.approx(1.0, abs=0.01)
+    assert fair(0.0).bounded(harm).mean == pytest.approx(15 / 16, abs=0.01)
+    found = verify(fair(0.0), before, EXPECTED, asked)
+    assert found.verdict == "worse"
+    assert "flows.*.jain_index >= reference - 0.05: measured 0.93" in found.reason
+    assert verify(fair(0.7), before, EXPECTED, asked).verdict != "worse"
+    assert verify(measured(30, 3), measured(30, 3), EXPECTED, asked).verdict != "worse"

@@ -22,7 +22,7 @@ from vermilion.report.price_line import (
     span_in_words,
     waiting_in_words,
 )
-from vermilion.report.queue_figure import milliseconds_per_packet
+from vermilion.report.queue_scale import milliseconds_per_packet
 from vermilion.report.response import responses_of
 from vermilion.report.short_queue import Rival, short_queue
 from vermilion.scenario import Change
@@ -90,7 +90,7 @@ def test_every_reference_within_the_page_leads_somewhere(page):
 
 def test_the_figures_are_valid_xml_and_say_what_they_show(page):
     figures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert len(figures) == 5  # the queues and four parameters
+    assert len(figures) == 6  # the queues, for wide and for narrow pages, and four parameters
     for figure in figures:
         assert ET.fromstring(figure).get("aria-label")  # noqa: S314 - our own text
 
@@ -182,9 +182,10 @@ def test_the_page_says_first_how_long_packets_wait(runs, page):
 
 def test_squares_and_equations_are_folded_away(page):
     open_parts = re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL)
-    assert "Equation (1)" in page
+    assert "equation (1)" in page
     assert "²" in page
-    assert "Equation (1)" not in open_parts
+    assert "equation (1)" not in open_parts
+    assert "Deviation of its average" not in open_parts
     assert "²" not in open_parts
 
 
@@ -239,11 +240,12 @@ def test_milliseconds_have_two_digits(span, words):
 
 
 def test_a_queue_has_no_time_scale_where_the_rate_changes(runs):
-    assert milliseconds_per_packet(runs[0]) == pytest.approx(0.8)  # 1000 bytes at 10 Mbit/s
+    # 1000 bytes at 10 Mbit/s
+    assert milliseconds_per_packet(runs[0].scenario, runs[0].link) == pytest.approx(0.8)
     slower = {"at": "40 s", "link": "bottleneck", "rate": "5 Mbit/s"}
     scenario = runs[0].scenario
     changed = scenario.model_copy(update={"changes": (Change.model_validate(slower),)})
-    assert milliseconds_per_packet(replace(runs[0], scenario=changed)) is None
+    assert milliseconds_per_packet(changed, runs[0].link) is None
 
 
 def test_a_short_queue_drops_what_comes_after_its_limit(runs):
@@ -264,7 +266,7 @@ def test_flows_of_the_same_round_trip_are_counted_together(runs):
 def test_a_discipline_without_an_average_leaves_gaps_instead_of_zeros():
     run = fabricated_run(has_average=False)
     assert phases_of([run])[0].tuned["published"] is None
-    assert 'data-label="Equation (1) (packets²)">–</td>' in online_report([[run]])
+    assert 'data-label="Deviation of its average (packets²)">–</td>' in online_report([[run]])
 
 
 def test_the_answer_to_a_change_is_timed_from_the_change(runs):

@@ -91,7 +91,8 @@ def test_the_page_is_one_file_that_fetches_nothing(page):
     check_page(page)
     for heading in ("The settings", "What they reach", "before and after", "race", "Slices"):
         assert heading in page
-    assert page.count("<svg") == 5  # queue, convergence, race, importance, slices
+    # Queue, convergence, race, importance, slices, each for wide and for narrow pages.
+    assert page.count("<svg") == 2 * 5
 
 
 def test_the_page_says_what_the_study_holds(page, larger):

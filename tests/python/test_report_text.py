@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vermilion.report.drawing import thinned
 from vermilion.report.narrative import gain_in_words
 from vermilion.report.numbers import percent, seconds, significant, with_interval
-from vermilion.report.toml_text import toml_text
+from vermilion.scenario.toml_text import toml_text
 from vermilion.simulate.statistics import Interval, RatioInterval
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use vermilion_aqm::{Colour, ForeignFactory};
 use vermilion_parameters::{ParameterError, Values};
+use vermilion_tcp::ForeignSenders;
 
 use crate::loss::LossModel;
 use crate::phases::Phases;
@@ -175,6 +176,9 @@ pub struct SenderChoice {
     /// Its parameters in the units of its table.
     #[serde(default)]
     pub parameters: Values,
+    /// What makes it, where whoever embeds the core has a sender of this name of its own.
+    #[serde(skip)]
+    pub foreign: Option<Arc<dyn ForeignSenders>>,
 }
 
 /// Something about a link that changes at a time.

@@ -24,7 +24,7 @@ pub fn scenario(text: &str) -> PyResult<Scenario> {
 pub fn scenario_and_session(text: &str) -> PyResult<(Scenario, Option<Arc<Session>>)> {
     let mut scenario = scenario(text)?;
     let session = Arc::default();
-    let any = registered::hand_over(&mut scenario.links, &session);
+    let any = registered::hand_over(&mut scenario, &session);
     Ok((scenario, any.then_some(session)))
 }
 

@@ -2,12 +2,15 @@
 
 use pyo3::prelude::*;
 
+mod adapter;
+mod congestion_views;
 mod convert;
 mod errors;
 mod interface_monitor;
 #[cfg(target_os = "linux")]
 mod link;
 mod monitor;
+mod own_congestion_control;
 mod own_discipline;
 mod registered;
 mod run;
@@ -15,12 +18,15 @@ mod session;
 mod simulation;
 mod tables;
 mod views;
+mod written_table;
 
 /// The simulator's core. See `_core.pyi` for the meaning of everything in here.
 #[pymodule]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::congestion_views::{Acknowledgement, Reduction, Window};
     #[pymodule_export]
     use super::errors::ParameterError;
     #[pymodule_export]
@@ -31,13 +37,15 @@ mod _core {
     #[pymodule_export]
     use super::monitor::{CaptureError, CaptureMonitor};
     #[pymodule_export]
-    use super::registered::{register_discipline, unregister_discipline};
+    use super::registered::{
+        register_discipline, register_sender, unregister_discipline, unregister_sender,
+    };
     #[pymodule_export]
     use super::run::{check, run, run_many};
     #[pymodule_export]
     use super::simulation::Simulation;
     #[pymodule_export]
-    use super::tables::{disciplines, senders};
+    use super::tables::{common_sender_parameters, disciplines, senders};
     #[pymodule_export]
     use super::views::{Coin, Packet, Queue};
 

@@ -59,7 +59,7 @@ impl Link {
         let end = |index: usize| {
             let mut link: [scenario::Link; 1] = [serde_json::from_str(&ways[index])
                 .map_err(|error| refused(ParameterError::new("link", error, "a link as JSON")))?];
-            registered::hand_over(&mut link, &session);
+            registered::hand_over_queues(&mut link, &session);
             let (most_ns, reorders) = jitters[index];
             let jitter = Jitter { most_ns, reorders };
             let way = Way::new(&link[0], jitter, seed, index as u64, room);

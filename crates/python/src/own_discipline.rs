@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 use vermilion_aqm::{
     Arrival, Decide, Departure, Discipline, DropReason, ForeignDiscipline, ForeignFactory,
     LinkFacts, Verdict,
 };
-use vermilion_parameters::{Algorithm, ParameterError, Settings, Value};
+use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
+use crate::adapter::{Adapter, values};
 use crate::session::Session;
 use crate::views::{Coin, Packet, Queue, show_arrival, show_departure};
 
@@ -23,8 +24,7 @@ const VERDICTS: usize = 6;
 /// What is known of a registered class.
 #[derive(Debug)]
 pub struct Registered {
-    algorithm: &'static Algorithm,
-    adapter: Py<PyAny>,
+    adapter: Adapter,
     on_arrival: Py<PyAny>,
     on_departure: Option<Py<PyAny>>,
     average_queue: Option<Py<PyAny>>,
@@ -35,54 +35,25 @@ pub struct Registered {
 impl Registered {
     /// Takes from the adapter what is needed for every packet.
     pub fn new(algorithm: &'static Algorithm, adapter: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let method = |name| -> PyResult<Option<Py<PyAny>>> {
-            let method = adapter.getattr(name)?;
-            Ok((!method.is_none()).then(|| method.unbind()))
-        };
-        let verdicts: Vec<Py<PyAny>> = adapter.getattr("verdicts")?.extract()?;
+        let python = adapter.py();
+        let adapter = Adapter::new(algorithm, "discipline", adapter);
+        let method = |name| adapter.method(python, name);
+        let verdicts: Vec<Py<PyAny>> = adapter.attribute(python, "verdicts")?.extract(python)?;
         Ok(Self {
-            algorithm,
-            on_arrival: adapter.getattr("on_arrival")?.unbind(),
+            on_arrival: adapter.attribute(python, "on_arrival")?,
             on_departure: method("on_departure")?,
             average_queue: method("average_queue")?,
             drop_probability: method("drop_probability")?,
             verdicts: verdicts
                 .try_into()
                 .map_err(|_| PyTypeError::new_err("the adapter lists other verdicts"))?,
-            adapter: adapter.clone().unbind(),
+            adapter,
         })
     }
 
     /// The description.
     pub fn algorithm(&self) -> &'static Algorithm {
-        self.algorithm
-    }
-
-    /// What a user is to read about an error that ended a run: the adapter says it, except of what
-    /// ends programs (Ctrl-C).
-    fn explain(&self, python: Python<'_>, error: PyErr, doing: &str, now: Option<u64>) -> PyErr {
-        if !error.is_instance_of::<PyException>(python) {
-            return error;
-        }
-        // This form of it has its traceback.
-        let error = error.into_value(python);
-        let told = self.adapter.call_method1(python, "explain", (error, doing, now));
-        told.map_or_else(|failure| failure, |told| PyErr::from_value(told.into_bound(python)))
-    }
-
-    /// A setting that Python refuses; whatever else goes wrong there ends the run.
-    fn refused(
-        &self,
-        python: Python<'_>,
-        session: &Session,
-        error: PyErr,
-        doing: &str,
-    ) -> ParameterError {
-        let accepted = format!("settings that the discipline accepts: {}", error.value(python));
-        if !error.is_instance_of::<PyValueError>(python) {
-            session.fail(self.explain(python, error, doing, None));
-        }
-        ParameterError::new("discipline", format!("\"{}\"", self.algorithm.name), accepted)
+        self.adapter.algorithm()
     }
 }
 
@@ -97,7 +68,7 @@ pub struct Factory {
 
 impl ForeignFactory for Factory {
     fn algorithm(&self) -> &'static Algorithm {
-        self.registered.algorithm
+        self.registered.algorithm()
     }
 
     fn make(
@@ -110,30 +81,16 @@ impl ForeignFactory for Factory {
             let built = values(python, settings)
                 .and_then(|values| {
                     let arguments = (values, link.rate, link.delay);
-                    registered.adapter.call_method1(python, "build", arguments)
+                    registered.adapter.call(python, "build", arguments)
                 })
                 .and_then(|instance| {
                     OwnDiscipline::around(python, instance, registered, session, Coin::new())
                 });
-            built
-                .map(|built| Box::new(built) as Box<dyn ForeignDiscipline>)
-                .map_err(|error| registered.refused(python, session, error, "its beginning"))
+            built.map(|built| Box::new(built) as Box<dyn ForeignDiscipline>).map_err(|error| {
+                registered.adapter.refused(python, session, error, "its beginning")
+            })
         })
     }
-}
-
-/// The values as a dictionary of Python's.
-fn values<'py>(python: Python<'py>, settings: &Settings) -> PyResult<Bound<'py, PyDict>> {
-    let values = PyDict::new(python);
-    for (name, value) in settings.to_values() {
-        match value {
-            Value::Switch(value) => values.set_item(name, value)?,
-            Value::Number(value) => values.set_item(name, value)?,
-            Value::Choice(value) => values.set_item(name, value)?,
-            Value::Automatic => values.set_item(name, python.None())?,
-        }
-    }
-    Ok(values)
 }
 
 /// An instance in front of a queue.
@@ -197,7 +154,7 @@ impl OwnDiscipline {
     /// Ends the run.
     #[cold]
     fn fail(&self, python: Python<'_>, error: PyErr, doing: &str, now: u64) {
-        self.session.fail(self.registered.explain(python, error, doing, Some(now)));
+        self.session.fail(self.registered.adapter.explain(python, error, doing, Some(now)));
     }
 
     /// Asks for a number of its own.
@@ -223,10 +180,12 @@ impl OwnDiscipline {
                 .transpose()
                 .and_then(|values| {
                     let arguments = (&self.instance, values, link.rate, link.delay);
-                    registered.adapter.call_method1(python, "change", arguments)
+                    registered.adapter.call(python, "change", arguments)
                 })
                 .map(|_| ())
-                .map_err(|error| registered.refused(python, &self.session, error, "a change"))
+                .map_err(|error| {
+                    registered.adapter.refused(python, &self.session, error, "a change")
+                })
         })
     }
 }
@@ -294,19 +253,18 @@ impl<'coin> Decide<AnyCoin<'coin>> for OwnDiscipline {
 
 impl ForeignDiscipline for OwnDiscipline {
     fn algorithm(&self) -> &'static Algorithm {
-        self.registered.algorithm
+        self.registered.algorithm()
     }
 
     fn copy(&self) -> Box<dyn ForeignDiscipline> {
         Python::attach(|python| {
-            let copied = self
-                .registered
-                .adapter
-                .call_method1(python, "copy", (&self.instance,))
-                .unwrap_or_else(|error| {
-                    self.fail(python, error, "copying it", self.queue.get().instant());
-                    self.instance.clone_ref(python)
-                });
+            let copied =
+                self.registered.adapter.call(python, "copy", (&self.instance,)).unwrap_or_else(
+                    |error| {
+                        self.fail(python, error, "copying it", self.queue.get().instant());
+                        self.instance.clone_ref(python)
+                    },
+                );
             let (registered, session) = (&self.registered, &self.session);
             let coin = self.coin.get().copy();
             let copy = Self::around(python, copied, registered, session, coin);

@@ -1,159 +1,156 @@
-//! The disciplines that were registered from Python, by name.
+//! What was registered from Python, by name: disciplines and senders.
 //!
 //! A scenario names them like any other; where one does, it is handed what makes them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use serde::Deserialize;
 use vermilion_aqm::registry::ALGORITHMS;
+use vermilion_netsim::Scenario;
 use vermilion_netsim::scenario::Link;
-use vermilion_parameters::{Algorithm, Kind, Parameter, ParameterError, Scale, Value};
+use vermilion_parameters::{Algorithm, ParameterError};
+use vermilion_tcp::foreign::check_table;
+use vermilion_tcp::registry::Profile;
 
 use crate::errors::refused;
+use crate::own_congestion_control::{RegisteredSender, Senders};
 use crate::own_discipline::{Factory, Registered};
 use crate::session::Session;
+use crate::written_table::Table;
 
-static REGISTERED: Mutex<Vec<Arc<Registered>>> = Mutex::new(Vec::new());
-
-fn all() -> MutexGuard<'static, Vec<Arc<Registered>>> {
-    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
+/// What has a description.
+trait Described {
+    fn algorithm(&self) -> &'static Algorithm;
 }
 
-/// The descriptions of all that are registered.
-pub fn algorithms() -> Vec<&'static Algorithm> {
-    all().iter().map(|registered| registered.algorithm()).collect()
+impl Described for Registered {
+    fn algorithm(&self) -> &'static Algorithm {
+        Registered::algorithm(self)
+    }
+}
+
+impl Described for RegisteredSender {
+    fn algorithm(&self) -> &'static Algorithm {
+        RegisteredSender::algorithm(self)
+    }
+}
+
+/// Classes of one kind.
+struct Classes<T>(Mutex<Vec<Arc<T>>>);
+
+impl<T: Described> Classes<T> {
+    const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<T>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn algorithms(&self) -> Vec<&'static Algorithm> {
+        self.all().iter().map(|class| class.algorithm()).collect()
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<T>> {
+        self.all().iter().find(|class| class.algorithm().name == name).map(Arc::clone)
+    }
+
+    /// Adds one; one of the same name is replaced.
+    fn put(&self, class: T) {
+        let (class, mut all) = (Arc::new(class), self.all());
+        match all.iter().position(|other| other.algorithm().name == class.algorithm().name) {
+            Some(index) => all[index] = class,
+            None => all.push(class),
+        }
+    }
+
+    /// Forgets one; whether there was one.
+    fn remove(&self, name: &str) -> bool {
+        let mut all = self.all();
+        let index = all.iter().position(|class| class.algorithm().name == name);
+        index.map(|index| all.remove(index)).is_some()
+    }
+}
+
+static DISCIPLINES: Classes<Registered> = Classes::new();
+static SENDERS: Classes<RegisteredSender> = Classes::new();
+
+/// The descriptions of all disciplines that are registered.
+pub fn disciplines() -> Vec<&'static Algorithm> {
+    DISCIPLINES.algorithms()
+}
+
+/// The descriptions of all senders that are registered.
+pub fn senders() -> Vec<&'static Algorithm> {
+    SENDERS.algorithms()
+}
+
+fn check_name(name: &str, taken: bool, kind: &str) -> PyResult<()> {
+    if !taken {
+        return Ok(());
+    }
+    let accepted = format!("a name that no {kind} of Vermilion has");
+    Err(refused(ParameterError::new("name", format!("\"{name}\""), accepted)))
 }
 
 /// Registers a discipline: its table as JSON, and what makes and changes its instances. One of the
 /// same name is replaced, unless it is the core's.
 #[pyfunction]
 pub fn register_discipline(table: &str, adapter: &Bound<'_, PyAny>) -> PyResult<()> {
-    let table: Table = serde_json::from_str(table).map_err(|error| {
-        refused(ParameterError::new("table", error, "the description of a discipline as JSON"))
-    })?;
-    if ALGORITHMS.iter().any(|algorithm| algorithm.name == table.name) {
-        let accepted = "a name that no discipline of Vermilion has";
-        return Err(refused(ParameterError::new("name", format!("\"{}\"", table.name), accepted)));
-    }
+    let table = Table::read(table, "discipline")?;
+    let taken = ALGORITHMS.iter().any(|algorithm| algorithm.name == table.name);
+    check_name(&table.name, taken, "discipline")?;
     let algorithm = table.into_algorithm().map_err(refused)?;
-    let registered = Arc::new(Registered::new(algorithm, adapter)?);
-    let mut all = all();
-    match all.iter().position(|other| other.algorithm().name == algorithm.name) {
-        Some(index) => all[index] = registered,
-        None => all.push(registered),
-    }
+    DISCIPLINES.put(Registered::new(algorithm, adapter)?);
     Ok(())
 }
 
 /// Forgets a discipline; whether there was one.
 #[pyfunction]
 pub fn unregister_discipline(name: &str) -> bool {
-    let mut all = all();
-    let index = all.iter().position(|registered| registered.algorithm().name == name);
-    index.map(|index| all.remove(index)).is_some()
+    DISCIPLINES.remove(name)
 }
 
-/// Gives the queues of links the registered disciplines that they name; whether any does.
-pub fn hand_over(links: &mut [Link], session: &Arc<Session>) -> bool {
-    let all = all();
-    let mut any = false;
-    for link in links {
-        let name = &link.queue.discipline;
-        if let Some(found) = all.iter().find(|registered| registered.algorithm().name == *name) {
-            let (registered, session) = (Arc::clone(found), Arc::clone(session));
-            link.queue.foreign = Some(Arc::new(Factory { registered, session }));
+/// Registers a sender in the same way.
+#[pyfunction]
+pub fn register_sender(table: &str, adapter: &Bound<'_, PyAny>) -> PyResult<()> {
+    let table = Table::read(table, "sender")?;
+    let taken = Profile::algorithms().any(|algorithm| algorithm.name == table.name);
+    check_name(&table.name, taken, "sender")?;
+    let algorithm = table.into_algorithm().map_err(refused)?;
+    check_table(algorithm.parameters).map_err(refused)?;
+    SENDERS.put(RegisteredSender::new(algorithm, adapter)?);
+    Ok(())
+}
+
+/// Forgets a sender; whether there was one.
+#[pyfunction]
+pub fn unregister_sender(name: &str) -> bool {
+    SENDERS.remove(name)
+}
+
+/// Gives the queues and flows of a scenario the registered disciplines and senders that they name;
+/// whether any does.
+pub fn hand_over(scenario: &mut Scenario, session: &Arc<Session>) -> bool {
+    let mut any = hand_over_queues(&mut scenario.links, session);
+    for sender in scenario.flows.iter_mut().filter_map(|group| group.sender.as_mut()) {
+        if let Some(registered) = SENDERS.find(&sender.congestion_control) {
+            sender.foreign = Some(Arc::new(Senders::new(registered, Arc::clone(session))));
             any = true;
         }
     }
     any
 }
 
-/// A discipline's description as Python writes it: as the core's own
-/// ([`vermilion_parameters::Description`]).
-#[derive(Deserialize)]
-struct Table {
-    name: String,
-    title: String,
-    summary: String,
-    source: String,
-    parameters: Vec<Row>,
-    ordered: Vec<(String, String)>,
-}
-
-#[derive(Deserialize)]
-struct Row {
-    name: String,
-    kind: String,
-    unit: String,
-    default: Value,
-    minimum: Option<f64>,
-    maximum: Option<f64>,
-    minimum_excluded: bool,
-    integer: bool,
-    scale: String,
-    search: Option<(f64, f64)>,
-    choices: Option<Vec<String>>,
-    meaning: String,
-    source: String,
-}
-
-/// Tables live as long as the program, as the core's do; so does what a table is replaced by, which
-/// is some hundred bytes for each registration.
-fn keep(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
-}
-
-fn keep_all<T>(rows: Vec<T>) -> &'static [T] {
-    Box::leak(rows.into_boxed_slice())
-}
-
-impl Table {
-    fn into_algorithm(self) -> Result<&'static Algorithm, ParameterError> {
-        let parameters =
-            self.parameters.into_iter().map(Row::into_parameter).collect::<Result<Vec<_>, _>>()?;
-        let pairs = self.ordered.into_iter().map(|(lower, upper)| (keep(lower), keep(upper)));
-        Ok(Box::leak(Box::new(Algorithm {
-            name: keep(self.name),
-            title: keep(self.title),
-            summary: keep(self.summary),
-            source: keep(self.source),
-            parameters: keep_all(parameters),
-            ordered: keep_all(pairs.collect()),
-        })))
+/// Gives the queues of links the registered disciplines that they name; whether any does.
+pub fn hand_over_queues(links: &mut [Link], session: &Arc<Session>) -> bool {
+    let mut any = false;
+    for link in links {
+        if let Some(registered) = DISCIPLINES.find(&link.queue.discipline) {
+            let session = Arc::clone(session);
+            link.queue.foreign = Some(Arc::new(Factory { registered, session }));
+            any = true;
+        }
     }
-}
-
-impl Row {
-    fn into_parameter(self) -> Result<Parameter, ParameterError> {
-        let number = |default| Kind::Number {
-            default,
-            minimum: self.minimum.unwrap_or(f64::NEG_INFINITY),
-            minimum_excluded: self.minimum_excluded,
-            maximum: self.maximum.unwrap_or(f64::INFINITY),
-            integer: self.integer,
-            scale: if self.scale == "log" { Scale::Log } else { Scale::Linear },
-            search: self.search,
-        };
-        let kind = match (self.kind.as_str(), self.default) {
-            ("number", Value::Number(default)) => number(Some(default)),
-            ("number", Value::Automatic) => number(None),
-            ("switch", Value::Switch(default)) => Kind::Switch { default },
-            ("choice", Value::Choice(default)) => {
-                let choices = self.choices.unwrap_or_default().into_iter().map(keep).collect();
-                Kind::Choice { default: keep(default), choices: keep_all(choices) }
-            }
-            (_, other) => {
-                let accepted = format!("a default of the kind \"{}\"", self.kind);
-                return Err(ParameterError::new(self.name, other, accepted));
-            }
-        };
-        Ok(Parameter {
-            name: keep(self.name),
-            unit: keep(self.unit),
-            kind,
-            meaning: keep(self.meaning),
-            source: keep(self.source),
-        })
-    }
+    any
 }

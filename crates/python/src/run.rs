@@ -147,7 +147,7 @@ pub fn run_many(
         .map(|text| {
             let scenario = convert::scenario(text)?;
             let mut scenario = Scenario { distributions, flow_delays, ..scenario };
-            calls_python.push(registered::hand_over(&mut scenario.links, &session));
+            calls_python.push(registered::hand_over(&mut scenario, &session));
             Ok(scenario)
         })
         .collect::<PyResult<Vec<_>>>()?;

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::Serialize;
 use vermilion_parameters::{Algorithm, Description, Value};
+use vermilion_tcp::foreign::{COMMON, COMMON_ORDER};
 use vermilion_tcp::option_sets;
 use vermilion_tcp::registry::Profile;
 
@@ -33,17 +34,27 @@ fn describe(
 /// Every queue discipline, as JSON; those registered from Python last.
 #[pyfunction]
 pub fn disciplines() -> PyResult<String> {
-    let algorithms = vermilion_aqm::registry::ALGORITHMS.iter().chain(registered::algorithms());
+    let algorithms = vermilion_aqm::registry::ALGORITHMS.iter().chain(registered::disciplines());
     json(&algorithms.map(|algorithm| describe(algorithm, BTreeMap::new())).collect::<Vec<_>>())
 }
 
-/// Every sender, as JSON.
+/// Every sender, as JSON; those registered from Python last.
 #[pyfunction]
 pub fn senders() -> PyResult<String> {
-    let rows = Profile::algorithms().map(|algorithm| {
+    let rows = Profile::algorithms().chain(registered::senders()).map(|algorithm| {
         let sets = option_sets::NAMES.iter();
         let sets = sets.map(|&name| (name, option_sets::in_set(algorithm, name).collect()));
         describe(algorithm, sets.collect())
     });
     json(&rows.collect::<Vec<_>>())
+}
+
+/// The parameters that every sender has beside those of its window rule, as a nameless sender's, as JSON.
+#[pyfunction]
+pub fn common_sender_parameters() -> PyResult<String> {
+    let [name, title, summary, source] = [""; 4];
+    let parameters = &COMMON;
+    let common = Algorithm { name, title, summary, source, parameters, ordered: &COMMON_ORDER };
+    serde_json::to_string(&Description::from(&common))
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

@@ -12,6 +12,7 @@
 //! parameter table, one line in [`registry`].
 
 pub mod delivery_rate;
+pub mod foreign;
 pub mod option_sets;
 mod receiver;
 mod recovery;
@@ -27,6 +28,7 @@ pub mod sent;
 mod table;
 mod window;
 
+pub use foreign::{ForeignRule, ForeignSenders};
 pub use receiver::{AcknowledgementPolicy, Receiver};
 pub use recovery::{Recovery, RecoveryOptions, ReductionBound};
 pub use round_trip::{RoundTripEstimator, TimeoutFloor, TimerRules};

@@ -2,6 +2,7 @@
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
+use crate::foreign::ForeignSenders;
 use crate::receiver::AcknowledgementPolicy;
 use crate::recovery::{RecoveryOptions, ReductionBound};
 use crate::rule::WindowRule;
@@ -52,8 +53,35 @@ impl Profile {
         };
         let algorithm = &named.algorithm;
         let settings = Settings::resolve(algorithm, &option_sets::complete(algorithm, values))?;
+        let rule = (named.rule)(&settings);
+        Self::of(name, &settings, rule, named.recovery, named.scalable)
+    }
+
+    /// The same of a sender whose rule `factory` makes.
+    ///
+    /// # Errors
+    /// A value that its table or the rule itself refuses, or classic feedback for a rule that answers
+    /// every mark.
+    pub fn from_foreign(
+        factory: &dyn ForeignSenders,
+        values: &Values,
+    ) -> Result<Self, ParameterError> {
+        let algorithm = factory.algorithm();
+        let settings = Settings::resolve(algorithm, &option_sets::complete(algorithm, values))?;
+        let rule = AnyRule::Foreign(factory.rule(&settings)?);
+        Self::of(algorithm.name, &settings, rule, None, factory.is_scalable())
+    }
+
+    /// The options that `settings` ask for.
+    fn of(
+        name: &str,
+        settings: &Settings,
+        rule: AnyRule,
+        named_recovery: Option<Recovery>,
+        scalable: bool,
+    ) -> Result<Self, ParameterError> {
         let nanoseconds = |name: &str| (settings.number(name) * 1e9).round() as u64;
-        let named_recovery = match named.recovery {
+        let named_recovery = match named_recovery {
             // The option set's way of doing the same.
             Some(Recovery::NewReno) if settings.is("option_set", "linux") => {
                 Some(Recovery::LinuxNewReno)
@@ -68,10 +96,9 @@ impl Profile {
         let feedback = match (settings.switch("ecn"), accurate) {
             (false, _) => Ecn::Off,
             (true, false) => Ecn::Classic,
-            (true, true) if named.scalable => Ecn::Scalable,
+            (true, true) if scalable => Ecn::Scalable,
             (true, true) => Ecn::Accurate,
         };
-        let rule = (named.rule)(&settings);
         if feedback == Ecn::Classic && rule.answers_marks() {
             return Err(ParameterError::new(
                 "ecn_feedback",
@@ -83,7 +110,7 @@ impl Profile {
         Ok(Self {
             sender: SenderOptions {
                 rule,
-                recovery: recovery_options(recovery, &settings),
+                recovery: recovery_options(recovery, settings),
                 window_cap: settings.number("window_cap"),
                 initial_window: settings.number("initial_window"),
                 slow_start_threshold: settings

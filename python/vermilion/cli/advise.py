@@ -138,13 +138,13 @@ def advise(
     seed: options.Seed = 1,
     threads: options.Threads = None,
 ) -> None:
-    """Say whether to keep a queue or which one to set, with the commands.
+    """Advise on a queue: keep it, or what to set instead.
 
     You say how fast the line is, how far and how many the transfers are, and how long packets may
-    wait. Vermilion simulates the queues that your device has over the whole range, compares the
-    best with what you have, and answers: keep it, or set this; before and after, what it costs,
-    where it stops being true, and the commands to check, apply and undo. What is missing is asked
-    for on a terminal. Nothing is changed on any device.
+    wait. Vermilion simulates the queues that your device has over the whole range, and compares the
+    best with what you have. The answer is to keep it, or to set this. It says what is better, what
+    it costs, and where it stops being true, with the commands to check, apply and undo. What is
+    missing is asked for on a terminal. Nothing is changed on any device.
     """
     from vermilion import advise as room
     from vermilion.advise.advice import FULL_S, QUICK_S

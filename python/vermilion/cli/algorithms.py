@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.cli.output import console, output_file
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.errors import did_you_mean
+from vermilion.scenario.other_names import accepted_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def show(
         UserError: there is none of this name.
     """
     if name is not None and name not in known:
-        message = f'{kind}: "{name}" is not accepted; expected {did_you_mean(name, known)}'
+        message = f'{kind}: "{name}" is not accepted; expected {accepted_algorithm(name, known)}'
         raise UserError(message)
     if target is not None:
         rows = [row for row in json.loads(raw) if name is None or row["name"] == name]

@@ -8,6 +8,7 @@ from vermilion.cli.advise import advise
 from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
+from vermilion.cli.groups import GroupedHelp, epilog
 from vermilion.cli.link import CommandBehindDashes, link
 from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
@@ -33,6 +34,8 @@ def application() -> typer.Typer:
     # Plain help: drawing it with rich would take longer than everything else together.
     app = typer.Typer(
         name="vermilion",
+        cls=GroupedHelp,
+        epilog="vermilion COMMAND --help shows a command's options, with examples.",
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -62,8 +65,8 @@ def application() -> typer.Typer:
         senders,
         objectives,
     ):
-        app.command()(command)
-    app.command(cls=CommandBehindDashes)(link)
+        app.command(epilog=epilog(command.__name__.replace("_", "-")))(command)
+    app.command(cls=CommandBehindDashes, epilog=epilog("link"))(link)
     return app
 
 

@@ -4,13 +4,18 @@ from typing import Annotated
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 
 
 def disciplines(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Show this one in full.", show_default=False),
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show this one in full.",
+            show_default=False,
+            autocompletion=completion.discipline_names,
+        ),
     ] = None,
     plugins: options.Plugins = None,
     target: options.Json = None,

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vermilion.cli.closed_pipe import forget_output, output_that_may_close
 from vermilion.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_MISTAKE
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.errors import DisciplineError, ScenarioError
+from vermilion.scenario.errors import PluginError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\nvermilion: interrupted\n")
         return EXIT_INTERRUPTED
-    except (DisciplineError, ScenarioError, UserError) as error:
+    except (PluginError, ScenarioError, UserError) as error:
         return _mistake(str(error))
     except OSError as error:
         forget_output()
@@ -86,7 +87,25 @@ def _complaint(error: Exception) -> str:
         message = str(format_message())
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "vermilion")
-    return f"{message.rstrip('.')}; see {command} --help"
+    meant = _meant(error, context)
+    return f"{message.rstrip('.')}{meant and f': {meant}'}; see {command} --help"
+
+
+def _meant(error: Exception, context: Any) -> str:  # noqa: ANN401 - typer has no public name for it
+    """What to type instead of an option or a command that is not there; "" where nobody knows."""
+    from vermilion.cli.near_misses import meant_command, meant_option
+
+    option = getattr(error, "option_name", None)
+    if option is None:
+        unknown = re.match(r"No such command '([^']+)'", str(getattr(error, "message", "")))
+        return meant_command(unknown[1]) if unknown else ""
+    group = getattr(getattr(context, "parent", None), "command", None)
+    have = [
+        name
+        for name, command in getattr(group, "commands", {}).items()
+        if any(option in parameter.opts for parameter in command.params)
+    ]
+    return meant_option(str(getattr(context, "info_name", "")), option, have)
 
 
 def _mistake(message: str) -> int:

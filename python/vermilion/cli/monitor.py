@@ -73,9 +73,10 @@ def monitor(
     ] = False,
     target: options.Json = None,
 ) -> None:
-    """Tell what a passive monitor knows: flows, round trips, losses, ECN.
+    """Show flows, round trips and losses of a capture.
 
-    Of a capture, or with --interface of the packets that pass an interface now.
+    That is what a passive monitor can know: of a capture, or with --interface of the packets that
+    pass an interface now.
     """
     if (capture is None) == (interface is None):
         given = "both are given" if capture else "neither is given"

@@ -9,7 +9,7 @@ from vermilion.cli.output import console, output_file
 
 
 def objectives(target: options.Json = None) -> None:
-    """List the objectives of tunings, with the fields of their tables."""
+    """List what a tuning can minimise or maximise."""
     from vermilion.objectives import OBJECTIVES
     from vermilion.objectives.fields import fields_of, required_fields
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.closed_pipe import finish_anyway
+from vermilion.cli.online_figure import OnlineFigure
+from vermilion.cli.online_page import PageRequest, SimulatedPage
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.plot import Plot
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ def online(
             help="Scenario files (TOML) or names of shipped ones, each with a [tuning] table. "
             "None with --router.",
             show_default=False,
+            autocompletion=completion.scenario_names,
         ),
     ] = None,
     *,
@@ -96,6 +100,41 @@ def online(
         typer.Option(
             metavar="FILE",
             help="What a reader of metrics has to send as a bearer token: the file's first line.",
+            show_default=False,
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS:PORT",
+            help="Serve a page there that shows the controller at work, like 127.0.0.1:8447; port "
+            "0 takes any that is free. Default: nothing listens.",
+            show_default=False,
+        ),
+    ] = None,
+    page_from_outside: Annotated[
+        bool | None,
+        typer.Option(
+            "--page-from-outside",
+            help="Let --page be an address that other machines can reach; needs --page-token too.",
+            show_default=False,
+        ),
+    ] = None,
+    page_token: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What a reader of the page has to know: the file's first line. Default: made up "
+            "each time, and printed with the address.",
+            show_default=False,
+        ),
+    ] = None,
+    answers: Annotated[
+        bool | None,
+        typer.Option(
+            "--answers",
+            help="Let whoever opens the page answer proposals, take a change back, and pause the "
+            "controller. Without it the page only shows.",
             show_default=False,
         ),
     ] = None,
@@ -214,6 +253,16 @@ def online(
             metavar="FILE", help="Write a page (HTML) about what happened.", show_default=False
         ),
     ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the queue left alone and kept tuned, with every change: .svg, .png, or the "
+            "page of --report, .html.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Plot = False,
     target: options.Json = None,
 ) -> None:
     """Keep a changing network tuned.
@@ -224,6 +273,7 @@ def online(
     applies what is significantly better, verifies and rolls back. Every decision is shown with its
     reason.
     """
+    wanted_page = PageRequest(page, page_from_outside, page_token, answers)
     if router or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
 
@@ -248,6 +298,7 @@ def online(
                 metrics_from_outside=metrics_from_outside,
                 metrics_token=metrics_token,
                 log_format=log_format,
+                page=wanted_page,
             )
         )
         return
@@ -260,7 +311,7 @@ def online(
     from vermilion.report.short_queue import short_queue
     from vermilion.scenario import load_scenario
 
-    check_outputs(json=target, report=report)
+    check_outputs(json=target, report=report, figure=figure)
     options.load_plugins(plugins)
     loaded = [load_scenario(name, overrides or ()) for name in scenarios]
     for scenario in loaded:
@@ -276,18 +327,22 @@ def online(
         plant,
     )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
-    shown = STANDARD_OUTPUT not in {target, report}
+    shown = STANDARD_OUTPUT not in {target, report, figure}
+    drawn = OnlineFigure(figure, loaded, shown=shown, plot=plot)
     if journal is not None:
         finish_anyway()
     with ExitStack() as outputs:
+        # First, so that it ends last: files are complete while the page still stands.
+        watched = outputs.enter_context(SimulatedPage(wanted_page, journal, freedom.mode))
         json_file = target and outputs.enter_context(output_file("--json", target))
+        outputs.enter_context(drawn)
         report_file = report and outputs.enter_context(output_file("--report", report))
         runs: list[list[OnlineRun]] = []
         rivals: list[list[Rival]] = []
         for scenario in loaded:
             runs.append(
                 [
-                    _run(scenario, seed, journal, clock, limit, freedom, shown=shown)
+                    _run(scenario, seed, watched, clock, limit, freedom, shown=shown)
                     for seed in range(first_seed, first_seed + seeds)
                 ]
             )
@@ -315,17 +370,18 @@ def online(
                 ],
             }
             json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+        queues = [
+            (views, others)
+            for group, others in zip(runs, rivals, strict=True)
+            for views in _by_queue(group)
+        ]
         if report_file:
             from vermilion.report import online_report
 
-            queues = [
-                (views, others)
-                for group, others in zip(runs, rivals, strict=True)
-                for views in _by_queue(group)
-            ]
             report_file.write(
                 online_report([views for views, _ in queues], [others for _, others in queues])
             )
+        drawn.draw(queues)
 
 
 _OF_SIMULATIONS = {
@@ -338,6 +394,8 @@ _OF_SIMULATIONS = {
     "knowledge": "--knowledge",
     "plant": "--plant",
     "report": "--report",
+    "figure": "--figure",
+    "plot": "--plot",
 }
 _OF_ROUTERS = {
     "credentials": "--credentials",
@@ -393,7 +451,7 @@ def _ask(proposal: "Propose") -> "Command":
 def _run(
     scenario: "Scenario",
     seed: int,
-    journal: Path | None,
+    watched: SimulatedPage,
     clock: Literal["measured", "fixed"],
     deadline_s: float | None,
     freedom: "_Freedom",
@@ -427,7 +485,7 @@ def _run(
         return run_online(
             scenario,
             seed=seed,
-            journal_path=journal,
+            journal_path=watched.journal,
             on_event=show if shown else None,
             clock=clock,
             deadline_s=DEADLINE_S if deadline_s is None else deadline_s,
@@ -437,7 +495,7 @@ def _run(
             without_model=freedom.without_model,
             knowledge=freedom.knowledge,
             memory=memory,
-            answer_proposal=_ask,
+            answer_proposal=watched.ask if watched.answers else _ask,
             paths=freedom.paths,
             plant=_plant(freedom.plant),
         )

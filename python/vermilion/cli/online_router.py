@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -15,6 +15,7 @@ import typer
 
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.limited_file import read_limited
+from vermilion.cli.online_page import PageRequest, open_page, verbs_of
 from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.real_routers import SNMP, check_privileges, real_router
@@ -84,6 +85,7 @@ class RouterRequest:
     metrics_from_outside: bool | None = None
     metrics_token: Path | None = None
     log_format: Literal["text", "json"] | None = None
+    page: PageRequest = field(default_factory=PageRequest)
 
 
 def online_router(request: RouterRequest) -> None:
@@ -143,6 +145,9 @@ def _control(
     _check_privileges(router, policy)
     journal = _default_journal(router) if service.journal is None else Path(service.journal)
     metrics = open_metrics(service, router, policy, watch, opened)
+    page = open_page(
+        PageRequest.of(service), journal, verbs_of(policy.mode), opened, to_stderr=True
+    )
     shown = request.json != STANDARD_OUTPUT
     finish_anyway()  # who reads along may go; the queue is left as it was asked for
     with ExitStack() as outputs:
@@ -150,7 +155,9 @@ def _control(
         beginning = _beginning(address, policy.mode, policy.at_exit, journal)
         as_json = service.log_format == "json"
         attendance = _Attendance(
-            beginning if shown and not as_json else None, asks=policy.mode == "propose"
+            beginning if shown and not as_json else None,
+            asks=policy.mode == "propose",
+            others_answer=bool(service.answers),
         )
 
         def decided(decision: Decision) -> None:
@@ -164,6 +171,8 @@ def _control(
         def attended(driver: WallClockDriver) -> Iterator[None]:
             if metrics is not None:
                 metrics.driven_by(driver)
+            if page is not None:
+                page.on_command = driver.commands.put
             with attendance.attend(driver):
                 yield
 
@@ -299,6 +308,7 @@ def _service(request: RouterRequest, file: PolicyFile | None) -> Service:
         metrics_from_outside=request.metrics_from_outside,
         metrics_token=None if request.metrics_token is None else str(request.metrics_token),
         log_format=request.log_format,
+        **request.page.in_words(),
     )
     return given if file is None else given.or_else(file.service)
 
@@ -306,16 +316,23 @@ def _service(request: RouterRequest, file: PolicyFile | None) -> Service:
 class _Attendance:
     """The people around a controller: who reads along, who is asked, who says stop."""
 
-    def __init__(self, beginning: str | None, *, asks: bool) -> None:
-        """Args: what to show before the first decision; ``None`` shows nothing at all."""
+    def __init__(self, beginning: str | None, *, asks: bool, others_answer: bool) -> None:
+        """Prepare.
+
+        Args:
+            beginning: what to show before the first decision; ``None`` shows nothing at all.
+            asks: whether a person is asked before a change.
+            others_answer: whether somebody can answer elsewhere, so that no answer is no "no".
+        """
         self._asks = asks
+        self._others_answer = others_answer
         self._shown = beginning is not None
         self._beginning = beginning or ""
         self._terminal: Terminal | None = None
 
     def show(self, decision: Decision) -> None:
         """A line for each decision; a terminal that has gone is no reason to let go of a queue."""
-        if self._terminal is not None and decision.kind == "declined":
+        if self._terminal is not None and decision.kind in {"declined", "applied"}:
             self._terminal.withdraw()
         if self._shown:
             with contextlib.suppress(OSError):
@@ -337,8 +354,11 @@ class _Attendance:
         from vermilion.cli.online_terminal import Terminal
 
         with _stopped_by_signals(driver), ExitStack() as listening:
-            if self._asks or (sys.stdin is not None and sys.stdin.isatty()):
-                terminal = Terminal(driver.commands.put, sys.stdin.fileno())
+            is_there = sys.stdin is not None and sys.stdin.isatty()
+            if is_there or (self._asks and not self._others_answer):
+                terminal = Terminal(
+                    driver.commands.put, sys.stdin.fileno(), others_answer=self._others_answer
+                )
                 self._terminal = listening.enter_context(terminal)
             yield
 

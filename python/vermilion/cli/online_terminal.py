@@ -45,9 +45,22 @@ class Terminal:
     declined.
     """
 
-    def __init__(self, put: Callable[[Command], object], descriptor: int = 0) -> None:
-        """Args: who gets the commands, and where to read."""
+    def __init__(
+        self,
+        put: Callable[[Command], object],
+        descriptor: int = 0,
+        *,
+        others_answer: bool = False,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            put: who gets the commands.
+            descriptor: where to read.
+            others_answer: whether somebody can answer elsewhere when nobody can here.
+        """
         self._put = put
+        self._others_answer = others_answer
         self._descriptor = descriptor
         self._open: int | None = None
         self._gone = False
@@ -128,7 +141,7 @@ class Terminal:
     def _decline_open(self) -> None:
         with self._lock:
             number, self._open = self._open, None
-        if number is not None:
+        if number is not None and not self._others_answer:
             self._put(Command("decline", number))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from vermilion.cli import completion
 from vermilion.cli.output import note
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ ScenarioName = Annotated[
         metavar="SCENARIO",
         help="A scenario file (TOML) or the name of a shipped one; see: vermilion scenarios",
         show_default=False,
+        autocompletion=completion.scenario_names,
     ),
 ]
 
@@ -30,6 +32,7 @@ Overrides = Annotated[
         metavar="PATH=VALUE",
         help="Change a value, like links.bottleneck.rate='8 Mbit/s'. May be repeated.",
         show_default=False,
+        autocompletion=completion.overrides,
     ),
 ]
 
@@ -38,8 +41,10 @@ Plugins = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE.py",
-        help="A file with queue disciplines of your own in Python. May be repeated.",
+        help="A file with queue disciplines or congestion controls of your own in Python. "
+        "May be repeated.",
         show_default=False,
+        autocompletion=completion.plugin_files,
     ),
 ]
 
@@ -81,7 +86,7 @@ Dask = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Have the workers of this Dask scheduler simulate what is worth the way, like "
+        help="Let the workers of this Dask scheduler do the longer simulations, like "
         "tcp://10.0.0.1:8786. The outcome is the same.",
         show_default=False,
     ),
@@ -99,7 +104,7 @@ Json = Annotated[
 
 
 def load_plugins(files: list[str] | None) -> None:
-    """Registers the disciplines of the files named with ``--plugin``.
+    """Registers the classes of the files named with ``--plugin``.
 
     Raises:
         ScenarioError: a file that cannot be used.

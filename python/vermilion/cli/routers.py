@@ -20,7 +20,7 @@ def routers(
     ] = None,
     target: options.Json = None,
 ) -> None:
-    """List the queues of this machine's interfaces, and which of them can be controlled.
+    """List this machine's queues, and which can be controlled.
 
     Shows each queue's place, settings and counters, and the name by which it is controlled. Nothing
     is changed, and no privileges are needed.

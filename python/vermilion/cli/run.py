@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.figure import figure_format
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
@@ -14,6 +14,7 @@ from vermilion.cli.output import (
     note,
     output_file,
 )
+from vermilion.cli.plot import Plot, show_panels
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.series import series_output
 from vermilion.cli.user_error import UserError
@@ -42,6 +43,7 @@ def run(
             "carried over where the discipline has them too; parameters of its own follow a "
             "colon: codel:target='10 ms'.",
             show_default=False,
+            autocompletion=completion.discipline_names,
         ),
     ] = None,
     plant: options.Plant = "simulator",
@@ -69,6 +71,7 @@ def run(
             show_default=False,
         ),
     ] = None,
+    plot: Plot = False,
     link: Annotated[
         str | None,
         typer.Option(
@@ -100,7 +103,10 @@ def run(
     kind = "" if figure is None else figure_format(figure)
     options.load_plugins(plugins)
     loaded = _loaded(scenario, overrides or (), discipline)
-    interval = _interval(loaded, series, probe, figure, link)
+    if plot and STANDARD_OUTPUT in {target, series, figure}:
+        message = '--plot goes to standard output; expected a file name in place of "-"'
+        raise UserError(message)
+    interval = _interval(loaded, series, probe, figure or ("plot" if plot else None), link)
     for remark in loaded.notes:
         note(remark)
     with ExitStack() as outputs:
@@ -126,6 +132,10 @@ def run(
         from vermilion.cli.run_tables import print_result
 
         print_result(loaded, result)
+    if plot:
+        from vermilion.report.run_figure import run_figure
+
+        show_panels(run_figure(loaded, result, link).panels())
 
 
 def _interval(
@@ -145,7 +155,7 @@ def _interval(
         message = "--probe needs --series FILE, which is where its time series go"
         raise UserError(message)
     if link is not None and figure is None:
-        message = "--link is about a figure; expected --figure FILE beside it"
+        message = "--link is about a figure; expected --figure FILE or --plot beside it"
         raise UserError(message)
     if link is not None:
         from vermilion.report.chosen_link import check_link

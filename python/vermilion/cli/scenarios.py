@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.output import console, output_file
 from vermilion.cli.user_error import UserError
 
@@ -17,6 +17,7 @@ def scenarios(
             metavar="NAME",
             help="Print this one, as TOML with its comments, instead of the list.",
             show_default=False,
+            autocompletion=completion.scenario_names,
         ),
     ] = None,
     target: options.Json = None,

@@ -4,14 +4,20 @@ from typing import Annotated
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 
 
 def senders(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Show this one in full.", show_default=False),
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show this one in full.",
+            show_default=False,
+            autocompletion=completion.sender_names,
+        ),
     ] = None,
+    plugins: options.Plugins = None,
     target: options.Json = None,
 ) -> None:
     """List the senders, or show one in full.
@@ -22,4 +28,5 @@ def senders(
     from vermilion.cli.algorithms import show
     from vermilion.scenario import algorithms
 
+    options.load_plugins(plugins)
     show("sender", name, algorithms.senders(), _core.senders(), target)

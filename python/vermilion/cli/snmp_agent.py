@@ -47,7 +47,7 @@ def snmp_agent(
 ) -> None:
     """Serve the queues of this machine to SNMP, through snmpd.
 
-    Connects to the AgentX socket of a running snmpd, and again whenever that starts anew. snmpd
+    Connects to the AgentX socket of a running snmpd, and again whenever that restarts. snmpd
     decides who may read and write; nothing is changed but what --allow names. Ctrl-C ends it.
     """
     from vermilion.agentx.driver import MasterRefused, SubagentDriver

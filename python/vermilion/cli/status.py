@@ -36,8 +36,9 @@ def status(
 ) -> None:
     """Show what the on-line controller does now.
 
-    For each queue of a journal: whether a controller is running, what it does and since when, the
-    setting in force, the last decision with its reason, and how many changes it may still make.
+    For each queue of a journal it says whether a controller is running, what it does and since
+    when, and the setting in force. Then come the last decision with its reason, and how many
+    changes it may still make.
     Nothing is changed, and the controller is not asked.
     """
     if journal is not None and state_dir is not None:

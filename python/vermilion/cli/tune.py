@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.output import STANDARD_OUTPUT, note
+from vermilion.cli.plot import Plot
 from vermilion.cli.tune_command import command_to_see
+from vermilion.cli.tune_figure import TuneFigure
 from vermilion.cli.tune_front import tune_front
 from vermilion.cli.tune_plan import (
     check_together,
@@ -38,6 +40,7 @@ def tune(
             help="A scenario file (TOML) or the name of a shipped one; several with --robust; none "
             "to go on with a --study.",
             show_default=False,
+            autocompletion=completion.scenario_names,
         ),
     ] = None,
     *,
@@ -60,6 +63,7 @@ def tune(
             metavar="NAME",
             help="How to search; automatic: localised-recursive-random-search, with more than six "
             "parameters cma-es.",
+            autocompletion=completion.search_names,
         ),
     ] = "automatic",
     parameters: Annotated[
@@ -69,6 +73,7 @@ def tune(
             metavar="PATH",
             help="What to tune, instead of the scenario's own list. May be repeated.",
             show_default=False,
+            autocompletion=completion.paths,
         ),
     ] = None,
     objectives: Annotated[
@@ -89,6 +94,7 @@ def tune(
             help="Give the tuned queues another discipline first, which takes over what both can "
             "be told, and search its own box.",
             show_default=False,
+            autocompletion=completion.discipline_names,
         ),
     ] = None,
     constraints: Annotated[
@@ -143,10 +149,12 @@ def tune(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the front: .svg, .png, or a page, .html. Needs --pareto.",
+            help="Draw the queue now and under the best setting found, or with --pareto the "
+            "front: .svg, .png, or a page with the tables, .html.",
             show_default=False,
         ),
     ] = None,
+    plot: Plot = False,
     robust: Annotated[
         str | None,
         typer.Option(
@@ -171,6 +179,7 @@ def tune(
             help="Propose only what such a device can be set to, and print the command for it: "
             "linux-red, sonic, cisco, linux-codel, linux-pie, linux-fq-codel or linux-fq-pie.",
             show_default=False,
+            autocompletion=completion.profile_names,
         ),
     ] = None,
     device: Annotated[
@@ -264,13 +273,20 @@ def tune(
         objectives or (),
         figure,
         weights,
-        {"--resume": resume is not None, "--warm-start": warm_start is not None},
+        {
+            "--resume": resume is not None,
+            "--warm-start": warm_start is not None,
+            "--plot": plot,
+        },
         pareto=pareto,
     )
     kind, length = kind_of(robust, pareto=pareto), fidelity_of(fidelity)
     check_exit_code(kind, asked=tells_conclusion)
     if pareto and fidelity == "auto" and is_said(context, "fidelity"):
-        message = "--fidelity auto is of a tuning without --pareto, which simulates all of it"
+        message = (
+            "--fidelity auto cannot be used with --pareto: a front always simulates the whole "
+            "duration"
+        )
         raise UserError(message)
     if profile is None and (device is not None or parent is not None):
         message = "--device and --parent are of a device's command; expected --profile with them"
@@ -288,6 +304,7 @@ def tune(
     )
     if not scenarios:
         return go_on(session)
+    drawn = TuneFigure(figure, target, plot=plot)
     plan = TuningPlan(
         scenarios=tuple(load_scenario(scenario, overrides or ()) for scenario in scenarios),
         kind=kind,
@@ -317,11 +334,17 @@ def tune(
     if kind == "robust":
         outcome = session.perform(partial(execute, plan))
         return exit_code(outcome, tells_conclusion=tells_conclusion)
-    return _tune_one(plan, session, scenarios[0], warm_start, resume)
+    with drawn:
+        return _tune_one(plan, session, scenarios[0], warm_start, resume, drawn)
 
 
 def _tune_one(
-    plan: "TuningPlan", session: Session, name: str, warm_start: Path | None, resume: Path | None
+    plan: "TuningPlan",
+    session: Session,
+    name: str,
+    warm_start: Path | None,
+    resume: Path | None,
+    drawn: TuneFigure,
 ) -> int:
     """Tunes one scenario, shows the outcome, and says how to see the best setting."""
     from dataclasses import replace
@@ -338,6 +361,7 @@ def _tune_one(
     outcome = session.perform(tuned)
     if session.target != STANDARD_OUTPUT and outcome.accepted:
         typer.echo(f"\nto see it: {command_to_see(name, plan, outcome)}")
+    drawn.draw(plan, outcome)
     return exit_code(outcome, tells_conclusion=session.tells_conclusion)
 
 

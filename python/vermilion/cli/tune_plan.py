@@ -110,7 +110,8 @@ def check_together(
         and robust is None,
         "--robust: expected at least two scenarios": len(scenarios) == 1 and robust is not None,
         "--weights: expected --robust mean with it": weights is not None and robust != "mean",
-        "--figure draws a front; expected --pareto with it": figure is not None and not pareto,
+        "--figure draws one scenario, or a front; expected it without --robust": figure is not None
+        and robust is not None,
         "--objective is given more than once; expected one, or two with --pareto": len(objectives)
         > 1
         and not pareto,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.user_error import UserError
 
@@ -39,6 +39,7 @@ def twin(
             help="The queue's discipline; see: vermilion disciplines. Default: drop-tail, as deep "
             "as the longest waits.",
             show_default=False,
+            autocompletion=completion.discipline_names,
         ),
     ] = None,
     sender: Annotated[
@@ -67,7 +68,7 @@ def twin(
     ] = False,
     target: options.Json = None,
 ) -> None:
-    """Make a scenario that behaves like a capture: one that can be run and tuned.
+    """Make a scenario that behaves like a capture.
 
     Long flows, short transfers with fitted sizes and arrivals, round trips, ECN, the share that
     does not slow down, and the queue. It says what the capture could not tell, simulates the

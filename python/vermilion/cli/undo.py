@@ -44,7 +44,7 @@ def undo(
     ] = None,
     target: options.Json = None,
 ) -> None:
-    """Show what stood before the first change that a journal tells of.
+    """Show what stood before a controller's first change.
 
     For each queue: the parameters as they were, as they were last read back, and the tc command
     that puts them back where the queue is one of Linux's. Nothing is changed.

@@ -40,8 +40,8 @@ def watch(
         bool,
         typer.Option(
             "--listen-from-outside",
-            help="Allow an address that others than this machine can reach. What is sent is not "
-            "encrypted: put a proxy with TLS before it.",
+            help="Let other machines reach the page. What is sent is not encrypted: put a proxy "
+            "with TLS before it.",
         ),
     ] = False,
     listen_token: Annotated[
@@ -49,15 +49,16 @@ def watch(
         typer.Option(
             metavar="FILE",
             help="What a reader has to know: 16 characters or more in a file of mode 0600. "
-            "Default: made up anew, and printed with the address.",
+            "Default: made up each time, and printed with the address.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Serve a page that shows a controller at work: queue, drops, settings and every decision.
+    """Serve a page that shows a controller at work.
 
-    Everything is read from the journal, while the controller writes it or afterwards; the
-    controller is not asked, and nothing can be changed from the page. It runs until Ctrl-C.
+    It has the queue, drops, settings and every decision. All of it is read from the journal, while
+    the controller writes it or afterwards. The controller is not asked, and nothing can be changed
+    from this page. It runs until Ctrl-C.
     """
     from vermilion.status.listener import ListenerError, listener_of, read_token
     from vermilion.status.live_page.journal_reader import JournalReader

@@ -119,12 +119,12 @@ class Command:
     """A person has said something.
 
     Attributes:
-        verb: ``accept`` or ``decline`` a proposal; ``pause`` changes nothing any more, ``resume``
-            goes on; ``stop`` ends.
+        verb: ``accept`` or ``decline`` a proposal; ``undo`` puts back what stood before the last
+            change; ``pause`` changes nothing any more, ``resume`` goes on; ``stop`` ends.
         number: of the proposal, where it is about one.
     """
 
-    verb: Literal["accept", "decline", "pause", "resume", "stop"]
+    verb: Literal["accept", "decline", "undo", "pause", "resume", "stop"]
     number: int | None = None
 
 

@@ -6,6 +6,8 @@ The keys of a policy file's top level that say so, each with the word of its opt
     monitor  = true
     metrics  = "127.0.0.1:9464"
     log_format = "json"
+    page     = "127.0.0.1:8447"
+    answers  = true
 
 Pure: whoever reads the file hands over its table.
 """
@@ -35,6 +37,10 @@ class Service:
         metrics_from_outside: whether that may be an address that other machines can reach.
         metrics_token: the file with what a reader of metrics has to know.
         log_format: ``text`` or ``json``.
+        page: where a page shows the controller at work, an address and a port.
+        page_from_outside: whether that may be an address that other machines can reach.
+        page_token: the file with what a reader of the page has to know.
+        answers: whether a person may answer proposals, undo and pause on the page.
     """
 
     router: str | None = None
@@ -44,6 +50,10 @@ class Service:
     metrics_from_outside: bool | None = None
     metrics_token: str | None = None
     log_format: str | None = None
+    page: str | None = None
+    page_from_outside: bool | None = None
+    page_token: str | None = None
+    answers: bool | None = None
 
     def or_else(self, other: Service) -> Service:
         """This one, and where it says nothing, another."""
@@ -58,7 +68,7 @@ class Service:
 SERVICE_KEYS: Final = tuple(each.name for each in fields(Service))
 """The keys that belong here."""
 
-_SWITCHES: Final = ("monitor", "metrics_from_outside")
+_SWITCHES: Final = ("monitor", "metrics_from_outside", "page_from_outside", "answers")
 
 
 def read_service(document: Mapping[str, Any]) -> Service:

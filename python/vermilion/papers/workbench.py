@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, TypeVar
 
 from vermilion import simulate
 from vermilion.papers.processes import in_processes
+from vermilion.simulate.cores import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,7 +85,7 @@ class Workbench:
         ``work`` must not depend on the order in which items are done. It is done in threads,
         which suits simulations: they run without Python's lock.
         """
-        workers = self._threads or os.cpu_count() or 1
+        workers = self._threads or cores()
         pool = ThreadPoolExecutor(max_workers=workers)
         try:
             futures = [pool.submit(work, item) for item in items]
@@ -110,7 +110,7 @@ class Workbench:
         Raises:
             ChildProcessError: a process has ended before its work was done.
         """
-        workers = min(self._threads or len(os.sched_getaffinity(0)), len(items))
+        workers = min(self._threads or cores(), len(items))
         if workers <= 1:
             outcomes = []
             for item in items:

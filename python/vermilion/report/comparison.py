@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,9 +67,7 @@ class ComparisonReport(Comparison):
         Raises:
             ScenarioError: there is no such link or phase.
         """
-        link = self._link(link)
-        draw = many_variants_figure if self._many else comparison_figure
-        return draw(self, link, self._rows(link, phase))
+        return self._drawn(link, phase, narrow=False)
 
     def save_figure(
         self, path: str | os.PathLike[str], link: str | None = None, phase: int | None = None
@@ -105,7 +104,11 @@ class ComparisonReport(Comparison):
         return environment.get_template("comparison.html.j2").render(
             title=scenario.title or scenario.origin,
             description=scenario.description,
-            figure=self._svg(link, phase),
+            figure=drawing.svg_for_both_widths(
+                partial(self._drawn, link, phase),
+                name=self._name(),
+                description=self._description(link),
+            ),
             caption=self._caption(link, phase),
             tables=[table for table in self.tables() if table.sections],
             remark=self.remark(),
@@ -120,7 +123,9 @@ class ComparisonReport(Comparison):
         # Not super(): a class with slots is not the one that its methods were written in.
         tables = Comparison._repr_html_(self)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        figure = self._svg(self._link(None), None)
+        figure = drawing.svg(
+            self.figure(), name=self._name(), description=self._description(self._link(None))
+        )
         return f'<div style="max-width: 60rem">\n{figure}\n{tables}\n{notes}</div>'
 
     @property
@@ -133,17 +138,22 @@ class ComparisonReport(Comparison):
         explain = many_variants_caption if self._many else comparison_caption
         return f"Link {link}. {explain(self, self._rows(link, phase))}"
 
-    def _svg(self, link: str, phase: int | None) -> str:
+    def _drawn(self, link: str | None, phase: int | None, *, narrow: bool) -> Figure:
+        link = self._link(link)
+        draw = many_variants_figure if self._many else comparison_figure
+        return draw(self, link, self._rows(link, phase), narrow=narrow)
+
+    def _name(self) -> str:
+        """Of the figure's identifiers: a notebook may show several comparisons."""
+        return f"comparison-{crc32(str(self).encode()):08x}"
+
+    def _description(self, link: str) -> str:
         shown = (
             "Queueing delay, goodput and share of packets dropped"
             if self._many
             else "Goodput against queueing delay, and the distribution of the queueing delay,"
         )
-        return drawing.svg(
-            self.figure(link, phase),
-            name=f"comparison-{crc32(str(self).encode()):08x}",  # a notebook may show several
-            description=f"{shown} of {', '.join(self.names)} at {link}",
-        )
+        return f"{shown} of {', '.join(self.names)} at {link}"
 
     def _link(self, link: str | None) -> str:
         scenario = self.scenarios[0]

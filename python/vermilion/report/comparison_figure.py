@@ -1,16 +1,17 @@
 """The figure of a comparison: what each variant makes of delay and goodput.
 
 Left the trade-off, as RFC 7928 asks for it and Winstein and Balakrishnan drew it (TCP ex
-Machina, SIGCOMM 2013): every run is a point, and the ellipse is the one-sigma contour of the
-two-dimensional Gaussian that explains a variant's points best (maximum likelihood). The delay
-axis is logarithmic and reversed, so that better is up and to the right; the Gaussian is fitted on
-the logarithm, so that the ellipse is one on paper.
+Machina, SIGCOMM 2013): every run is a faint point, a large sign stands at a variant's mean, and the
+ellipse is the one-sigma contour of the two-dimensional Gaussian that explains its points best
+(maximum likelihood). The delay axis is logarithmic; the Gaussian is fitted on the logarithm, so
+that the ellipse is one on paper. Unlike theirs the axis is not reversed: less delay is on the left,
+as in the panel beside it, and better is up and to the left.
 
 Right the distribution over single packets. For each percentage the line is at the mean over the
 seeds of that percentile, and the shade is its 95 % interval, as in the tables.
 
 Both panels show the queueing delay of the one link, and each row is a phase; all rows have the same
-scales.
+scales. For a narrow screen the panels stand one below the other.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ _LINES: Final[Sequence[Any]] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (
 _MARKERS = ("o", "s", "^", "D", "v")
 
 _LEFT: Final = (
-    "Left: every point is one run (seed): the mean queueing delay of the packets and the "
-    "goodput of all flows across the link."
+    "The trade-off: every point is one run (seed), its mean queueing delay and the goodput of all "
+    "flows across the link; the large sign is at a variant's mean. Better is up and to the left."
 )
 _LETTERS_IN_A_LINE = 105  # of a legend
 _LETTERS_OF_A_SIGN = 9
@@ -68,21 +69,19 @@ _LEAST_SHARE = 0.06  # of the largest goodput: what the goodput axis spans at le
 _MARGIN = 0.08
 
 
-def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int]) -> Figure:
+def comparison_figure(
+    comparison: Comparison, link: str, windows: Sequence[int], *, narrow: bool = False
+) -> Figure:
     """Draws a comparison whose runs were made with ``distributions``.
 
     Args:
         comparison: what to draw.
         link: whose queueing delay, and the goodput of the flows across it.
         windows: numbers of the windows, one row each.
+        narrow: for a screen that is not as wide as a page: one panel below the other.
     """
-    from matplotlib.figure import Figure
-
     with drawing.style():
-        lines = -(-len(comparison.names) // _columns(comparison.names))
-        height = _REST_IN + _LINE_IN * lines + _ROW_IN * len(windows)
-        figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
-        grid = figure.subplots(len(windows), 2, sharex="col", sharey="col", squeeze=False)
+        figure, grid = _sheet(comparison.names, len(windows), narrow=narrow)
         points = [
             [_points(comparison, variant, link, window) for variant in _variants(comparison)]
             for window in windows
@@ -94,7 +93,8 @@ def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int])
             left, right = grid[row]
             last = window == len(measured) - 1
             name = "Whole run" if last else f"Phase {window + 1}"
-            left.set_title(f"{name}: {stretch(measured[window])}")
+            for axes in (left, right) if narrow else (left,):
+                axes.set_title(f"{name}: {stretch(measured[window])}")
             for variant, cloud in enumerate(points[row]):
                 _draw_points(left, cloud, variant, logarithmic=logarithmic)
             for variant in _variants(comparison):
@@ -110,12 +110,33 @@ def comparison_figure(comparison: Comparison, link: str, windows: Sequence[int])
         _scale_trade_off(grid[0][0], drawn, logarithmic=logarithmic)
         _scale_distribution(grid[0][1], comparison, link, windows)
         grid[-1][0].set_xlabel(
-            f"mean queueing delay (ms{', log' if logarithmic else ''}); better: right and up"
+            f"mean queueing delay (ms{', log' if logarithmic else ''}); better: left and up"
         )
         scale = ", log" if grid[0][1].get_xscale() == "log" else ""
         grid[-1][1].set_xlabel(f"queueing delay of a packet (ms{scale})")
-        _add_legend(figure, comparison.names)
+        _add_legend(figure, comparison.names, _columns(comparison.names, narrow=narrow))
     return figure
+
+
+def _sheet(names: Sequence[str], rows: int, *, narrow: bool) -> tuple[Figure, list[list[Axes]]]:
+    """An empty figure, and its panels: a row of two for each window."""
+    from matplotlib.figure import Figure
+
+    lines = -(-len(names) // _columns(names, narrow=narrow))
+    panels = 2 * rows if narrow else rows
+    height = _REST_IN + _LINE_IN * lines + _ROW_IN * panels
+    width = drawing.NARROW_IN if narrow else _WIDTH_IN
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if not narrow:
+        wide = figure.subplots(rows, 2, sharex="col", sharey="col", squeeze=False)
+        return figure, [[*row] for row in wide]
+    column = [axes for (axes,) in figure.subplots(panels, 1, squeeze=False)]
+    left, right = column[:rows], column[rows:]
+    for kind in (left, right):
+        for axes in kind[1:]:
+            axes.sharex(kind[0])
+            axes.sharey(kind[0])
+    return figure, [[*pair] for pair in zip(left, right, strict=True)]
 
 
 def comparison_caption(comparison: Comparison, windows: Sequence[int]) -> str:
@@ -125,7 +146,7 @@ def comparison_caption(comparison: Comparison, windows: Sequence[int]) -> str:
     if seeds >= _FEWEST_FOR_AN_ELLIPSE:
         sentences.append(
             "The ellipse is the one-sigma contour of the Gaussian that explains a variant's "
-            "points best."
+            "points best; where they lie closer together than the sign is large, it is behind it."
         )
     shade = (
         "; the shade is the 95 % confidence interval over the seeds, percentile by percentile"
@@ -133,10 +154,11 @@ def comparison_caption(comparison: Comparison, windows: Sequence[int]) -> str:
         else ""
     )
     sentences.append(
-        f"Right: the share of packets that wait no longer than the delay on the axis{shade}."
+        "The distribution: the share of packets that wait no longer than the delay on the "
+        f"axis{shade}."
     )
     if len(windows) > 1:
-        sentences.append("All rows have the same scales.")
+        sentences.append("All phases have the same scales.")
     return " ".join(sentences)
 
 
@@ -180,6 +202,15 @@ def _contour(points: Points, *, logarithmic: bool) -> Points:
     return [(math.exp(delay), goodput) for delay, goodput in line]
 
 
+def _centre(points: Points, *, logarithmic: bool) -> tuple[float, float]:
+    """Where the sign of a variant stands: the centre of its ellipse."""
+    from statistics import fmean, geometric_mean
+
+    delays = [delay for delay, _ in points]
+    middle = geometric_mean(delays) if logarithmic else fmean(delays)
+    return middle, fmean(goodput for _, goodput in points)
+
+
 def _look(variant: int) -> dict[str, Any]:
     return {
         "color": _COLOURS[variant % len(_COLOURS)],
@@ -199,16 +230,27 @@ def _draw_points(axes: Axes, points: Points, variant: int, *, logarithmic: bool)
     line = _contour(points, logarithmic=logarithmic)
     if line:
         delays, goodputs = zip(*line, strict=True)
-        axes.fill(delays, goodputs, color=look["color"], alpha=0.13, linewidth=0)
-        axes.plot(delays, goodputs, **{**look, "linewidth": 1.4})
+        axes.fill(delays, goodputs, color=look["color"], alpha=0.2, linewidth=0)
+        axes.plot(delays, goodputs, color=look["color"], linewidth=1.6)
     axes.plot(
         [delay for delay, _ in points],
         [goodput for _, goodput in points],
         _marker(variant),
         color=look["color"],
-        markersize=4.5,
+        markersize=3.5,
         markeredgewidth=0,
-        alpha=0.75,
+        alpha=0.45,
+    )
+    delay, goodput = _centre(points, logarithmic=logarithmic)
+    axes.plot(
+        delay,
+        goodput,
+        _marker(variant),
+        color=look["color"],
+        markersize=9,
+        markeredgecolor="white",
+        markeredgewidth=1.0,
+        zorder=4,
     )
 
 
@@ -236,11 +278,11 @@ def _scale_trade_off(axes: Axes, points: Points, *, logarithmic: bool) -> None:
         factor = max(max(delays) / min(delays), _LEAST_FACTOR) ** 0.5
         middle = math.sqrt(min(delays) * max(delays))
         factor **= 1.0 + 2.0 * _MARGIN
-        axes.set_xlim(middle * factor, middle / factor)
+        axes.set_xlim(middle / factor, middle * factor)
         _label_decades(axes, factor**2)
     else:
         largest = max(delays) or 1.0
-        axes.set_xlim(largest * (1 + _MARGIN), -_MARGIN * largest)
+        axes.set_xlim(-_MARGIN * largest, largest * (1 + _MARGIN))
     # Differences of less than this are none, and must not look as if they were.
     least = _LEAST_SHARE * max(goodputs)
     span = max(max(goodputs) - min(goodputs), least) * (1 + 2 * _MARGIN)
@@ -290,7 +332,7 @@ def _label_decades(axes: Axes, factor: float) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _add_legend(figure: Figure, names: Sequence[str]) -> None:
+def _add_legend(figure: Figure, names: Sequence[str], columns: int) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
@@ -300,15 +342,18 @@ def _add_legend(figure: Figure, names: Sequence[str]) -> None:
     figure.legend(
         handles=handles,
         loc="outside upper left",
-        ncols=_columns(names),
+        ncols=columns,
         handlelength=3.2,
         fontsize=11,
     )
 
 
-def _columns(names: Sequence[str]) -> int:
+def _columns(names: Sequence[str], *, narrow: bool) -> int:
     """In how many columns the legend's names fit above the panels."""
-    if sum(len(name) + _LETTERS_OF_A_SIGN for name in names) <= _LETTERS_IN_A_LINE:
+    letters = _LETTERS_IN_A_LINE
+    if narrow:
+        letters = int(letters * drawing.NARROW_IN / _WIDTH_IN)
+    if sum(len(name) + _LETTERS_OF_A_SIGN for name in names) <= letters:
         return len(names)
     longest = max(len(name) for name in names)
-    return max(1, _LETTERS_IN_A_LINE // (longest + _LETTERS_OF_A_SIGN))
+    return max(1, letters // (longest + _LETTERS_OF_A_SIGN))

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
+    from typing import Protocol
 
     import numpy as np
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    class Drawn(Protocol):
+        """Draws a figure for either kind of page."""
+
+        def __call__(self, *, narrow: bool) -> Figure:
+            """For a phone, or for a page."""
+
 
 # Okabe and Ito's palette: distinct to colour-blind readers, and in grey by their lightness.
 # https://jfly.uni-koeln.de/color/
@@ -24,6 +32,9 @@ VERMILION: Final = "#D55E00"
 INK: Final = "#222222"
 GREY: Final = "#767676"
 SHADE: Final = "#EEF1F4"
+
+NARROW_IN: Final = 4.6
+"""The width of a figure for a phone: letters stay legible where a wide one would be shrunk."""
 
 _STYLE: Final[Any] = {
     "axes.axisbelow": True,
@@ -88,6 +99,21 @@ def svg(figure: Figure, *, name: str, description: str) -> str:
     sized = re.sub(r'\s(?:width|height)="[^"]*"', "", opening)
     label = escape(description, quote=True)
     return f'{sized} role="img" aria-label="{label}"{text[len(opening) :]}'
+
+
+def svg_for_both_widths(make: Drawn, *, name: str, description: str) -> str:
+    """Two drawings of the same, of which a page shows one: the narrow one on a phone alone.
+
+    The style sheet of the pages (``page.css``) chooses; paper gets the wide one.
+
+    Args:
+        make: draws the figure, for a narrow page or for a wide one.
+        name: as of :func:`svg`.
+        description: likewise.
+    """
+    wide = svg(make(narrow=False), name=name, description=description)
+    narrow = svg(make(narrow=True), name=f"{name}-narrow", description=description)
+    return f'<div class="on-wide">{wide}</div>\n<div class="on-narrow">{narrow}</div>'
 
 
 def thinned(

@@ -10,12 +10,14 @@ than both in both. Where the front spans orders of magnitude, its axis is logari
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
 from vermilion.report.figure_file import picture
 from vermilion.report.front_parameters_figure import front_parameters_figure
+from vermilion.report.numbers import typeset
 from vermilion.report.study_figures import is_wide, plain_numbers
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.recommend.front import Front, FrontPoint
 
 _SIZE_IN: Final = (8.2, 5.2)
+_NARROW_IN: Final = (drawing.NARROW_IN, 4.6)
 _MARGIN: Final = 0.08
 """Of the range that the front and the incumbent span, on each side."""
 
@@ -34,12 +37,12 @@ _ROOM: Final = 0.6
 """The same where tried settings may still be shown."""
 
 
-def front_figure(front: Front) -> Figure:
-    """Draws a front."""
+def front_figure(front: Front, *, narrow: bool = False) -> Figure:
+    """Draws a front, for a page or for a screen that is not as wide."""
     from matplotlib.figure import Figure
 
     with drawing.style():
-        figure = Figure(figsize=_SIZE_IN, layout="constrained")
+        figure = Figure(figsize=_NARROW_IN if narrow else _SIZE_IN, layout="constrained")
         axes = figure.add_subplot()
         axes.grid(visible=True, axis="both")
         _set_scales_and_limits(axes, front)
@@ -73,7 +76,7 @@ def front_figure(front: Front) -> Figure:
             now = [front.incumbent]
             _with_intervals(axes, now, drawing.VERMILION, "X", "now, on the same seeds")
         labels = [
-            f"{name}{f', {_typeset(unit)}' if unit else ''}  ({_better(index, high)})"
+            f"{name}{f', {typeset(unit)}' if unit else ''}  ({_better(index, high)})"
             for index, (name, unit, high) in enumerate(
                 zip(front.objectives, front.units, front.maximised, strict=True)
             )
@@ -100,19 +103,18 @@ def _page(front: Front) -> str:
     from vermilion.report.templates_of import templates_of
 
     environment = templates_of("vermilion.report")
-    figure = drawing.svg(
-        front_figure(front),
+    figure = drawing.svg_for_both_widths(
+        partial(front_figure, front),
         name="front",
         description=f"The front of {front.objectives[0]} against {front.objectives[1]}",
     )
     parameters = ""
     if len(front.points) > 1:
-        parameters = drawing.svg(
-            front_parameters_figure(front),
+        parameters = drawing.svg_for_both_widths(
+            partial(front_parameters_figure, front),
             name="parameters",
             description="The parameters along the front",
         )
-    environment.filters["zip"] = zip
     return environment.get_template("front.html.j2").render(
         front=front,
         figure=figure,
@@ -219,10 +221,6 @@ def _staircase(
         horizontal += [first, first]
         vertical += [before, second]
     return horizontal, vertical
-
-
-def _typeset(unit: str) -> str:
-    return unit.replace("^2", "\N{SUPERSCRIPT TWO}")
 
 
 def _better(axis: int, maximised: bool) -> str:  # noqa: FBT001 - read next to its call

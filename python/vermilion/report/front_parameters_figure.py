@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
+from vermilion.report.numbers import typeset
 from vermilion.report.study_figures import is_wide, plain_numbers
 from vermilion.report.study_parts import parameter_names
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
@@ -19,21 +20,25 @@ _FEW: Final = 6
 """Parameters that get half a page each."""
 
 
-def front_parameters_figure(front: Front) -> Figure:
+def front_parameters_figure(front: Front, *, narrow: bool = False) -> Figure:
     """Each parameter against the first objective, all along the front.
 
     Args:
         front: with at least one point. What is automatic in the incumbent is not drawn.
+        narrow: for a screen that is not as wide as a page.
     """
     from matplotlib.figure import Figure
 
-    columns = 2 if len(front.parameters) <= _FEW else 3
+    columns = 1 if narrow else 2 if len(front.parameters) <= _FEW else 3
     rows = -(-len(front.parameters) // columns)
-    unit = front.units[0].replace("^2", "\N{SUPERSCRIPT TWO}")
+    unit = typeset(front.units[0])
     names = parameter_names(front.parameters)
     reached = [point.values[0].mean for point in front.points]
     with drawing.style():
-        figure = Figure(figsize=(_WIDTH_IN, 0.8 + 2.5 * rows), layout="constrained")
+        figure = Figure(
+            figsize=(drawing.NARROW_IN if narrow else _WIDTH_IN, 0.8 + 2.5 * rows),
+            layout="constrained",
+        )
         panels = figure.subplots(rows, columns, sharex=True, squeeze=False)
         for index, path in enumerate(front.parameters):
             axes = panels[index // columns][index % columns]
@@ -73,7 +78,9 @@ def front_parameters_figure(front: Front) -> Figure:
             panels[index // columns][index % columns].set_visible(False)
         figure.supxlabel(f"{front.objectives[0]}{f', {unit}' if unit else ''}", fontsize="medium")
         handles, labels = panels[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
+        figure.legend(
+            handles, labels, loc="outside upper right", ncols=1 if narrow else len(labels)
+        )
     return figure
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vermilion.report import drawing
 from vermilion.report.front_figure import front_figure, front_rows, hidden_settings
 from vermilion.report.front_parameters_figure import front_parameters_figure
 from vermilion.report.study_parts import how_to_repeat, queue_figures
-from vermilion.report.toml_text import toml_text
+from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning.recommend.front import Front
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from vermilion.report.drawing import Drawn
     from vermilion.scenario import Scenario
     from vermilion.tuning import StudyRecord
 
@@ -33,14 +33,21 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
     front = None if record.recommendation is None else Front.from_data(record.recommendation)
     figures: dict[str, str] = {}
 
-    def draw(name: str, figure: Figure, description: str) -> None:
-        figures[name] = drawing.svg(figure, name=f"{anchor}-{name}", description=description)
+    def draw(name: str, make: Drawn, description: str) -> None:
+        figures[name] = drawing.svg_for_both_widths(
+            make, name=f"{anchor}-{name}", description=description
+        )
 
     queues = []
     if front is not None and front.incumbent is not None:
-        draw("front", front_figure(front), f"The front of {plan.objective} of {plan.scenario}.")
+        draw(
+            "front",
+            partial(front_figure, front),
+            f"The front of {plan.objective} of {plan.scenario}.",
+        )
         if len(front.points) > 1:
-            draw("parameters", front_parameters_figure(front), "The parameters along the front.")
+            drawn = partial(front_parameters_figure, front)
+            draw("parameters", drawn, "The parameters along the front.")
         if front.points:
             queues = _queues(record, scenario, front)
     for index, (link, figure) in enumerate(queues):
@@ -74,7 +81,7 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
     }
 
 
-def _queues(record: StudyRecord, scenario: Scenario, front: Front) -> list[tuple[str, Figure]]:
+def _queues(record: StudyRecord, scenario: Scenario, front: Front) -> list[tuple[str, Drawn]]:
     """The tuned queues at both ends of the front; of a single setting, before and after."""
     seed = record.plan.seeds.comparison[0]
     first, last = front.points[0].parameters, front.points[-1].parameters

@@ -37,27 +37,26 @@ _PANELS: Final = (
 )
 
 
-def many_variants_figure(comparison: Comparison, link: str, windows: Sequence[int]) -> Figure:
-    """Draws a comparison with a line for each variant, a block of lines for each window."""
-    from matplotlib.figure import Figure
+def many_variants_figure(
+    comparison: Comparison, link: str, windows: Sequence[int], *, narrow: bool = False
+) -> Figure:
+    """Draws a comparison with a line for each variant, a block of lines for each window.
 
+    Args:
+        comparison: what to draw.
+        link: whose queueing delay and drops, and the goodput of the flows across it.
+        windows: numbers of the windows, one block each.
+        narrow: for a screen that is not as wide as a page: one panel below the other.
+    """
     with drawing.style():
         lines = len(comparison.names)
-        height = (_REST_IN + _LINE_IN * lines) * len(windows)
-        figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
-        grid = figure.subplots(
-            len(windows),
-            len(_PANELS),
-            sharex="col",
-            sharey=True,
-            squeeze=False,
-            gridspec_kw={"width_ratios": (1.5, 1, 1)},
-        )
+        figure, grid = _sheet(lines, len(windows), narrow=narrow)
         measured = comparison.windows(link)
         for row, window in zip(grid, windows, strict=True):
             last = window == len(measured) - 1
             name = "Whole run" if last else f"Phase {window + 1}"
-            row[0].set_title(f"{name}: {stretch(measured[window])}")
+            for axes in row if narrow else row[:1]:
+                axes.set_title(f"{name}: {stretch(measured[window])}")
             for variant in range(lines):
                 _draw_delay(row[0], comparison, variant, link, window)
                 for axes, metric, factor, colour in (
@@ -66,7 +65,8 @@ def many_variants_figure(comparison: Comparison, link: str, windows: Sequence[in
                 ):
                     interval = comparison.interval(variant, link, window, metric)
                     _draw_interval(axes, variant, interval, factor, colour)
-            row[0].set_yticks(range(lines), comparison.names)
+            for axes in row if narrow else row[:1]:
+                axes.set_yticks(range(lines), comparison.names)
             for axes, (label, _) in zip(row, _PANELS, strict=True):
                 axes.set_xlabel(label)
                 axes.tick_params(labelbottom=True)
@@ -77,15 +77,41 @@ def many_variants_figure(comparison: Comparison, link: str, windows: Sequence[in
     return figure
 
 
+def _sheet(lines: int, rows: int, *, narrow: bool) -> tuple[Figure, list[list[Axes]]]:
+    """An empty figure, and its panels: a row of three for each window."""
+    from matplotlib.figure import Figure
+
+    panels = len(_PANELS)
+    height = (_REST_IN + _LINE_IN * lines) * rows
+    if not narrow:
+        figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
+        wide = figure.subplots(
+            rows,
+            panels,
+            sharex="col",
+            sharey=True,
+            squeeze=False,
+            gridspec_kw={"width_ratios": (1.5, 1, 1)},
+        )
+        return figure, [[*row] for row in wide]
+    figure = Figure(figsize=(drawing.NARROW_IN, panels * height), layout="constrained")
+    column = [axes for (axes,) in figure.subplots(panels * rows, 1, sharey=True, squeeze=False)]
+    grid = [column[first : first + panels] for first in range(0, panels * rows, panels)]
+    for row in grid[1:]:
+        for axes, above in zip(row, grid[0], strict=True):
+            axes.sharex(above)
+    return figure, grid
+
+
 def many_variants_caption(comparison: Comparison, windows: Sequence[int]) -> str:
     """What :func:`many_variants_figure` shows of a comparison, in sentences."""
     several = len(comparison.seeds) > 1
     means = ", each the mean over the seeds" if several else ""
     bar = f"the point is the median, the bar reaches from the 5th to the 95th percentile{means}"
     sentences = [
-        f"Each variant has a line. Left, how long packets wait: {bar}.",
-        "Middle: the goodput of all flows across the link.",
-        "Right: the share of arriving packets that are dropped.",
+        f"Each variant has a line. First, how long packets wait: {bar}.",
+        "Second: the goodput of all flows across the link.",
+        "Third: the share of arriving packets that are dropped.",
     ]
     if several:
         sentences.append(

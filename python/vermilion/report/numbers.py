@@ -34,6 +34,15 @@ def significant(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def typeset(text: str) -> str:
+    """Units and intervals as a page has them, of a text that was made for a terminal.
+
+    >>> typeset("38.98 +- 0.81 packets^2")
+    '38.98 ± 0.81 packets²'
+    """
+    return text.replace("^2", "\N{SUPERSCRIPT TWO}").replace("+-", "\N{PLUS-MINUS SIGN}")
+
+
 def with_interval(interval: Interval | None, scale: float = 1.0) -> str:
     """A mean and the half width of its interval, with as many decimals as that justifies.
 

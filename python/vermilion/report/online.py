@@ -22,8 +22,8 @@ from vermilion.report.price_line import (
 )
 from vermilion.report.queue_figure import queue_figure
 from vermilion.report.response import responses_of
-from vermilion.report.toml_text import toml_text
 from vermilion.scenario.library import scenario_text
+from vermilion.scenario.toml_text import toml_text
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:

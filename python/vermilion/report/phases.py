@@ -95,7 +95,9 @@ def metrics(run: OnlineRun) -> tuple[Metric, ...]:
     published: tuple[Metric, ...] = ()
     if run.target_packets is not None:
         equation = PublishedQueueVariance(run.link, run.target_packets)
-        published = (_of_link(run, "published", "Equation (1)", "packets²", equation.value),)
+        published = (
+            _of_link(run, "published", "Deviation of its average", "packets²", equation.value),
+        )
     return (
         _of_link(run, "utilization", "Utilisation", "%", lambda w: w["utilization"], 100),
         _of_link(run, "mean", "Mean queue", "packets", of_queue("mean")),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from vermilion.report.braille import Panel
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
@@ -69,17 +70,17 @@ class RunFigure:
             figure.suptitle(
                 self.scenario.title or self.scenario.origin, x=0.01, ha="left", weight="bold"
             )
-            self._draw_waiting(waiting)
+            self.draw_waiting(waiting)
             self._draw_goodput(goodput)
             self._draw_losses(lost)
             for axes in (waiting, goodput, lost):
-                self._shade_phases(axes)
+                self.shade_phases(axes)
                 axes.set_ylim(bottom=0)
                 axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-            self._number_phases(waiting)
+            self.number_phases(waiting)
             lost.set_xlim(0, self.scenario.duration)
             lost.set_xlabel("time (s)")
-            _settle(figure)
+            settle(figure)
         return figure
 
     def rendered(self, kind: str) -> bytes:
@@ -110,13 +111,41 @@ class RunFigure:
             "packets that was dropped or marked. Shaded: what is measured of each phase."
         )
 
-    def _draw_waiting(self, axes: Axes) -> None:
+    def waiting_unit(self) -> str:
+        """What is known of waiting: a time, or a length where the link's rate varies."""
+        return "packets that wait" if self._rate() is None else "waiting (ms)"
+
+    def waiting_panel(self) -> Panel:
+        """How long packets wait, for a terminal."""
+        from vermilion.report.braille import Panel
+
+        series = self.result.series(self.link)
+        rate = self._rate()
+        values = series["queue_packets"] if rate is None else 8e3 * series["queue_bytes"] / rate
+        return Panel(f"Queue of {self.link}: {self.waiting_unit()}", series["time_s"], values)
+
+    def panels(self) -> list[Panel]:
+        """How long packets wait and how many are dropped, for a terminal."""
+        import numpy as np
+
+        from vermilion.report.braille import Panel
+
+        series = self.result.series(self.link)
+        edges, arrivals = _binned(series["time_s"], series["arrivals"], np.nansum)
+        _, drops = _binned(series["time_s"], series["drops"], np.nansum)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(arrivals > 0, 100.0 * drops / arrivals, np.nan)
+        middles = (edges[:-1] + edges[1:]) / 2.0
+        return [self.waiting_panel(), Panel("Dropped: % of packets", middles, share)]
+
+    def draw_waiting(self, axes: Axes, title: str = "") -> None:
+        """Draws how long packets wait, under a title of one's own or the queue's name."""
         import numpy as np
 
         series = self.result.series(self.link)
         time = series["time_s"]
         discipline = self.scenario.links[self.link].queue.discipline
-        axes.set_title(f"Queue of {self.link} ({discipline})")
+        axes.set_title(title or f"Queue of {self.link} ({discipline})")
         rate = self._rate()
         if rate is None:
             axes.set_ylabel("packets that wait")
@@ -187,13 +216,15 @@ class RunFigure:
         phases = self.result.link(self.link).phases
         return [(window["start_s"], window["end_s"]) for window in phases]
 
-    def _shade_phases(self, axes: Axes) -> None:
+    def shade_phases(self, axes: Axes) -> None:
+        """Shades what is measured of each phase."""
         for start, end in self._phases():
             axes.axvspan(start, end, color="#F7F8FA", linewidth=0, zorder=0)
         for start, _ in self._phases()[1:]:
             axes.axvline(start, color=drawing.GREY, lw=0.6, zorder=0)
 
-    def _number_phases(self, axes: Axes) -> None:
+    def number_phases(self, axes: Axes) -> None:
+        """Writes the phases' numbers above their shades."""
         phases = self._phases()
         if len(phases) < 2:  # noqa: PLR2004 - the whole run needs no number
             return
@@ -252,7 +283,7 @@ def probe_interval_s(scenario: Scenario) -> float:
     return float(f"{scenario.duration / _POINTS:.1g}")
 
 
-def _settle(figure: Figure) -> None:
+def settle(figure: Figure) -> None:
     """Keeps the layout that was found, rounded.
 
     The solver's last digits change from one time to the next, and with them names in an SVG.

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing, several_scenarios, study_figures
 from vermilion.report.front_study import front_study
 from vermilion.report.importance import FEWEST, shares
 from vermilion.report.numbers import ABSENT
+from vermilion.report.queue_scale import milliseconds_per_packet
 from vermilion.report.study_outcome import (
     decision,
     device_words,
     kept,
     neighbourhood,
     outcome_tables,
+    typical_distance,
 )
 from vermilion.report.study_parts import (
     MOST_LINKS,
     how_to_repeat,
     parameter_names,
     queue_figures,
+    tuned_links,
     with_units,
 )
-from vermilion.report.toml_text import toml_text
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning import StudyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.figure import Figure
-
+    from vermilion.report.drawing import Drawn
     from vermilion.scenario import Scenario
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord
@@ -59,7 +62,6 @@ def study_report(records: Sequence[StudyRecord]) -> str:
         message = "there is no study to report on; expected one that vermilion tune --study began"
         raise StudyError(message)
     environment = templates_of("vermilion.report")
-    environment.filters["zip"] = zip
     # A name with a dollar sign is a name and not a formula.
     with mpl.rc_context({"text.parse_math": False}):
         studies = [_checked(number, record) for number, record in enumerate(records, start=1)]
@@ -101,8 +103,10 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
     figures: dict[str, str] = {}
     settings = study_figures.shown_settings(record)
 
-    def draw(name: str, figure: Figure, description: str) -> None:
-        figures[name] = drawing.svg(figure, name=f"{anchor}-{name}", description=description)
+    def draw(name: str, make: Drawn, description: str) -> None:
+        figures[name] = drawing.svg_for_both_widths(
+            make, name=f"{anchor}-{name}", description=description
+        )
 
     where = " and ".join(plan.scenarios)
     what = f"{plan.objective} of {where}"
@@ -114,22 +118,24 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         )
         draw(
             "convergence",
-            study_figures.convergence_figure(record, reference),
+            partial(study_figures.convergence_figure, record, reference),
             f"The best {what} so far, against settings tried and against simulations.",
         )
         draw(
             "slices",
-            study_figures.slices_figure(record, labels, incumbent),
+            partial(study_figures.slices_figure, record, labels, incumbent),
             f"The {what} against each parameter.",
         )
     raced = _raced(record)
     if raced:
-        draw("race", study_figures.race_figure(record, raced), f"Settings that raced for {what}.")
+        drawn = partial(study_figures.race_figure, record, raced)
+        draw("race", drawn, f"Settings that raced for {what}.")
     complete = [each for each in record.evaluations if None not in each.setting.values()]
     columns = [[each.setting[path] or 0.0 for each in complete] for path in plan.parameters]
     found = shares(columns, [each.told for each in complete])
     if found is not None:
-        draw("importance", study_figures.importance_figure(names, found), "Parameter importance.")
+        drawn = partial(study_figures.importance_figure, names, found)
+        draw("importance", drawn, "Parameter importance.")
     queues = [] if outcome is None else _queues(record, scenarios)
     for index, (link, figure) in enumerate(queues):
         draw(f"queue-{index}", figure, f"The queue of {link} before and after.")
@@ -162,6 +168,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         "readable": readable,
         "fresh": 0 if outcome is None else len(outcome["seeds"]["comparison"]),
         **_said(plan, outcome),
+        "distance": _distance(record, scenarios),
         "importance": []
         if found is None
         else sorted(zip(names, found, strict=True), key=lambda entry: -entry[1].share),
@@ -182,6 +189,14 @@ def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, objec
         "neighbourhood": neighbourhood(outcome),
         "device": device_words(outcome),
     }
+
+
+def _distance(record: StudyRecord, scenarios: Sequence[Scenario]) -> str:
+    """What the objective says in milliseconds, if it is of one queue of one scenario."""
+    links = tuned_links(record.plan.parameters)
+    if record.recommendation is None or len(scenarios) != 1 or len(links) != 1:
+        return ""
+    return typical_distance(record.recommendation, milliseconds_per_packet(scenarios[0], links[0]))
 
 
 def _incumbent_in_search(
@@ -235,14 +250,14 @@ def _own(record: StudyRecord) -> tuple[float | None, ...]:
     return made[0] if made else ()
 
 
-def _queues(record: StudyRecord, scenarios: Sequence[Scenario]) -> list[tuple[str, Figure]]:
+def _queues(record: StudyRecord, scenarios: Sequence[Scenario]) -> list[tuple[str, Drawn]]:
     """The tuned queues under both settings, on the first of the fresh seeds."""
     outcome = record.recommendation
     if outcome is None or not outcome["parameters"]:
         return []
     verdict = "recommended" if outcome["accepted"] else "not recommended"
     names = ("before: the incumbent", f"after: the best found ({verdict})")
-    found: list[tuple[str, Figure]] = []
+    found: list[tuple[str, Drawn]] = []
     for scenario in scenarios:
         settings: tuple[Mapping[str, float | None], ...] = ({}, outcome["parameters"])
         seed = int(outcome["seeds"]["comparison"][0])

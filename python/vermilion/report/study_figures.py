@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
-from vermilion.report.numbers import significant
+from vermilion.report.numbers import significant, typeset, with_interval
+from vermilion.report.queue_scale import add_packets, draw_band, target_label
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
@@ -25,8 +27,15 @@ if TYPE_CHECKING:
     from vermilion.tuning.measure.memory import Used
 
 _WIDTH_IN: Final = 9.6
+_MUCH_LONGER: Final = 3.0
+"""Times: a scale that would become longer than that for one setting more leaves it out."""
+
+_RACE_MARGIN: Final = 0.06
 _WIDE: Final = 20.0
 """The largest value per smallest from which on an axis is logarithmic."""
+
+_TITLE: Final = 42
+"""Letters of a title that a narrow figure has room for in a line."""
 
 MOST_POINTS: Final = 1500
 """Settings that a figure shows; more would make the page slow and no clearer."""
@@ -40,18 +49,22 @@ def shown_settings(record: StudyRecord) -> list[Used]:
     return [each for index, each in enumerate(known) if index % step == 0 or each is best]
 
 
-def convergence_figure(record: StudyRecord, incumbent: float | None) -> Figure:
+def convergence_figure(
+    record: StudyRecord, incumbent: float | None, *, narrow: bool = False
+) -> Figure:
     """The best so far against the settings tried, and against the simulations of all stages.
 
     Args:
         record: with at least one setting that has a value.
         incumbent: its value as the search measured it, in the objective's own direction.
+        narrow: for a screen that is not as wide as a page: one panel below the other.
     """
     from matplotlib.figure import Figure
 
     with drawing.style():
-        figure = Figure(figsize=(_WIDTH_IN, 4.2), layout="constrained")
-        settings, simulations = figure.subplots(1, 2, sharey=True)
+        size = (drawing.NARROW_IN, 7.2) if narrow else (_WIDTH_IN, 4.2)
+        figure = Figure(figsize=size, layout="constrained")
+        settings, simulations = figure.subplots(*((2, 1) if narrow else (1, 2)), sharey=True)
         _scatter(settings, record, lambda each: each.number)
         steps = _best_so_far(record)
         last = record.evaluations[-1]
@@ -82,27 +95,40 @@ def convergence_figure(record: StudyRecord, incumbent: float | None) -> Figure:
         simulations.set_xlim(left=0)
         settings.set_xlabel("settings tried")
         simulations.set_xlabel("simulations")
-        settings.set_ylabel(_objective(record))
+        for axes in (settings, simulations) if narrow else (settings,):
+            axes.set_ylabel(_objective(record))
         _choose_scale(settings, [record.shown(each.objective) for each in shown_settings(record)])
-        _legend_below(figure, settings, simulations)
+        _legend_below(figure, settings, simulations, columns=1 if narrow else 3)
     return figure
 
 
-def race_figure(record: StudyRecord, raced: Sequence[tuple[str, Interval]]) -> Figure:
+def race_figure(
+    record: StudyRecord, raced: Sequence[tuple[str, Interval]], *, narrow: bool = False
+) -> Figure:
     """The settings that raced, each with its mean over the seeds that it met.
+
+    The scale is that of the settings which are near the best one. What is far away, as the setting
+    in force often is, stands as an arrow at the edge with its value: it would leave the others no
+    room to differ.
 
     Args:
         record: the study.
         raced: label and mean of each, the best first.
+        narrow: for a screen that is not as wide as a page.
     """
     from matplotlib.figure import Figure
 
+    near, low, high = _near_the_best([interval for _, interval in raced])
     with drawing.style():
-        figure = Figure(figsize=(_WIDTH_IN, 0.9 + 0.34 * len(raced)), layout="constrained")
+        width = drawing.NARROW_IN if narrow else _WIDTH_IN
+        figure = Figure(figsize=(width, 0.9 + 0.34 * len(raced)), layout="constrained")
         axes = figure.subplots()
         axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
         for row, (_, interval) in enumerate(raced):
+            if not near[row]:
+                _arrow_out(axes, -row, interval, to_the_right=interval.mean > high)
+                continue
             axes.errorbar(
                 interval.mean,
                 -row,
@@ -112,22 +138,67 @@ def race_figure(record: StudyRecord, raced: Sequence[tuple[str, Interval]]) -> F
                 markersize=6,
                 capsize=2.5,
             )
-        if is_wide([interval.mean - (interval.half_width or 0.0) for _, interval in raced]):
-            axes.set_xscale("log")
-            plain_numbers(axes.xaxis)
+        axes.set_xlim(low, high)
         axes.set_yticks([-row for row in range(len(raced))], [label for label, _ in raced])
         axes.set_ylim(0.6 - len(raced), 0.6)
         axes.set_xlabel(_objective(record))
     return figure
 
 
-def importance_figure(names: Sequence[str], found: Sequence[Share]) -> Figure:
-    """The share of each parameter with its interval, the largest first."""
+def _near_the_best(intervals: Sequence[Interval]) -> tuple[list[bool], float, float]:
+    """Which of these are near enough to the first to be drawn to scale, and the ends of that scale.
+
+    From the best on, a further setting is left out if the scale would be more than three times as
+    long with it. The best two are always shown.
+    """
+    ends = [
+        (each.mean - (each.half_width or 0.0), each.mean + (each.half_width or 0.0))
+        for each in intervals
+    ]
+    low, high = ends[0]
+    near = [True] * len(ends)
+    for row, (left, right) in enumerate(ends[1:], start=1):
+        wider_low, wider_high = min(low, left), max(high, right)
+        if row > 1 and wider_high - wider_low > _MUCH_LONGER * (high - low) > 0.0:
+            near[row] = False
+            continue
+        low, high = wider_low, wider_high
+    room = _RACE_MARGIN * ((high - low) or abs(high) or 1.0)
+    return near, low - room, high + room
+
+
+def _arrow_out(axes: Axes, row: float, interval: Interval, *, to_the_right: bool) -> None:
+    """An arrow at the edge towards a value that lies beyond it, and the value."""
+    edge, inwards = (1.0, -1) if to_the_right else (0.0, 1)
+    axes.annotate(
+        with_interval(interval),
+        xy=(edge, row),
+        xycoords=("axes fraction", "data"),
+        xytext=(34 * inwards, 0),
+        textcoords="offset points",
+        ha="right" if to_the_right else "left",
+        va="center",
+        color=drawing.VERMILION,
+        arrowprops={"arrowstyle": "->", "color": drawing.VERMILION},
+    )
+
+
+def importance_figure(
+    names: Sequence[str], found: Sequence[Share], *, narrow: bool = False
+) -> Figure:
+    """The share of each parameter with its interval, the largest first.
+
+    Args:
+        names: of the parameters.
+        found: the share of each.
+        narrow: for a screen that is not as wide as a page.
+    """
     from matplotlib.figure import Figure
 
     order = sorted(range(len(names)), key=lambda index: -found[index].share)
     with drawing.style():
-        figure = Figure(figsize=(_WIDTH_IN, 0.9 + 0.36 * len(names)), layout="constrained")
+        width = drawing.NARROW_IN if narrow else _WIDTH_IN
+        figure = Figure(figsize=(width, 0.9 + 0.36 * len(names)), layout="constrained")
         axes = figure.subplots()
         axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
@@ -143,7 +214,11 @@ def importance_figure(names: Sequence[str], found: Sequence[Share]) -> Figure:
 
 
 def slices_figure(
-    record: StudyRecord, names: Sequence[str], incumbent: Mapping[str, float | None]
+    record: StudyRecord,
+    names: Sequence[str],
+    incumbent: Mapping[str, float | None],
+    *,
+    narrow: bool = False,
 ) -> Figure:
     """The objective against each parameter.
 
@@ -151,14 +226,18 @@ def slices_figure(
         record: the study.
         names: of the parameters, as axes have them.
         incumbent: the setting in force, by path.
+        narrow: for a screen that is not as wide as a page: one panel below the other.
     """
     from matplotlib.figure import Figure
 
     columns = 2 if len(names) <= 6 else 3  # noqa: PLR2004 - half a page
+    if narrow:
+        columns = 1
     rows = -(-len(names) // columns)
     found = {} if record.recommendation is None else record.recommendation["parameters"]
     with drawing.style():
-        figure = Figure(figsize=(_WIDTH_IN, 0.6 + 2.7 * rows), layout="constrained")
+        width = drawing.NARROW_IN if narrow else _WIDTH_IN
+        figure = Figure(figsize=(width, 0.6 + 2.7 * rows), layout="constrained")
         panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
         for index, (path, name) in enumerate(zip(record.plan.parameters, names, strict=True)):
             axes = panels[index // columns][index % columns]
@@ -182,7 +261,7 @@ def slices_figure(
         values = [record.shown(each.objective) for each in shown_settings(record)]
         _choose_scale(panels[0][0], values)
         figure.supylabel(_objective(record), fontsize="medium")
-        _legend_below(figure, panels[0][0])
+        _legend_below(figure, panels[0][0], columns=1 if narrow else 3)
     return figure
 
 
@@ -192,6 +271,9 @@ def before_after_figure(
     after: Result,
     titles: tuple[str, str],
     target: QueueTargetObjective | None,
+    each_ms: float | None,
+    *,
+    narrow: bool = False,
 ) -> Figure:
     """A link's queue under both settings, on the same seed and the same axes.
 
@@ -201,12 +283,15 @@ def before_after_figure(
         after: the same with the best setting found.
         titles: of the two panels.
         target: what is to hold the queue at a length; ``None`` where nothing is.
+        each_ms: how long the link takes to send a packet that waits, if that is known.
+        narrow: for a screen that is not as wide as a page.
     """
     import numpy as np
     from matplotlib.figure import Figure
 
     with drawing.style():
-        figure = Figure(figsize=(_WIDTH_IN, 5.6), layout="constrained")
+        width = drawing.NARROW_IN if narrow else _WIDTH_IN
+        figure = Figure(figsize=(width, 5.6), layout="constrained")
         panels = figure.subplots(2, 1, sharex=True, sharey=True)
         top = 1.0
         for axes, result, title in zip(panels, (before, after), titles, strict=True):
@@ -215,27 +300,34 @@ def before_after_figure(
                     phase["start_s"], phase["end_s"], color=drawing.SHADE, linewidth=0, zorder=0
                 )
             series = result.series(link)
-            time, queue = series["time_s"], series["queue_packets"]
-            axes.plot(
-                *drawing.thinned(time, queue), color=drawing.BLUE, linewidth=0.8, label="queue"
-            )
+            draw_band(axes, series["time_s"], series["queue_packets"], each_ms)
             if target is not None:
                 axes.axhline(
-                    target.target,
+                    (each_ms or 1.0) * target.target,
                     color=drawing.INK,
                     linewidth=1.3,
                     linestyle=(0, (5, 3)),
-                    label=f"target: {target.target_text}",
+                    label=_target_label(target, each_ms),
                 )
-            axes.set_title(title)
-            axes.set_ylabel("queue (packets)")
-            top = max(top, float(np.nanmax(queue)))
-        panels[0].set_ylim(0, 1.08 * top)
+            axes.set_title("\n".join(textwrap.wrap(title, _TITLE)) if narrow else title)
+            top = max(top, float(np.nanmax(series["queue_packets"])))
+        panels[0].set_ylim(0, 1.08 * (each_ms or 1.0) * top)
         panels[0].set_xlim(0, float(series["time_s"][-1]))
+        for axes in panels:
+            add_packets(axes, each_ms)
         panels[1].set_xlabel("time (s)")
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(labels))
+        figure.legend(
+            handles, labels, loc="outside upper right", ncols=1 if narrow else len(labels)
+        )
     return figure
+
+
+def _target_label(target: QueueTargetObjective, each_ms: float | None) -> str:
+    """What the line at the target says: as it was given, if that is a time."""
+    if target.target_delay_s is None:
+        return target_label(target.target, each_ms)
+    return f"target: {target.target_text}"
 
 
 def _value_of(path: str) -> Callable[[Used], float | None]:
@@ -308,7 +400,7 @@ def _later_stages(axes: Axes, record: StudyRecord) -> None:
 
 def _objective(record: StudyRecord) -> str:
     plan = record.plan
-    unit = plan.unit.replace("^2", "\N{SUPERSCRIPT TWO}").replace("the metric's", "")
+    unit = typeset(plan.unit).replace("the metric's", "")
     return f"{plan.objective} ({unit})" if unit else plan.objective
 
 
@@ -331,13 +423,13 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _legend_below(figure: Figure, *panels: Axes) -> None:
+def _legend_below(figure: Figure, *panels: Axes, columns: int) -> None:
     known: dict[str, Artist] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
         for handle, label in zip(handles, labels, strict=True):
             known.setdefault(label, handle)
-    figure.legend(list(known.values()), list(known), loc="outside lower center", ncols=3)
+    figure.legend(list(known.values()), list(known), loc="outside lower center", ncols=columns)
 
 
 def interval_of(values: Sequence[float]) -> Interval | None:

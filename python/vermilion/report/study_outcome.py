@@ -6,11 +6,18 @@ some of its keys; what they lack is not shown.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.harm import MARGINS
 from vermilion.objectives.price import PRICE
-from vermilion.report.numbers import ABSENT, significant, significant_decimals, with_interval
+from vermilion.report.numbers import (
+    ABSENT,
+    significant,
+    significant_decimals,
+    typeset,
+    with_interval,
+)
 from vermilion.simulate.statistics import Interval
 
 if TYPE_CHECKING:
@@ -60,6 +67,32 @@ def outcome_tables(
     return [table for table in (together, *alone) if table["rows"]]
 
 
+def typical_distance(outcome: Mapping[str, Any], each_ms: float | None) -> str:
+    """What a queue-deviation says in packets and milliseconds: its square root.
+
+    Args:
+        outcome: the recommendation, of one scenario.
+        each_ms: how long the link takes to send a packet that waits, if that is known.
+
+    Returns:
+        A sentence; nothing if the objective is another one.
+    """
+    reached = outcome.get("objective") or {}
+    if reached.get("name") != "queue-deviation" or not {"best", "incumbent"} <= reached.keys():
+        return ""
+
+    def distance(of: Mapping[str, Any]) -> str:
+        packets = math.sqrt(of["mean"])
+        waiting = "" if each_ms is None else f" ({significant(packets * each_ms, 2)} ms)"
+        return f"{significant(packets, 2)} packets{waiting}"
+
+    return (
+        "The square root of queue-deviation is how far the queue typically is from its target: "
+        f"{distance(reached['incumbent'])} with the incumbent, {distance(reached['best'])} with "
+        "the best found."
+    )
+
+
 def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
     """Each constraint and each bound of harm, what the best found reaches, and whether it is kept.
 
@@ -88,7 +121,7 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
         return None
     unit = (outcome.get("objective") or {}).get("unit")
     return {
-        "unit": _typeset(unit) if unit else "",
+        "unit": typeset(unit) if unit else "",
         "holds": bool(robustness["holds"]),
         "seeds": len(robustness["seeds"]),
         "margin": significant(100.0 * robustness["margin"]),
@@ -126,7 +159,7 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
         own = reached.get("unit", unit)
         name = str(reached.get("name", objective))
         cells = [reached["incumbent"], reached["best"], *(each["objective"] for each in rivals)]
-        rows.append((f"{name} ({_typeset(own)})" if own else name, [_text(each) for each in cells]))
+        rows.append((f"{name} ({typeset(own)})" if own else name, [_text(each) for each in cells]))
         gain = _improvement(reached)
         if gain is not None:
             rows.append((f"improvement of {name}", ["", gain, *("" for _ in rivals)]))
@@ -220,7 +253,3 @@ def _improvement(objective: Mapping[str, Any]) -> str | None:
         for key in ("mean", "low", "high")
     )
     return f"{mean} [{low}, {high}]" if low is not None and high is not None else mean
-
-
-def _typeset(unit: str) -> str:
-    return str(unit).replace("^2", "\N{SUPERSCRIPT TWO}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 import tomllib
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.queue_target import QueueTargetObjective
 from vermilion.objectives.registry import objective_from_text, objective_of
 from vermilion.report import study_figures
+from vermilion.report.queue_scale import milliseconds_per_packet
 from vermilion.scenario.library import scenario_text
 from vermilion.simulate.runs import run
 from vermilion.tuning import TuningPlan
@@ -17,8 +19,7 @@ from vermilion.tuning import TuningPlan
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.figure import Figure
-
+    from vermilion.report.drawing import Drawn
     from vermilion.scenario import Scenario
     from vermilion.tuning import StudyRecord
 
@@ -36,7 +37,7 @@ def queue_figures(
     settings: Sequence[Mapping[str, float | None]],
     names: Sequence[str],
     where: str | None = None,
-) -> list[tuple[str, Figure]]:
+) -> list[tuple[str, Drawn]]:
     """The tuned queues of a scenario under two settings.
 
     Args:
@@ -57,12 +58,14 @@ def queue_figures(
     return [
         (
             link if where is None else f"{link} of {where}",
-            study_figures.before_after_figure(
+            partial(
+                study_figures.before_after_figure,
                 link,
                 before,
                 after,
                 (f"{link} {names[0]}", f"{link} {names[1]}"),
                 targets.get(link),
+                milliseconds_per_packet(scenario, link),
             ),
         )
         for link in links[:MOST_LINKS]

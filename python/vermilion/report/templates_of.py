@@ -27,11 +27,15 @@ def templates_of(package: str) -> Environment:
         select_autoescape,
     )
 
+    from vermilion.report.numbers import typeset
+
     packages = dict.fromkeys((package, _HERE))
-    return Environment(
+    environment = Environment(
         loader=ChoiceLoader([PackageLoader(each) for each in packages]),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"typeset": typeset, "zip": zip}
+    return environment

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import FieldError, did_you_mean, one_of
+from vermilion.scenario.other_names import accepted_algorithm
 from vermilion.scenario.quantities import (
     PACKETS,
     RATE,
@@ -255,15 +256,16 @@ def _named(field: str, name: object, known: Mapping[str, Algorithm]) -> Algorith
     if isinstance(name, str):
         if name in known:
             return known[name]
-        raise FieldError(field, name, did_you_mean(name, known))
+        raise FieldError(field, name, accepted_algorithm(name, known))
     raise FieldError(field, name, one_of(known))
 
 
 def _tables(text: str) -> dict[str, Algorithm]:
-    return {row["name"]: _algorithm(row) for row in json.loads(text)}
+    return {row["name"]: table_of(row) for row in json.loads(text)}
 
 
-def _algorithm(row: Mapping[str, Any]) -> Algorithm:
+def table_of(row: Mapping[str, Any]) -> Algorithm:
+    """An algorithm from its description as JSON; one without option sets has none."""
     return Algorithm(
         name=row["name"],
         title=row["title"],
@@ -271,7 +273,7 @@ def _algorithm(row: Mapping[str, Any]) -> Algorithm:
         source=row["source"],
         parameters={entry["name"]: _parameter(entry) for entry in row["parameters"]},
         ordered=tuple((lower, upper) for lower, upper in row["ordered"]),
-        option_sets=row["option_sets"],
+        option_sets=row.get("option_sets", {}),
     )
 
 

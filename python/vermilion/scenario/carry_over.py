@@ -1,4 +1,4 @@
-"""The same scenario with another queue discipline: what both can be told is carried over."""
+"""The same scenario with another discipline or sender: what both can be told is carried over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vermilion.scenario.errors import FieldError
 from vermilion.scenario.overrides import value_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from vermilion.scenario.algorithms import Algorithm
     from vermilion.scenario.written_scenario import AnyScenario
@@ -62,7 +62,7 @@ def with_discipline(
         ScenarioError: there is no such discipline, or it refuses a value given or carried over.
     """
     try:
-        after, own = _named(name)
+        after, own = _named(name, "discipline", algorithms.discipline)
     except FieldError as error:
         raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
@@ -83,18 +83,56 @@ def with_discipline(
     return checked(type(scenario), document, scenario.origin), reports
 
 
-def _named(given: object) -> tuple[Algorithm, dict[str, object]]:
-    """A discipline and the parameters of its own, from "codel:target=10 ms"."""
+def with_sender(
+    scenario: AnyScenario, name: object, groups: Iterable[str] | None = None
+) -> AnyScenario:
+    """A checked copy whose flows have another sender, parameters carried over likewise.
+
+    Args:
+        scenario: that is copied.
+        name: of the sender, and after a colon parameters of its own if it is to have any: "cubic"
+            or "cubic:hystart=false,recovery=rack".
+        groups: of flows that have it then; all that have a sender unless given.
+
+    Raises:
+        ScenarioError: there is no such sender, or it refuses a value given or carried over.
+    """
+    try:
+        after, own = _named(name, "sender", lambda named: algorithms.sender(named, "sender"))
+    except FieldError as error:
+        raise error.at(scenario.origin) from None
+    document = deepcopy(dict(scenario.document))
+    chosen = [group for group, table in scenario.flows.items() if table.sender is not None]
+    for group in chosen if groups is None else groups:
+        given = document["flows"][group].get("sender")
+        table = dict(given) if isinstance(given, dict) else {}
+        sender = scenario.flows[group].sender
+        before = after if sender is None else sender.algorithm
+        kept = {
+            key: value
+            for key, value in table.items()
+            if key != "congestion_control" and _is_shared(before, after, key, value)
+        }
+        if before.name != after.name:
+            document.pop("tuning", None)
+        document["flows"][group]["sender"] = {"congestion_control": after.name, **kept, **own}
+    return checked(type(scenario), document, scenario.origin)
+
+
+def _named(
+    given: object, field: str, known: Callable[[object], Algorithm]
+) -> tuple[Algorithm, dict[str, object]]:
+    """An algorithm and the parameters of its own, from "codel:target=10 ms"."""
     if not isinstance(given, str):
-        return algorithms.discipline(given), {}
+        return known(given), {}
     name, _, settings = given.partition(":")
-    after = algorithms.discipline(name)
+    after = known(name)
     own: dict[str, object] = {}
     for setting in filter(str.strip, settings.split(",")):
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
             accepted = 'path=value for each parameter after the colon, like "codel:target=10 ms"'
-            raise FieldError("discipline", given, accepted)
+            raise FieldError(field, given, accepted)
         own[key.strip()] = value_of_text(value)
     return after, own
 
@@ -111,10 +149,15 @@ def _replace(
     for name, value in queue.items():
         if name == "discipline" or name in own:
             continue
-        row, other = before.parameters[name], after.parameters.get(name)
-        same = other is not None and (row.kind, row.unit) == (other.kind, other.unit)
-        (kept if same and _accepts(after, name, value) else left).append(name)
+        (kept if _is_shared(before, after, name, value) else left).append(name)
     return CarriedOver(link, before.name, after.name, tuple(kept), tuple(left))
+
+
+def _is_shared(before: Algorithm, after: Algorithm, name: str, value: object) -> bool:
+    """Whether a parameter means the same to another algorithm, which takes its value."""
+    row, other = before.parameters[name], after.parameters.get(name)
+    same = other is not None and (row.kind, row.unit) == (other.kind, other.unit)
+    return same and _accepts(after, name, value)
 
 
 def _accepts(algorithm: Algorithm, name: str, value: object) -> bool:

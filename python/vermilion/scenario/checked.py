@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from vermilion import _core
 from vermilion.scenario.errors import (
@@ -20,6 +20,7 @@ from vermilion.scenario.paths import fields_at
 from vermilion.scenario.quantities import Quantity, QuantityRange
 from vermilion.scenario.queue_target import with_target_in_packets
 from vermilion.scenario.structure import check_structure
+from vermilion.scenario.tables import Duration, FlowGroup, Link, names_are_plain
 from vermilion.scenario.written_scenario import AnyScenario, Source, WrittenScenario
 
 if TYPE_CHECKING:
@@ -44,6 +45,31 @@ def checked(kind: type[AnyScenario], document: Mapping[str, Any], origin: str) -
         return _built(kind, deepcopy(dict(document)), origin)
     except RecursionError:
         raise nested_too_deeply(origin) from None
+
+
+class _Parts(WrittenScenario):
+    """A scenario that is not finished."""
+
+    duration: Duration = 1.0
+    links: Annotated[dict[str, Link], AfterValidator(names_are_plain)] = Field(default_factory=dict)
+    flows: Annotated[dict[str, FlowGroup], AfterValidator(names_are_plain)] = Field(
+        default_factory=dict
+    )
+
+
+def check_tables(document: Mapping[str, Any]) -> None:
+    """Checks some of a scenario's tables each by itself.
+
+    Args:
+        document: the tables, and no others.
+
+    Raises:
+        FieldError: the first thing that no scenario with these tables could have.
+    """
+    try:
+        _Parts.model_validate(document)
+    except ValidationError as error:
+        raise _first_problem(error) from None
 
 
 def nested_too_deeply(origin: str) -> ScenarioError:

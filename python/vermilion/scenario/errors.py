@@ -89,11 +89,19 @@ class ScenarioError(ValueError):
         return f"{printable(self.origin)}: {message}" if self.origin else message
 
 
-class DisciplineError(RuntimeError):
-    """A discipline written in Python failed and ended a run.
+class PluginError(RuntimeError):
+    """A class of the user's own failed and ended a run.
 
-    ``str()`` is one line: which discipline, when, what and where. The error itself is the cause.
+    ``str()`` is one line: which class, when, what and where. The error itself is the cause.
     """
+
+
+class DisciplineError(PluginError):
+    """A discipline written in Python failed and ended a run."""
+
+
+class CongestionControlError(PluginError):
+    """A congestion control written in Python failed and ended a run."""
 
 
 def from_core(error: ValueError, origin: str) -> ScenarioError:

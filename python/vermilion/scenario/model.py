@@ -8,6 +8,7 @@ from vermilion.scenario.lowering import lowered
 from vermilion.scenario.other_values import with_values
 from vermilion.scenario.paths import parameter_at, value_at
 from vermilion.scenario.structure import notes
+from vermilion.scenario.toml_text import toml_text
 from vermilion.scenario.written_scenario import WrittenScenario
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ class Scenario(WrittenScenario):
             ScenarioError: the interval is not accepted.
         """
         return self.core(probe_interval_s).to_json()
+
+    def to_toml(self) -> str:
+        """What was written, other values included, as TOML; :func:`parse_scenario` reads it."""
+        return toml_text(self.document)
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - as many types as there are fields
         """The value at a path like ``links.bottleneck.queue.weight``, in SI units.

@@ -1,7 +1,7 @@
-"""Files of Python that a user brings along, with disciplines of his own.
+"""Files of Python that a user brings along, with disciplines and congestion controls of his own.
 
-A file is run once; every class in it that is derived from :class:`Discipline`, has a name and is
-not imported from elsewhere is registered.
+A file is run once; every class in it that is derived from :class:`Discipline` or
+:class:`CongestionControl`, has a name and is not imported from elsewhere is registered.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vermilion.scenario.errors import ScenarioError
-from vermilion.scenario.own_discipline import Discipline, register_discipline
+from vermilion.scenario.own_congestion_control import CongestionControl
+from vermilion.scenario.own_discipline import Discipline
+from vermilion.scenario.own_names import registered_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 def load_plugins(files: Iterable[str | Path]) -> list[str]:
-    """Registers the disciplines of some files and returns their names.
+    """Registers the classes of some files and returns their names.
 
     Raises:
-        ScenarioError: a file that cannot be read or run, has no discipline, or one that is refused.
+        ScenarioError: a file that cannot be read or run, has no such class, or one that is refused.
     """
     return [name for file in files for name in _load(Path(file))]
 
@@ -31,6 +33,8 @@ def load_plugins(files: Iterable[str | Path]) -> list[str]:
 def _load(path: Path) -> list[str]:
     name = f"vermilion_plugin_{path.stem}"
     specification = spec_from_file_location(name, path) if path.suffix == ".py" else None
+    if not path.exists():
+        raise ScenarioError("plugin", str(path), "a file that is there; this one is not")
     if not path.is_file() or specification is None or specification.loader is None:
         raise ScenarioError("plugin", str(path), "a file of Python (.py)")
     module = module_from_spec(specification)
@@ -53,11 +57,14 @@ def _load(path: Path) -> list[str]:
         value
         for value in vars(module).values()
         if isinstance(value, type)
-        and issubclass(value, Discipline)
+        and issubclass(value, Discipline | CongestionControl)
         and value.__module__ == name
         and hasattr(value, "name")
     ]
     if not own:
-        accepted = "a file with a class derived from vermilion.Discipline that has a name"
+        accepted = (
+            "a file with a class derived from vermilion.Discipline or vermilion.CongestionControl "
+            "that has a name"
+        )
         raise ScenarioError("plugin", str(path), accepted)
-    return [register_discipline(discipline).name for discipline in own]
+    return [registered_name(value) for value in own]

@@ -9,6 +9,7 @@ from vermilion.simulate.metric import metric_of
 from vermilion.simulate.result import Result
 from vermilion.simulate.runs import run, run_many
 from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.simulate.sweeps import Sweep, sweep
 from vermilion.simulate.variants import grid
 
 __all__ = [
@@ -17,10 +18,12 @@ __all__ = [
     "LinkResult",
     "MissingPackageError",
     "Result",
+    "Sweep",
     "frames",
     "grid",
     "mean_interval",
     "metric_of",
     "run",
     "run_many",
+    "sweep",
 ]

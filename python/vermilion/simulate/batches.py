@@ -15,7 +15,6 @@ for a simulation depends on its text and its seed alone.
 from __future__ import annotations
 
 import math
-import os
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import ScenarioError
+from vermilion.simulate.cores import cores
 from vermilion.simulate.runs import check_seed, run_jobs, run_many
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _Round:
 
 
 class BatchRunner:
-    """Simulates on an executor's workers what is worth the way.
+    """Does the longer simulations on an executor's workers.
 
     Args:
         executor: that has the package's version on all its workers.
@@ -201,7 +201,7 @@ class BatchRunner:
                 flow_delays=flow_delays,
             )
             if all(result is not None for row in rows for result in row):
-                at_once = min(len(jobs), threads or len(os.sched_getaffinity(0)))
+                at_once = min(len(jobs), threads or cores())
                 self._learn((time.perf_counter() - begin) * at_once, len(jobs))
             return rows
         round_ = _Round(len(jobs), progress or (lambda _: None), flow_delays)

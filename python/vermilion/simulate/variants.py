@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario import Scenario, load_scenario, scenario_from_document
 from vermilion.scenario import disciplines as known_disciplines
-from vermilion.scenario.carry_over import with_discipline
+from vermilion.scenario.carry_over import with_discipline, with_sender
 from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.overrides import apply_overrides
+from vermilion.scenario.own_names import registered_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 ALL: Final = "all"
@@ -22,6 +23,9 @@ ALL: Final = "all"
 
 DISCIPLINE: Final = "discipline"
 """What :func:`grid` takes for the discipline of all links."""
+
+SENDER: Final = "sender"
+"""What :func:`grid` takes for the sender of all flows that have one."""
 
 
 def make_variants(
@@ -77,11 +81,14 @@ def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str
         >>> queues = {"discipline": ["red", "fq-codel", "codel:target=10 ms"]}
         >>> print(vermilion.compare(vermilion.grid(scenario, queues), seeds=10))
 
+    So are senders, under the key ``sender``, and classes of your own, which are registered then.
+
     Args:
         scenario: what all of them have in common.
         values: by path, as :meth:`Scenario.with_values` takes them. ``links.NAME.queue.discipline``
             is the discipline of one link, and the key ``discipline`` that of all links; among
-            their values "all" stands for every discipline there is.
+            their values "all" stands for every discipline there is. The key ``sender`` is the
+            sender of all flows that have one.
 
     Returns:
         The scenarios by what sets them apart, like "flows.early.count=4, ...", the values of the
@@ -91,20 +98,33 @@ def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str
         ScenarioError: an unknown path, a value that is not accepted, or one where a list is
             expected.
     """
-    choices = {path: _choices(scenario, path, given) for path, given in values.items()}
     return {
-        ", ".join(f"{path}={value}" for path, value in zip(choices, combination, strict=True)): (
-            scenario.with_values(_of_all_links(scenario, choices, combination))
-        )
-        for combination in product(*choices.values())
+        ", ".join(f"{path}={value}" for path, value in chosen.items()): variant
+        for chosen, variant in combinations(scenario, values)
     }
+
+
+def combinations(
+    scenario: Scenario, values: Mapping[str, Iterable[object]]
+) -> Iterator[tuple[dict[str, object], Scenario]]:
+    """What :func:`grid` makes, each scenario with its values by path.
+
+    Raises:
+        ScenarioError: as there.
+    """
+    choices = {path: _choices(scenario, path, given) for path, given in values.items()}
+    for combination in product(*choices.values()):
+        chosen = dict(zip(choices, combination, strict=True))
+        rest = {path: value for path, value in chosen.items() if path != SENDER}
+        variant = with_sender(scenario, chosen[SENDER]) if SENDER in chosen else scenario
+        yield chosen, variant.with_values(_of_all_links(scenario, rest))
 
 
 def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[object]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         accepted = "a list of values, even of a single one"
         raise ScenarioError(path, given, accepted, scenario.origin)
-    choices = list(given)
+    choices = [registered_name(value) if isinstance(value, type) else value for value in given]
     if path != DISCIPLINE and not path.endswith(f".queue.{DISCIPLINE}"):
         return choices
     return [
@@ -112,12 +132,10 @@ def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[obj
     ]
 
 
-def _of_all_links(
-    scenario: Scenario, paths: Iterable[str], combination: Iterable[object]
-) -> dict[str, object]:
+def _of_all_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str, object]:
     """The values by path, those of "discipline" at the path of every link."""
     values: dict[str, object] = {}
-    for path, value in zip(paths, combination, strict=True):
+    for path, value in chosen.items():
         if path == DISCIPLINE:
             values |= {f"links.{link}.queue.{DISCIPLINE}": value for link in scenario.links}
         else:

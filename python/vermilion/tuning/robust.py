@@ -11,7 +11,7 @@ of all scenarios together (:mod:`vermilion.tuning.measure.joint`).
 1. *Search.* Every candidate meets the same few seeds in every scenario. Its value is the largest
    of the scenarios' means ("worst"), or their weighted mean ("mean"). Constraints count in every
    scenario, each with its own. One seed in all scenarios may show a candidate to be hopeless.
-   Where less of all scenarios ranks settings alike, less of them is simulated.
+   If a shorter simulation of all scenarios ranks settings in the same order, the search uses it.
 2. *Re-evaluation.* The few best settings race on more seeds in every scenario.
 3. *Comparison* with the incumbents on fresh seeds. "worst": the setting is accepted if it is
    significantly better in every scenario, for then and only then it surely is in the worst; no

@@ -25,8 +25,8 @@ class TuningSession:
     Attributes:
         deadline_s: wall seconds for everything.
         threads: simulations at a time; ``None`` for one on each core.
-        workers: of a cluster (:func:`vermilion.simulate.dask_cluster.dask_workers`), which simulate
-            what is worth the way; the outcome is the same.
+        workers: of a cluster (:func:`vermilion.simulate.dask_cluster.dask_workers`), which do
+            the longer simulations; the outcome is the same.
         progress: called now and then.
         study: keeps all of it in a file while it goes. If this tuning is the one that the study
             was begun with, it goes on where that stopped, with the outcome of a tuning that never

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from vermilion.report.toml_text import toml_text
 from vermilion.scenario import scenario_from_document
+from vermilion.scenario.toml_text import toml_text
 from vermilion.twin.depth import fitting_depth
 from vermilion.twin.fitting import fit_arrivals, fit_sizes
 

@@ -93,7 +93,10 @@ impl<'a> Plan<'a> {
         let profile = group
             .sender
             .as_ref()
-            .map(|sender| Profile::from_values(&sender.congestion_control, &sender.parameters))
+            .map(|sender| match sender.foreign.as_deref() {
+                None => Profile::from_values(&sender.congestion_control, &sender.parameters),
+                Some(factory) => Profile::from_foreign(factory, &sender.parameters),
+            })
             .transpose()
             .map_err(|error| error.under(&format!("flows.{}.sender", group.name)))?;
         Ok(Self { scenario, group, number, seed, profile })

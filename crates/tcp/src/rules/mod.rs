@@ -20,6 +20,7 @@ pub use linux_cubic::LinuxCubic;
 pub use prague::{Prague, PragueOptions};
 pub use rem::{Rem, RemOptions};
 
+use crate::foreign::Foreign;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;
 
@@ -83,4 +84,6 @@ rules! {
     Rem(Box<Rem>),
     /// BBR version 3.
     Bbr(Bbr),
+    /// One that is none of these.
+    Foreign(Foreign),
 }

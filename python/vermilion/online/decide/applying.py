@@ -117,6 +117,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
     turn.believe_in_force(in_force)
     change = state.change
     words = setting_in_words(change.parameters, turn.controller.configuration)
+    turn.change(replaced=None if change.is_free else dict(state.before))
     match change.purpose:
         case "answer" | "step" | "recall":
             turn.decide(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from vermilion.online.decide import entering, leaving_alone
+from vermilion.online.decide import entering, leaving_alone, undoing
 from vermilion.online.decide.states import Applying, Change, Waiting
 from vermilion.online.record.kinds import DecisionKind
 
@@ -58,7 +58,9 @@ def say_start(turn: Turn, before: str = "") -> None:
 
 
 def on_command(turn: Turn, state: State, event: Command) -> None:
-    """Leave the queue as the operator wants it left."""
+    """Take the last change back, or leave the queue as the operator wants it left."""
+    if event.verb == "undo":
+        undoing.undo(turn, state)
     if event.verb != "stop":
         return
     controller = turn.controller
@@ -80,10 +82,10 @@ def on_command(turn: Turn, state: State, event: Command) -> None:
 def on_command_or(
     handle: Callable[[Turn, Stating, Command], None],
 ) -> Callable[[Turn, Stating, Command], None]:
-    """A handler for a state to which a person may say more than "stop"."""
+    """A handler for a state to which a person may say more than "stop" and "undo"."""
 
     def handler(turn: Turn, state: Stating, event: Command) -> None:
-        if event.verb == "stop":
+        if event.verb in {"stop", "undo"}:
             on_command(turn, state, event)
         else:
             handle(turn, state, event)

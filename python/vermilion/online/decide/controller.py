@@ -74,6 +74,8 @@ class Controller:
         unanswered: changes that the router was told and that it has not answered: any of them may
             be in force, whole or in part.
         original: every parameter before the first change.
+        replaced: every parameter before the last change, which a person may want back; ``None``
+            where there was none, or it has been taken back.
         proven: the last setting, complete, that was found to do no harm on the network.
         belief: what is believed of the senders.
         correction: what is known of the model's bias.
@@ -118,6 +120,7 @@ class Controller:
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
     unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
+    replaced: Mapping[str, ParameterValue] | None = None
     proven: Mapping[str, ParameterValue] = field(default_factory=dict)
     belief: SenderBelief = field(default_factory=SenderBelief)
     correction: Correction = field(default_factory=lambda: Correction.begin(1.0))

@@ -218,7 +218,7 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
             turn.become(replace(instead, ask_again_s=again_s))
             return
         if controller.policy.mode == "propose":
-            number = turn.ask_person(change.parameters, change.reason)
+            number = turn.number()
             turn.decide(
                 DecisionKind.PROPOSED,
                 f"proposal {number}: put in force {words}: {change.reason}",
@@ -226,6 +226,7 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
                 number=number,
                 **change.details,
             )
+            turn.ask_person(number, change.parameters, change.reason)
             turn.become(Proposing(number, change))
             return
     send(turn, change)

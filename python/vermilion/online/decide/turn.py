@@ -15,7 +15,7 @@ from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.sense.set_senses import SetSenses
-from vermilion.online.sense.stretch import Stretch
+from vermilion.online.sense.stretch import Stretch, batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,11 +97,9 @@ class Turn:
         self.effects.append(Apply(number, dict(parameters)))
         return number
 
-    def ask_person(self, parameters: Mapping[str, ParameterValue], why: str) -> int:
-        """Ask a person for a change; the number under which it will be answered."""
-        number = self.number()
+    def ask_person(self, number: int, parameters: Mapping[str, ParameterValue], why: str) -> None:
+        """Ask a person for a change, which has been said to be a proposal of this number."""
         self.effects.append(Propose(number, dict(parameters), why))
-        return number
 
     def ask_search(
         self, kind: TaskKind, picture: TrafficPicture, settled: tuple[Sample, ...]
@@ -202,7 +200,12 @@ class Turn:
 
     def measured_since(self, time_s: float) -> Stretch | None:
         """What was measured since then; ``None`` where that is too short to say anything."""
+        return self.controller.senses.stretch(time_s)
+
+    def moments_since(self, time_s: float, length_s: float) -> Stretch | None:
+        """The same in batches that are shorter than seconds; ``None`` of several queues."""
         if isinstance(self.controller.senses, SetSenses):
-            return self.controller.senses.stretch(time_s)
-        rate = self.picture.rate_bit_per_s if self.controller.pictures else None
-        return Stretch.of(self.controller.senses.since(time_s), rate)
+            return None
+        rate = self.controller.senses.rate.bit_per_s
+        samples = self.controller.senses.since(time_s)
+        return Stretch(tuple(batches_of(samples, rate, length_s))) if rate else None

@@ -12,10 +12,12 @@ are three verdicts:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from vermilion.objectives.metric_words import metric_in_words
+from vermilion.online.sense.stretch import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _WORSE_THAN_MEASURED = 0.1  # of what was before: less is no reason to change a network twice
 _WORSE_THAN_PREDICTED = 0.5  # a prediction has an error of its own that its seeds do not show
 _UTILIZATION_LOST = 0.02
+_MOMENTS = 4  # that must all be worse, for a verdict before its time
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,39 @@ def verify(
         reason=f"{why}: {figures}" if why else figures,
         broken=broken_bound(after, before, policy.bounds),
         details=_details(after, policy.objective),
+    )
+
+
+def clearly_worse(
+    after: Stretch, before: Stretch | None, expected: Expectation, objective: Objective
+) -> Verification | None:
+    """The verdict on a setting under which every moment is worse than the worst second before.
+
+    It needs no model of chance, only a measured predecessor and a loss that is as large as what
+    there was; ``None`` where that is not so.
+
+    Args:
+        after: under the new setting, in batches that may be shorter than seconds.
+        before: under the old setting in the same conditions.
+        expected: what the model said.
+        objective: of the operator.
+    """
+    of = value_of(objective)
+    if of is None or before is None or len(after.batches) < _MOMENTS:
+        return None
+    sign = -1.0 if objective.maximised else 1.0
+    now, then = ([sign * of(each) for each in one.batches] for one in (after, before))
+    usual = math.fsum(then) / len(then)
+    lost = math.fsum(now) / len(now) - usual
+    if min(now) <= max(then) or lost < max(abs(usual), objective.least_gain(abs(usual))):
+        return None
+    seconds = after.seconds
+    return Verification(
+        verdict="worse",
+        reason=f"every moment of {seconds:.1f} s is worse than the worst second before: "
+        f"{_figures(after, before, expected, objective)}",
+        broken="",
+        details=_details(after, objective),
     )
 
 

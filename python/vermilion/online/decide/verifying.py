@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.states import Change, Doubt, Verifying
-from vermilion.online.decide.verification import verify
+from vermilion.online.decide.verification import clearly_worse, verify
+from vermilion.online.plan.correction import LARGEST
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ LEARNING_S = 2.0
 
 _LOOK_AGAIN_S = 20.0  # at a setting that is unproven; then after twice as long, and so on
 _MOST_LOOKS = 4
+_MOMENT_S = 0.25  # of which several must all be worse, for a verdict before its time
+_EXPLAIN_S = 5.0  # of further samples before another model is looked for
+_SURELY = 3.0  # standard deviations
+_EARLY_S = 1.0  # after settling; from then on it may be given
 
 
 def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
@@ -31,6 +37,7 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
         state = replace(state, learned_s=turn.now_s)
         turn.become(state)
     if turn.now_s < state.schedule.verified_s - entering.EPSILON_S:
+        _judge_early(turn, state)
         return
     after = turn.measured_since(state.schedule.settled_s)
     if after is None:  # samples were lost: nothing can be said
@@ -38,6 +45,23 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
         entering.watch(turn, state.expected.mean_after, state.noise)
         return
     judge(turn, state, after, looks=1)
+
+
+def _judge_early(turn: Turn, state: Verifying) -> None:
+    """Take a setting back before its time, where all that was seen of it is worse than before."""
+    if turn.now_s < state.schedule.settled_s + _EARLY_S - entering.EPSILON_S:
+        return
+    moments = turn.moments_since(state.schedule.settled_s, _MOMENT_S)
+    if moments is None:
+        return
+    objective = turn.controller.policy.objective
+    result = clearly_worse(moments, state.before, state.expected, objective)
+    if result is None or state.mends:
+        return
+    if state.is_step:
+        stepping.judged(turn, state, result)
+    else:
+        _take_back(turn, state, result)
 
 
 def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> None:
@@ -75,7 +99,35 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     if result.verdict == "unproven" and verifying.before is not None and looks < _MOST_LOOKS:
         doubt = Doubt(verifying, turn.now_s + _LOOK_AGAIN_S * 2.0 ** (looks - 1), looks)
     entering.count_starved(turn, verifying.expected)
-    entering.watch(turn, verifying.expected.mean_after, verifying.noise, doubt)
+    watching = entering.watching(turn, verifying.expected.mean_after, verifying.noise, doubt)
+    if looks == 1 and _is_beyond_correction(turn, verifying, after):
+        watching = replace(watching, ask_again_s=turn.now_s + _EXPLAIN_S)
+    turn.become(watching)
+
+
+def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> bool:
+    """Whether the network is further from the model than a correction goes; that is said.
+
+    Senders that were judged while young flows grew up may be others than it seemed. What is seen
+    under the new setting tells them apart, and a correction would only hide it.
+    """
+    controller, expected = turn.controller, verifying.expected.mean_after
+    held = turn.now_s < controller.drift.allowed_s
+    if held or controller.fluctuation.lasts or not verifying.expected.of_model:
+        return False
+    by_chance = _SURELY * verifying.noise / math.sqrt(after.seconds)
+    limit = max(LARGEST * turn.scale_packets(verifying.picture), by_chance)
+    if abs(after.queue.mean - expected) <= limit:
+        return False
+    turn.change(drift=controller.drift.answered(turn.now_s))
+    turn.decide(
+        DecisionKind.UNEXPLAINED,
+        f"under this setting the mean queue is {after.queue.mean:.1f} packets and the model says "
+        f"{expected:.1f}: no correction goes so far; what explains it is looked for in "
+        f"{_EXPLAIN_S:.0f} s, and the setting stays meanwhile",
+        mean_queue=[after.queue.mean, expected],
+    )
+    return True
 
 
 def starves(turn: Turn, harm: str) -> None:

@@ -13,7 +13,7 @@ argument; :mod:`vermilion.online.model.calibration` revises it.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario import disciplines, scenario_from_document, senders
 
@@ -31,6 +31,8 @@ UNRESPONSIVE = "unresponsive"
 """The name of the group whose packets come whatever is lost."""
 
 _FLOWS_START_WITHIN_S = 1.0  # spread over a second, or their windows would move in step
+_JOINING_SHARE = 0.1  # of what is measured, at most, while newcomers come
+_SETTLED_AFTER = 2.0  # times as long as they take to come
 _BOXES_SUIT_PACKETS = 30.0  # the target for which the tables' search boxes are wide enough
 _MEMORY_S = 0.1  # that an average must be able to have
 _UNRESPONSIVE_FLOWS = 4  # that share what is unresponsive: neither one clock nor pure chance
@@ -43,6 +45,7 @@ def build_model(
     kind: SenderModel,
     policy: Policy,
     horizon: Horizon,
+    joining: float = 0.0,
 ) -> Scenario:
     """A scenario that behaves like the network as it looks now.
 
@@ -53,10 +56,18 @@ def build_model(
         kind: how the senders are assumed to behave.
         policy: what the operator wants.
         horizon: how long to simulate.
+        joining: the part of the flows that begin where the warm-up ends, while the others run
+            already; what is measured begins when they have had time to.
 
     Raises:
         ScenarioError: the router's parameters make no sense.
     """
+    groups = flow_groups([configuration.link], configuration.delay_s, traffic, kind)
+    settling: dict[str, object] = {}
+    if joining > 0.0:
+        begin_s, within_s = horizon.warm_up_s, joined_within_s(horizon)
+        groups = with_newcomers(groups, joining, f"{begin_s!r} s .. {begin_s + within_s!r} s")
+        settling = {"settle": f"{_SETTLED_AFTER * within_s!r} s"}
     tuning: dict[str, object] = {
         "parameters": [policy.path(name) for name in policy.parameters],
         "space": search_space(configuration.discipline, policy, traffic),
@@ -66,6 +77,7 @@ def build_model(
             "title": f"Model of {traffic.flows} flows",
             "duration": f"{horizon.warm_up_s + horizon.measured_s!r} s",
             "warm_up": f"{horizon.warm_up_s!r} s",
+            **settling,
             "links": {
                 configuration.link: {
                     "rate": f"{traffic.rate_bit_per_s!r} bit/s",
@@ -77,7 +89,7 @@ def build_model(
                 }
             },
             "flows": {
-                **flow_groups([configuration.link], configuration.delay_s, traffic, kind),
+                **groups,
                 **unresponsive(configuration.link, traffic, kind),
             },
             "tuning": tuning,
@@ -88,7 +100,7 @@ def build_model(
 
 def flow_groups(
     path: Sequence[str], delay_s: float, traffic: Traffic, kind: SenderModel
-) -> dict[str, object]:
+) -> dict[str, dict[str, Any]]:
     """The groups of flows that take a path, by name.
 
     Args:
@@ -97,7 +109,7 @@ def flow_groups(
         traffic: what takes the path.
         kind: how its senders are assumed to behave.
     """
-    groups: dict[str, object] = {}
+    groups: dict[str, dict[str, Any]] = {}
     sizes = _two_sizes(traffic) if kind.two_sizes else traffic.packet_sizes
     for number, (flows, base_s) in enumerate(traffic.classes, start=1):
         for senders_of, count, ecn, suffix in _of_kinds(flows, traffic.ecn_share, kind):
@@ -113,6 +125,34 @@ def flow_groups(
                         "start": f"0 s .. {_FLOWS_START_WITHIN_S} s",
                     }
     return groups
+
+
+def with_newcomers(
+    groups: Mapping[str, Any], joining: float, start: str
+) -> dict[str, dict[str, Any]]:
+    """The same groups, a part of whose flows begins later.
+
+    Args:
+        groups: of flows, by name.
+        joining: which part, of all of them together as near as whole flows allow.
+        start: when those begin.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    seen, given = 0, 0
+    for name, group in groups.items():
+        seen += group["count"]
+        late = math.floor(joining * seen + 0.5) - given
+        given += late
+        if late < group["count"]:
+            found[name] = {**group, "count": group["count"] - late}
+        if late > 0:
+            found[f"{name}-joining"] = {**group, "count": late, "start": start}
+    return found
+
+
+def joined_within_s(horizon: Horizon) -> float:
+    """How long it takes the newcomers of a model to come, s."""
+    return min(_FLOWS_START_WITHIN_S, _JOINING_SHARE * horizon.measured_s)
 
 
 def _of_kinds(

@@ -15,12 +15,14 @@ load on the queue, which grows with flows and falls with round trips, then spans
 together leave open. Where both are guessed from counters, by the square root law
 (:mod:`vermilion.online.sense.square_root_law`), longer round trips mean more flows.
 
-Besides what is believed there is a crowd: twice the flows. Those who come meet the setting that was
-found for fewer, before anybody can answer; a wall that 16 flows live with locks out half of 32 more
-for many seconds, because their first timeouts double. So a setting has to do no harm there either.
-Where windows are large nobody is locked out: a loss is repaired without a timeout as long as three
-further packets arrive (R. Morris, "TCP behavior with many flows", ICNP 1997), so there the crowd is
-left out; and where windows have less than two packets it is there already.
+Besides what is believed there is a crowd: twice the flows, of which half come while the others run
+already. Those who come meet the setting that was found for fewer, before anybody can answer; a wall
+that 16 flows live with locks out half of 32 more for many seconds, because their first timeouts
+double. Flows that start together, at an empty queue, show less of it. So a setting has to do no
+harm there either. Where windows are large nobody is locked out: a loss is repaired without a
+timeout as long as three further packets arrive (R. Morris, "TCP behavior with many flows", ICNP
+1997), so there the crowd is left out; and where windows have less than two packets as many as are
+there now are a crowd, of which half come while the others run.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ _FURTHEST = math.log(4.0)
 _CROWD = 2.0
 _CROWDED = 2.0  # packets of a window; with smaller ones there is a crowd already
 _RECOVERS = 8.0  # packets of a window that survives two halvings without a timeout
-_CROWD_IN_WORDS = "with twice the flows"
+_CROWD_IN_WORDS = "with twice the flows, half of which join the others"
+_JOINING = 0.5  # of a crowd
+_JOINING_IN_WORDS = "with half of the flows joining the others"
 _SAME_LOAD = 0.1  # difference of logarithms below which conditions load a queue alike
 
 
@@ -61,12 +65,14 @@ class Possibility:
         share: how much it counts; those of all add up to 1. One that counts for nothing is not
             believed: a setting need not be good there, but may do no harm.
         words: how it differs from what is believed; "" where it does not.
+        joining: the part of the flows that come while the others run already.
     """
 
     traffic: Traffic
     kind: SenderModel
     share: float
     words: str = ""
+    joining: float = 0.0
 
 
 def possibilities(
@@ -98,12 +104,7 @@ def possibilities(
         window = 1.0 / _load(traffic)
         if window > _CROWD * _RECOVERS:
             return believed
-        if window > _CROWDED:
-            crowd = _other(traffic, _CROWD, 1.0)
-            return (*believed, Possibility(crowd, crowded, 0.0, _CROWD_IN_WORDS))
-        if crowded in kinds:
-            return believed
-        return (*believed, Possibility(traffic, crowded, 0.0, f"with {crowded.in_words()}"))
+        return (*believed, _crowd(traffic, crowded))
     return tuple(
         Possibility(each, kinds[place % len(kinds)], 1.0 / MOST)
         for place, each in enumerate((traffic, *other_traffic(traffic, picture)))
@@ -128,13 +129,16 @@ def by_turns(
     ends = [min(others, key=_load), max(others, key=_load)] if others else []
     chosen = [traffic, *(end for end in ends if _differs(end, traffic))]
     believed = tuple(Possibility(each, belief.best, 1.0 / len(chosen)) for each in chosen)
-    heaviest, kind = max(chosen, key=_load), _likeliest(belief)[:2][-1]
-    if 1.0 / _load(heaviest) > _CROWDED:
-        crowd = _other(heaviest, _CROWD, 1.0)
-        return (*believed, Possibility(crowd, kind, 0.0, _CROWD_IN_WORDS))
-    if kind == belief.best:
-        return believed
-    return (*believed, Possibility(heaviest, kind, 0.0, f"with {kind.in_words()}"))
+    return (*believed, _crowd(max(chosen, key=_load), _likeliest(belief)[:2][-1]))
+
+
+def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility:
+    """Those who are there and those who may join them, who must not be harmed."""
+    if 1.0 / _load(traffic) > _CROWDED:
+        traffic, words = _other(traffic, _CROWD, 1.0), _CROWD_IN_WORDS
+    else:
+        words = _JOINING_IN_WORDS
+    return Possibility(traffic, kind, 0.0, words, _JOINING)
 
 
 def _likeliest(belief: SenderBelief) -> list[SenderModel]:

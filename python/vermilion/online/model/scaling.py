@@ -40,13 +40,13 @@ from __future__ import annotations
 import math
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from os import sched_getaffinity
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from vermilion.online.model.network import UNRESPONSIVE
 from vermilion.scenario import disciplines
 from vermilion.simulate import Result
 from vermilion.simulate.batches import BatchRunner
+from vermilion.simulate.cores import cores
 from vermilion.simulate.runs import run_many
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ class SmallRuns(BatchRunner):
     """
 
     def __init__(self, scaling: Scaling) -> None:
-        super().__init__(Executor(), len(sched_getaffinity(0)))
+        super().__init__(Executor(), cores())
         self._scaling = scaling
 
     def run_many(

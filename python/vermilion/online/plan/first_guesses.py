@@ -11,6 +11,15 @@ with RED's four knobs the shape of good settings is known; exhaustive searches o
   small maximum probability, so that few packets are dropped at a time. Best for few flows
   with long round trips, where a single loss costs a large window.
 
+Both nearly are walls to whoever comes back from a timeout with one packet, so that where a setting
+must starve nobody another shape is begun with as well:
+
+- *a ramp through the target*: from below it to nearly three times as far, and as steep as makes the
+  share dropped at the target what such flows need. Whatever the queue is, a packet gets through.
+
+The share that flows of a mean window of W packets need is by the square root law 1.5 / W^2 (Mathis,
+Semke, Mahdavi and Ott 1997), and less where windows are so small that flows wait for timeouts.
+
 The guesses are only tried first, in the model, like any other candidate. They are said in the words
 of the discipline: Linux counts bytes, and knows the weights 2^-n alone.
 """
@@ -38,6 +47,12 @@ _SHAPES: tuple[tuple[float, float, float, float], ...] = (
     (0.40, 2.20, 0.006, 13.0),
 )
 _LARGEST_WEIGHT = 0.1  # a quicker average is the queue itself
+# Thresholds of ramps, likewise.
+_RAMPS: tuple[tuple[float, float], ...] = ((0.60, 2.80), (0.80, 3.20))
+_TIMEOUTS = 1.5  # packets by which windows count as larger, as many flows wait for a timeout
+# Of what RED's probability is where packets are dropped evenly: every gap up to twice the mean is
+# as likely, so that half of it does.
+_EVENLY = 0.5
 
 
 def first_guesses(
@@ -53,7 +68,13 @@ def first_guesses(
     """
     in_flight = traffic.packets_per_s * traffic.longest_round_trip_s
     guesses = []
-    for low, high, probability, memories in _SHAPES:
+    window = in_flight / traffic.flows
+    needed = _EVENLY * 1.5 / (window + _TIMEOUTS) ** 2
+    ramps = tuple(
+        (low, high, min(1.0, needed * (high - low) / (1.0 - low)), in_flight)
+        for low, high in _RAMPS
+    )
+    for low, high, probability, memories in (*_SHAPES, *ramps):
         weight = min(memories / in_flight, _LARGEST_WEIGHT)
         guess = {
             "min_threshold": low * target,

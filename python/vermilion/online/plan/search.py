@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
+from vermilion.online.plan.within_bounds import best_within_bounds, narrowed
 from vermilion.search import search_named
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter
@@ -42,6 +43,8 @@ _MOST_EVALUATIONS = 2000
 _SHORTLIST = 5
 # Good from the first few dozen settings on: docs/search-benchmark.md.
 _SEARCH = "recursive-random-search"
+# Where the best breaks a bound, others may take so much longer, as a part of the time given.
+_FURTHER = 0.12
 # A local search ends at a twentieth of each parameter's range.
 _SETTINGS: Final[Mapping[str, Any]] = {"stop_side": 0.05}
 
@@ -69,16 +72,7 @@ class Case:
     @property
     def aims(self) -> tuple[Constraint, ...]:
         """What the settings tried have to keep."""
-        return tuple(
-            replace(
-                each,
-                bound=1.0 + self.margin * (each.bound - 1.0),
-                offset=self.margin * each.offset,
-            )
-            if self.margin < 1.0 and each.of_harm and each.of_reference
-            else each
-            for each in self.constraints
-        )
+        return tuple(narrowed(self.constraints, self.margin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +250,9 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
     met = 0 if tuning.compared is None else len(tuning.compared[0].seeds)
     _check(tuning.end, met, tuning.why_not_compared)
     best, now = tuning.compared or (incumbents, incumbents)
+    asked = [constraint for case in cases for constraint in case.constraints]
+    until = None if tuning.until is None else tuning.until + _FURTHER * (tuning.until - start)
+    best = best_within_bounds(tuning, asked, until) or best
     for evaluation in (best, now):
         if evaluation.not_measured is not None:
             raise evaluation.not_measured

@@ -387,6 +387,7 @@ class _Models:
             scaling.senders(possibility.kind),
             task.policy,
             self._horizon,
+            possibility.joining,
         )
 
     def _runs(self, model: Scenario, seeds: Sequence[int], *, flow_delays: bool) -> list[Result]:

@@ -284,17 +284,12 @@ class FlowActivity:
         """
         import numpy as np
 
-        stretch = [one for one in self.before + self.lately if one.end_s > time_s + _SAME_S]
+        stretch = self._intervals_since(time_s)
         if self.open_flows is None or not stretch:
-            return None
-        if stretch[0].end_s - stretch[0].length_s > time_s + stretch[0].length_s:
             return None
         got = np.zeros(len(self.flows))
         for one in stretch:
-            rows = np.searchsorted(self.flows, one.flows)
-            known = rows < len(self.flows)
-            known[known] = self.flows[rows[known]] == one.flows[known]
-            got[rows[known]] += one.bytes[known]
+            self._add(one, got)
         counts = self.responsive & (self.flows >= 0)
         there = counts & (self.began_s <= time_s + _SAME_S)
         young = int((counts & ~there & (got > 0)).sum())
@@ -307,6 +302,54 @@ class FlowActivity:
         content = int((there & (got >= least)).sum())
         low = int((served & (got < least)).sum())
         return min(low + silent, max(0, opened - content - young))
+
+    def goodputs_since(self, time_s: float) -> NDArray[np.float64] | None:
+        """bit/s of each flow that is there (columns) in each whole second since then (rows).
+
+        Those are the flows that were there already and slow down when packets are lost; one of
+        which nothing was seen at all has a column of zeros.
+
+        ``None`` where nobody counts open flows, where flows have ended meanwhile, or where what was
+        seen so long ago is forgotten.
+        """
+        import numpy as np
+
+        stretch = self._intervals_since(time_s)
+        if self.open_flows is None or not stretch:
+            return None
+        rows: list[NDArray[np.float64]] = []
+        got, row, seconds = np.zeros(len(self.flows)), np.zeros(len(self.flows)), 0.0
+        for one in stretch:
+            self._add(one, row)
+            seconds += one.length_s
+            if seconds >= 1.0 - _SAME_S:
+                rows.append(8.0 * row / seconds)
+                got += row
+                row, seconds = np.zeros(len(self.flows)), 0.0
+        counts = self.responsive & (self.flows >= 0)
+        there = counts & (self.began_s <= time_s + _SAME_S)
+        served = there & (got > 0)
+        young = int((counts & ~there & (got > 0)).sum())
+        silent = self.open_flows - self._unresponsive() - young - int(served.sum())
+        if not rows or silent < 0:
+            return None
+        return np.hstack([np.array(rows)[:, served], np.zeros((len(rows), silent))])
+
+    def _intervals_since(self, time_s: float) -> list[_Interval]:
+        """The intervals that ended after then; none where the first of them are forgotten."""
+        stretch = [one for one in self.before + self.lately if one.end_s > time_s + _SAME_S]
+        if stretch and stretch[0].end_s - stretch[0].length_s > time_s + stretch[0].length_s:
+            return []
+        return stretch
+
+    def _add(self, one: _Interval, got: NDArray[np.float64]) -> None:
+        """Add what was moved in an interval to what each flow got, bytes."""
+        import numpy as np
+
+        rows = np.searchsorted(self.flows, one.flows)
+        known = rows < len(self.flows)
+        known[known] = self.flows[rows[known]] == one.flows[known]
+        got[rows[known]] += one.bytes[known]
 
     def _unresponsive(self) -> int:
         """Open flows that do not slow down; acknowledgements (numbers below 0) open nothing."""

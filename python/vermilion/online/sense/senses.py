@@ -25,6 +25,7 @@ from vermilion.online.sense.square_root_law import (
     from_counters,
     from_flow_count,
 )
+from vermilion.online.sense.stretch import Stretch
 
 if TYPE_CHECKING:
     from vermilion.routers.base import FlowTraffic, Observation, Reading, RttSamples
@@ -175,6 +176,11 @@ class Senses:
     def since(self, time_s: float) -> tuple[Sample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return _since(self.history, time_s)
+
+    def stretch(self, time_s: float) -> Stretch | None:
+        """What was measured since then; ``None`` where that is too short to say anything."""
+        goodput = self.activity.goodputs_since(time_s)
+        return Stretch.of(self.since(time_s), self.rate.bit_per_s, goodput)
 
     def picture(self) -> TrafficPicture | None:
         """The traffic as it looks now; ``None`` before the first sample."""

@@ -1,12 +1,8 @@
 """What a stretch of samples of several queues says of a metric.
 
 Of links each queue's own counters tell, as for one queue. What flows get is known where monitors
-see packets: the bytes that left the last queue of each flow's path. How unequal those are is no
-mean over seconds, because in a second chance makes every flow differ. So it is taken over the
-whole stretch, and its confidence from leaving out one second after the other (the jackknife:
-M. H. Quenouille, "Notes on bias in estimation", Biometrika 43, 1956; J. W. Tukey, "Bias and
-confidence in not-quite large samples", Annals of Mathematical Statistics 29, 1958), which also
-takes away most of what a short stretch has too much of it.
+see packets: the bytes that left the last queue of each flow's path
+(:mod:`vermilion.online.sense.fairness`).
 """
 
 from __future__ import annotations
@@ -14,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.fairness import FAIRNESS, FAIRNESS_OBJECTIVES, jackknifed
 from vermilion.online.sense.stretch import (
     CONFIDENCE,
     FEWEST_BATCHES,
@@ -41,12 +38,9 @@ class SetStretch(Stretch):
 
     Attributes:
         queues: what each queue's counters say, by its link; those whose rate is known.
-        goodput: bit/s of each flow (columns) in each batch (rows); ``None`` where nobody looks
-            at packets.
     """
 
     queues: Mapping[str, Stretch] = field(default_factory=dict)
-    goodput: NDArray[np.float64] | None = None
 
     @classmethod
     def of_set(
@@ -73,7 +67,7 @@ class SetStretch(Stretch):
             stretch = Stretch.of([each.queues[place] for each in samples], rate)
             if stretch is not None:
                 queues[link] = stretch
-        return cls(tuple(batches), queues, _goodputs(samples, numbers))
+        return cls(tuple(batches), _goodputs(samples, numbers), queues)
 
     def bounded(self, constraint: Constraint) -> Interval | None:
         """The metric that a constraint is about; ``None`` where nobody can tell."""
@@ -130,16 +124,7 @@ class SetStretch(Stretch):
 
     def _of_flows(self, of: Callable[[NDArray[np.float64]], float]) -> Interval | None:
         """A number of the flows' goodputs over the whole stretch, with its jackknife interval."""
-        from vermilion.simulate.statistics import mean_interval
-
-        if self.goodput is None or len(self.goodput) < FEWEST_BATCHES:
-            return None
-        count, total = len(self.goodput), self.goodput.sum(axis=0)
-        if total.sum() <= 0.0:
-            return None
-        whole = of(total / count)
-        without = [of((total - batch) / (count - 1)) for batch in self.goodput]
-        return mean_interval([count * whole - (count - 1) * each for each in without], CONFIDENCE)
+        return jackknifed(self.goodput, of, FEWEST_BATCHES, CONFIDENCE)
 
 
 def _goodputs(
@@ -165,26 +150,16 @@ def _goodputs(
     return np.array(rows) if rows else None
 
 
-def _variation(goodputs: NDArray[np.float64]) -> float:
-    return float(goodputs.std() / goodputs.mean()) if goodputs.mean() > 0.0 else 0.0
-
-
-def _jain(goodputs: NDArray[np.float64]) -> float:
-    return 1.0 / (1.0 + _variation(goodputs) ** 2)
-
-
 def _total(goodputs: NDArray[np.float64]) -> float:
     return float(goodputs.sum())
 
 
 _OF_FLOWS: dict[str, Callable[[NDArray[np.float64]], float]] = {
     "goodput_bit_per_s.total": _total,
-    "goodput_cov": _variation,
-    "jain_index": _jain,
+    **FAIRNESS,
 }
 _OF_OBJECTIVES: dict[str, Callable[[NDArray[np.float64]], float]] = {
-    "goodput-variation": _variation,
-    "jain-index": _jain,
+    **FAIRNESS_OBJECTIVES,
     "goodput": _total,
     "delay-bound": _total,  # its delay is a constraint of a link
 }

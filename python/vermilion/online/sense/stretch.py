@@ -1,16 +1,18 @@
 """What a stretch of samples says of a metric, in the words of a simulated run's results.
 
 A router's counters give the same metrics as a simulation does, only by samples: the backlog at the
-end of every interval instead of at every instant. What cannot be made from counters (fairness,
-completion times) is absent, never guessed.
+end of every interval instead of at every instant. How alike flows fare is known where a monitor
+sees what each of them moves. What nobody tells (completion times) is absent, never guessed.
 
 Successive samples are strongly correlated, so the unit of statistics is a batch of seconds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from vermilion.online.sense.fairness import FAIRNESS, FAIRNESS_OBJECTIVES, jackknifed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +66,9 @@ class Batch:
         return self.packets + self.drops
 
 
-def batches_of(samples: Sequence[Sample], rate_bit_per_s: float) -> list[Batch]:
+def batches_of(
+    samples: Sequence[Sample], rate_bit_per_s: float, length_s: float = BATCH_S
+) -> list[Batch]:
     """The whole batches of a stretch; what is left over at its end is not used."""
     import numpy as np
 
@@ -74,7 +78,7 @@ def batches_of(samples: Sequence[Sample], rate_bit_per_s: float) -> list[Batch]:
     for sample in samples:
         open_samples.append(sample)
         seconds += sample.interval_s
-        if seconds < BATCH_S - _EPSILON_S:
+        if seconds < length_s - _EPSILON_S:
             continue
         backlog = np.array([each.backlog_packets for each in open_samples], dtype=np.float64)
         waiting = np.array([each.backlog_bytes for each in open_samples], dtype=np.float64)
@@ -141,17 +145,31 @@ class Stretch:
 
     Attributes:
         batches: of about a second each.
+        goodput: bit/s of each flow (columns) in each batch (rows); ``None`` where nobody looks
+            at packets.
     """
 
     batches: tuple[Batch, ...]
+    goodput: NDArray[np.float64] | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, samples: Sequence[Sample], rate_bit_per_s: float | None) -> Stretch | None:
-        """The stretch of some samples; ``None`` where it is too short or the rate is unknown."""
+    def of(
+        cls,
+        samples: Sequence[Sample],
+        rate_bit_per_s: float | None,
+        goodput: NDArray[np.float64] | None = None,
+    ) -> Stretch | None:
+        """The stretch of some samples; ``None`` where it is too short or the rate is unknown.
+
+        Args:
+            samples: oldest first.
+            rate_bit_per_s: of the link.
+            goodput: bit/s of each flow in each second, where a monitor sees them.
+        """
         if rate_bit_per_s is None or rate_bit_per_s <= 0.0:
             return None
         batches = batches_of(samples, rate_bit_per_s)
-        return cls(tuple(batches)) if len(batches) >= FEWEST_BATCHES else None
+        return cls(tuple(batches), goodput) if len(batches) >= FEWEST_BATCHES else None
 
     @property
     def seconds(self) -> float:
@@ -182,12 +200,18 @@ class Stretch:
         return signals / arrivals if arrivals > 0 else 0.0
 
     def bounded(self, constraint: Constraint) -> Interval | None:
-        """The metric that a constraint is about; ``None`` where counters do not have it."""
+        """The metric that a constraint is about; ``None`` where nobody can tell."""
+        of_flows = FAIRNESS.get(constraint.path.metric)
+        if of_flows is not None and constraint.path.room == "flows":
+            return jackknifed(self.goodput, of_flows, FEWEST_BATCHES, CONFIDENCE)
         of = metric_of(constraint)
         return None if of is None else self.interval(of)
 
     def objective(self, objective: Objective) -> Interval | None:
-        """The objective's own number; ``None`` where counters do not have it."""
+        """The objective's own number; ``None`` where nobody can tell."""
+        of_flows = FAIRNESS_OBJECTIVES.get(objective.name)
+        if of_flows is not None:
+            return jackknifed(self.goodput, of_flows, FEWEST_BATCHES, CONFIDENCE)
         of = value_of(objective)
         return None if of is None else self.interval(of)
 

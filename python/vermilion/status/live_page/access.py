@@ -44,10 +44,14 @@ class Access:
         page: what is behind it.
         listener: where it is served, with the token.
         names: under which it may be asked for beside its address, like ``localhost``.
+        answers: whether something can be answered on it; else it only shows.
     """
 
-    def __init__(self, page: ASGIApp, listener: Listener, names: frozenset[str]) -> None:
+    def __init__(
+        self, page: ASGIApp, listener: Listener, names: frozenset[str], *, answers: bool = False
+    ) -> None:
         self._page = page
+        self._methods = ("GET", "HEAD", "POST") if answers else ("GET", "HEAD")
         self._token = (listener.token or "").encode("ascii")
         self._cookie = f"{_COOKIE}-{listener.port}"
         self._names = names | {listener.address, f"[{listener.address}]"}
@@ -72,8 +76,9 @@ class Access:
         headers = Headers(scope=scope)
         if not self._any_name and _name(headers.get("host", "")) not in self._names:
             return PlainTextResponse("this page has another name\n", 421)
-        if scope["method"] not in {"GET", "HEAD"}:
-            return PlainTextResponse("only GET is answered\n", 405, {"Allow": "GET, HEAD"})
+        if scope["method"] not in self._methods:
+            allowed = ", ".join(self._methods)
+            return PlainTextResponse(f"only {allowed} are answered\n", 405, {"Allow": allowed})
         said = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [""])[0]
         if scope["path"] == "/" and said and self._knows(said):
             answer = RedirectResponse("/", 303)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import sqlite3
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from vermilion.status.live_page.answers import Answers
     from vermilion.status.live_page.broadcast import Message
 
 _KINDS: Final = {
@@ -35,17 +37,21 @@ _KINDS: Final = {
 """The files there are, and what they are; nothing else can be asked for."""
 
 _LONGEST_S: Final = 1e9
+_LONGEST_ANSWER: Final = 1000
 
 
-def application(path: Path, broadcast: Broadcast | None = None) -> Starlette:
+def application(
+    path: Path, broadcast: Broadcast | None = None, answers: Answers | None = None
+) -> Starlette:
     """The page of one journal; who may look at it is :class:`~.access.Access`' concern.
 
     Args:
         path: the journal.
         broadcast: who tells all watchers; one for this journal by default.
+        answers: who takes a person's answers; ``None`` for a page that only shows.
     """
     reader = JournalReader(path)
-    page = _Page(reader, broadcast or Broadcast(reader))
+    page = _Page(reader, broadcast or Broadcast(reader), answers)
     return Starlette(
         routes=[
             Route("/", page.page),
@@ -53,14 +59,18 @@ def application(path: Path, broadcast: Broadcast | None = None) -> Starlette:
             Route("/api/runs", page.runs),
             Route("/api/runs/{run:int}/news", page.news),
             Route("/api/runs/{run:int}/history", page.history),
+            Route("/api/runs/{run:int}/answer", page.answer, methods=["POST"]),
         ]
     )
 
 
 class _Page:
-    def __init__(self, reader: JournalReader, broadcast: Broadcast) -> None:
+    def __init__(
+        self, reader: JournalReader, broadcast: Broadcast, answers: Answers | None
+    ) -> None:
         self._reader = reader
         self._broadcast = broadcast
+        self._answers = answers
         folder = files("vermilion.status.live_page") / "static"
         self._files = {name: (folder / name).read_bytes() for name in _KINDS}
 
@@ -80,14 +90,38 @@ class _Page:
         except sqlite3.Error as error:
             return _trouble(error)
         doing = {str(kind): words for kind, words in DOING.items()}
-        return JSONResponse({"runs": runs, "doing": doing, "loud": sorted(map(str, LOUD))})
+        told = {"runs": runs, "doing": doing, "loud": sorted(map(str, LOUD))}
+        if self._answers is not None:
+            told["answers"] = {"word": self._answers.word, "verbs": self._answers.verbs}
+        return JSONResponse(told)
+
+    async def answer(self, request: Request) -> Response:
+        """A person's answer: ``{"verb": "accept", "number": 7}``; each is taken once."""
+        from vermilion.status.live_page.answers import Refusal
+
+        try:
+            answers = self._those_who_answer()
+            answers.check_origin(request.headers)
+            said = await _document(request)
+            await asyncio.to_thread(answers.take, request.path_params["run"], said)
+        except Refusal as refusal:
+            return PlainTextResponse(f"{refusal.words}\n", refusal.status)
+        return JSONResponse({"taken": True}, 202)
+
+    def _those_who_answer(self) -> Answers:
+        from vermilion.status.live_page.answers import Refusal
+
+        if self._answers is None:
+            raise Refusal(403, "this page only shows; nothing can be answered on it")
+        return self._answers
 
     def history(self, request: Request) -> Response:
         """A stretch of time: ``?from=SECONDS&to=SECONDS`` of the run's own clock."""
         try:
             start_s = _seconds(request, "from", 0.0)
             end_s = _seconds(request, "to", start_s + LIVE_BUCKET_S)
-            return _json(self._reader.history(request.path_params["run"], start_s, end_s))
+            queue = request.query_params.get("queue", "")
+            return _json(self._reader.history(request.path_params["run"], start_s, end_s, queue))
         except ValueError as error:
             return PlainTextResponse(f"{error}\n", 400)
         except KeyError:
@@ -103,7 +137,8 @@ class _Page:
             since = Cursor.of(told) if told else None
         except (ValueError, OverflowError):
             since = None
-        messages = self._broadcast.watch(run, since)
+        queue = request.query_params.get("queue", "")
+        messages = self._broadcast.watch(run, since, queue)
         try:
             first = await anext(messages)
         except KeyError:
@@ -118,6 +153,27 @@ class _Page:
             media_type="text/event-stream",
             headers={"X-Accel-Buffering": "no"},
         )
+
+
+async def _document(request: Request) -> object:
+    """What a request says, as JSON.
+
+    Raises:
+        Refusal: it is something else, or too long.
+    """
+    from vermilion.status.live_page.answers import Refusal
+
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise Refusal(415, "expected application/json")
+    text = b""
+    async for part in request.stream():
+        text += part
+        if len(text) > _LONGEST_ANSWER:
+            raise Refusal(413, "that is too long for an answer")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Refusal(400, "expected JSON") from None
 
 
 async def _text(first: Message, messages: AsyncIterator[Message]) -> AsyncIterator[str]:

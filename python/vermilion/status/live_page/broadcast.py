@@ -83,7 +83,7 @@ class Broadcast:
 
     def __init__(self, reader: JournalReader) -> None:
         self._reader = reader
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[tuple[int, str], _Run] = {}
         self._closed = False
 
     @property
@@ -91,25 +91,28 @@ class Broadcast:
         """How many there are."""
         return sum(len(run.watchers) for run in self._runs.values())
 
-    async def watch(self, run: int, since: Cursor | None) -> AsyncIterator[Message]:
+    async def watch(
+        self, run: int, since: Cursor | None, queue: str = ""
+    ) -> AsyncIterator[Message]:
         """What a watcher is told: where it stands, then whatever comes.
 
         Args:
             run: the run's number.
             since: how far this watcher has been told already; ``None`` for one who is new.
+            queue: one of several that are controlled together; "" for all of them.
 
         Yields:
             A snapshot first, or, to one who has been here lately, what was missed; then news.
 
         Raises:
-            KeyError: there is no such run.
+            KeyError: there is no such run or queue.
             TooManyWatchersError: there are as many as are allowed.
             sqlite3.Error: the journal cannot be read.
         """
         if self.watchers >= MOST_WATCHERS:
             raise TooManyWatchersError
         watcher = _Watcher(asyncio.Queue(MOST_WAITING))
-        first = await self._join(run, since, watcher)
+        first = await self._join((run, queue), since, watcher)
         try:
             yield first
             while not self._closed:
@@ -122,9 +125,9 @@ class Broadcast:
                     return
                 yield message
         finally:
-            self._leave(run, watcher)
+            self._leave((run, queue), watcher)
 
-    async def _join(self, run: int, since: Cursor | None, watcher: _Watcher) -> Message:
+    async def _join(self, run: tuple[int, str], since: Cursor | None, watcher: _Watcher) -> Message:
         """Counts somebody in, and says what this watcher has to be told first."""
         cursor, first = await asyncio.to_thread(self._first, run, since)
         there = self._runs.get(run)
@@ -139,16 +142,17 @@ class Broadcast:
             there.reading = asyncio.create_task(self._read(run, there))
         return first
 
-    def _first(self, run: int, since: Cursor | None) -> tuple[Cursor, Message]:
+    def _first(self, view: tuple[int, str], since: Cursor | None) -> tuple[Cursor, Message]:
         """What was missed, or everything where that is too long ago, of another file, or new."""
+        run, queue = view
         if since is not None:
             with contextlib.suppress(KeyError):
-                cursor, news = self._reader.news(run, since)
+                cursor, news = self._reader.news(run, since, queue)
                 return cursor, _message("news", news, cursor)
-        cursor, snapshot = self._reader.snapshot(run)
+        cursor, snapshot = self._reader.snapshot(run, queue)
         return cursor, _message("snapshot", snapshot, cursor)
 
-    def _leave(self, run: int, watcher: _Watcher) -> None:
+    def _leave(self, run: tuple[int, str], watcher: _Watcher) -> None:
         there = self._runs.get(run)
         if there is None:
             return
@@ -158,13 +162,14 @@ class Broadcast:
                 there.reading.cancel()
             del self._runs[run]
 
-    async def _read(self, number: int, run: _Run) -> None:
+    async def _read(self, view: tuple[int, str], run: _Run) -> None:
         """Reads the journal again and again while anybody watches."""
+        number, queue = view
         troubled = ""
         while True:
             await asyncio.sleep(NEWS_EVERY_S)
             try:
-                cursor, news = await asyncio.to_thread(self._reader.news, number, run.cursor)
+                cursor, news = await asyncio.to_thread(self._reader.news, number, run.cursor, queue)
             except KeyError:  # the file was replaced, or slept for longer than a page shows
                 self._let_go(run)
                 continue

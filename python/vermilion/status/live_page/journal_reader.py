@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from vermilion.routers.queue_set import joint_name
+from vermilion.status.live_page.asking import asked
 from vermilion.status.live_page.band import bands
 
 if TYPE_CHECKING:
@@ -85,52 +87,69 @@ class JournalReader:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._name = f"file:{quote(str(path.absolute()))}?mode=ro"
 
     def runs(self) -> list[dict[str, Any]]:
-        """All runs, the latest first."""
+        """All runs, the latest first; none of a file that is not there yet."""
+        if not self._path.exists():
+            return []
         with closing(self._open()) as database:
             return [_run(row) for row in database.execute("SELECT * FROM run ORDER BY id DESC")]
 
-    def snapshot(self, run: int) -> tuple[Cursor, dict[str, Any]]:
+    def latest(self) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """The last run, ``None`` where there is none, and what a person is asked in it."""
+        with closing(self._open()) as database:
+            row = database.execute("SELECT * FROM run ORDER BY id DESC LIMIT 1").fetchone()
+            return (None, {}) if row is None else (_run(row), asked(database, row["id"]))
+
+    def snapshot(self, run: int, queue: str = "") -> tuple[Cursor, dict[str, Any]]:
         """The last minutes of a run, and from where to go on.
 
+        Args:
+            run: its number.
+            queue: one of several that are controlled together; "" for all of them.
+
         Raises:
-            KeyError: there is no such run.
+            KeyError: there is no such run, or no such queue in it.
         """
         with closing(self._open()) as database:
-            about = _about(database, run)
+            about = _about(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             start_s = max(0.0, end_s - LIVE_WINDOW_S)
-            found = _stretch(database, run, start_s, end_s, LIVE_BUCKET_S)
+            found = _stretch(database, run, start_s, end_s, LIVE_BUCKET_S, queue)
             cursor = Cursor(
                 end_s,
                 _last_id(database, "decision", run),
                 _last_id(database, "setting", run),
                 about["ended"],
             )
-            return cursor, {"run": about, "window_s": LIVE_WINDOW_S, **found}
+            asks = asked(database, run)
+            return cursor, {"run": about, "window_s": LIVE_WINDOW_S, "asks": asks, **found}
 
-    def news(self, run: int, cursor: Cursor) -> tuple[Cursor, dict[str, Any]]:
+    def news(self, run: int, cursor: Cursor, queue: str = "") -> tuple[Cursor, dict[str, Any]]:
         """What is in the journal since a cursor; the same cursor and ``{}`` where nothing is.
 
         Raises:
-            KeyError: there is no such run, or the cursor lies further back than a page shows.
+            KeyError: there is no such run or queue, or the cursor lies further back than a page
+                shows.
         """
         with closing(self._open()) as database:
-            about = _about(database, run)
+            about = _about(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             if end_s - cursor.time_s > LIVE_WINDOW_S:
                 raise KeyError(run)
             news: dict[str, Any] = {}
             if end_s > cursor.time_s:
-                news["series"] = _series(database, run, cursor.time_s, end_s, LIVE_BUCKET_S)
+                news["series"] = _series(database, run, cursor.time_s, end_s, LIVE_BUCKET_S, queue)
             decisions = _decisions(database, run, after=cursor.decision)
-            settings = _settings(database, run, after=cursor.setting)
+            settings = _settings(database, run, after=cursor.setting, queue=queue)
             if decisions:
                 news["decisions"] = decisions
+                news["asks"] = asked(database, run)
                 # A band ends where a later decision takes its setting away.
-                news["bands"] = _bands(database, run, max(0.0, end_s - LIVE_WINDOW_S), end_s)
+                start_s = max(0.0, end_s - LIVE_WINDOW_S)
+                news["bands"] = _bands(database, run, start_s, end_s, queue)
             if settings:
                 news["settings"] = settings
             if about["ended"] and not cursor.ended:
@@ -143,16 +162,16 @@ class JournalReader:
             )
             return there, news
 
-    def history(self, run: int, start_s: float, end_s: float) -> dict[str, Any]:
+    def history(self, run: int, start_s: float, end_s: float, queue: str = "") -> dict[str, Any]:
         """Any stretch of a run, in at most :data:`MOST_POINTS` points.
 
         Raises:
-            KeyError: there is no such run.
+            KeyError: there is no such run or queue.
         """
         with closing(self._open()) as database:
-            _about(database, run)
+            _about(database, run, queue)
             bucket_s = max(LIVE_BUCKET_S, (end_s - start_s) / MOST_POINTS)
-            return _stretch(database, run, start_s, end_s, bucket_s)
+            return _stretch(database, run, start_s, end_s, bucket_s, queue)
 
     def _open(self) -> sqlite3.Connection:
         database = sqlite3.connect(self._name, uri=True, timeout=2.0)
@@ -176,7 +195,7 @@ def _run(row: sqlite3.Row) -> dict[str, Any]:
     }
 
 
-def _about(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+def _about(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str, Any]:
     row = None
     if run <= _MOST_RUNS:
         row = database.execute("SELECT * FROM run WHERE id = ?", (run,)).fetchone()
@@ -186,7 +205,23 @@ def _about(database: sqlite3.Connection, run: int) -> dict[str, Any]:
     (about["looks"], about["last_s"]) = database.execute(
         "SELECT count(*), max(time_s) FROM sample WHERE run = ?", (run,)
     ).fetchone()
+    about["queues"] = _queues(database, run)
+    if queue and queue not in about["queues"]:
+        raise KeyError(queue)
     return about
+
+
+def _queues(database: sqlite3.Connection, run: int) -> list[str]:
+    """The links whose queues are controlled together; none where there is one queue."""
+    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'queue_sample'").fetchone()
+    if known is None:  # a journal of an earlier version
+        return []
+    rows = database.execute(
+        "SELECT link FROM queue_sample WHERE run = ?1 AND time_s ="
+        " (SELECT min(time_s) FROM queue_sample WHERE run = ?1) ORDER BY link",
+        (run,),
+    )
+    return [row["link"] for row in rows]
 
 
 def _last_bucket(database: sqlite3.Connection, run: int, *, ended: bool) -> float:
@@ -210,7 +245,12 @@ def _last_id(database: sqlite3.Connection, table: str, run: int) -> int:
 
 
 def _stretch(
-    database: sqlite3.Connection, run: int, start_s: float, end_s: float, bucket_s: float
+    database: sqlite3.Connection,
+    run: int,
+    start_s: float,
+    end_s: float,
+    bucket_s: float,
+    queue: str,
 ) -> dict[str, Any]:
     """Everything about a stretch of time, with the setting that stood at its beginning."""
     before = database.execute(
@@ -220,39 +260,59 @@ def _stretch(
         "start_s": start_s,
         "end_s": end_s,
         "bucket_s": bucket_s,
-        "series": _series(database, run, start_s, end_s, bucket_s),
+        "series": _series(database, run, start_s, end_s, bucket_s, queue),
         "decisions": _decisions(database, run, start_s=start_s, end_s=end_s),
-        "settings": _settings(database, run, after=(before or 1) - 1, end_s=end_s),
-        "bands": _bands(database, run, start_s, end_s),
+        "settings": _settings(database, run, after=(before or 1) - 1, end_s=end_s, queue=queue),
+        "bands": _bands(database, run, start_s, end_s, queue),
     }
 
 
 def _series(
-    database: sqlite3.Connection, run: int, start_s: float, end_s: float, bucket_s: float
+    database: sqlite3.Connection,
+    run: int,
+    start_s: float,
+    end_s: float,
+    bucket_s: float,
+    queue: str,
 ) -> dict[str, list[float | None]]:
     """A point for each bucket in which the queue was looked at, by its end.
 
     How long packets wait is the mean of what waits over the rate at which it leaves (Little's
     law), so it is not known where nothing leaves.
     """
-    rows = database.execute(
-        # A sample's time is its interval's end, so that one at a bucket's end belongs to it.
-        "SELECT CAST((time_s - ?1 - 1e-6) / ?2 AS INTEGER) AS bucket, sum(interval_s) AS seconds,"
-        " avg(backlog_packets) AS queue, max(backlog_packets) AS most,"
-        " avg(backlog_bytes) AS waiting, sum(bytes) AS bytes, sum(packets) AS packets,"
-        " sum(drops) AS drops, sum(marks) AS marks,"
-        " avg(nullif(active_flows, -1)) AS flows,"
-        " sum(mean_rtt_s * rtt_samples) AS round_trips,"
-        " sum(CASE WHEN mean_rtt_s IS NULL THEN 0 ELSE rtt_samples END) AS rtt_samples"
-        " FROM sample WHERE run = ?3 AND time_s > ?1 + 1e-6 AND time_s <= ?4 + 1e-6"
-        " GROUP BY bucket ORDER BY bucket",
-        (start_s, bucket_s, run, end_s),
+    where = (start_s, bucket_s, run, end_s)
+    rows = (
+        database.execute(_SERIES_OF_ONE, (*where, queue))
+        if queue
+        else database.execute(_SERIES_OF_ALL, where)
     )
     series: dict[str, list[float | None]] = {name: [] for name in SERIES}
     for point in _points(rows, start_s, bucket_s):
         for name, value in zip(SERIES, point, strict=True):
             series[name].append(None if value is None else float(f"{value:.6g}"))
     return series
+
+
+# A sample's time is its interval's end, so that one at a bucket's end belongs to it.
+_COUNTED: Final = (
+    "SELECT CAST((time_s - ?1 - 1e-6) / ?2 AS INTEGER) AS bucket, sum(interval_s) AS seconds,"
+    " avg(backlog_packets) AS queue, max(backlog_packets) AS most,"
+    " avg(backlog_bytes) AS waiting, sum(bytes) AS bytes, sum(packets) AS packets,"
+    " sum(drops) AS drops, sum(marks) AS marks,"
+)
+_BETWEEN: Final = " WHERE run = ?3 AND time_s > ?1 + 1e-6 AND time_s <= ?4 + 1e-6"
+_IN_BUCKETS: Final = " GROUP BY bucket ORDER BY bucket"
+_SERIES_OF_ALL: Final = (
+    f"{_COUNTED} avg(nullif(active_flows, -1)) AS flows,"
+    " sum(mean_rtt_s * rtt_samples) AS round_trips,"
+    " sum(CASE WHEN mean_rtt_s IS NULL THEN 0 ELSE rtt_samples END) AS rtt_samples"
+    f" FROM sample{_BETWEEN}{_IN_BUCKETS}"
+)
+# Nobody counts the flows of each queue, nor measures round trips at each.
+_SERIES_OF_ONE: Final = (
+    f"{_COUNTED} NULL AS flows, NULL AS round_trips, 0 AS rtt_samples FROM queue_sample"
+    f"{_BETWEEN} AND link = ?5{_IN_BUCKETS}"
+)
 
 
 def _points(
@@ -292,27 +352,43 @@ def _decisions(
 
 
 def _settings(
-    database: sqlite3.Connection, run: int, *, after: int, end_s: float = float("inf")
+    database: sqlite3.Connection,
+    run: int,
+    *,
+    after: int,
+    end_s: float = float("inf"),
+    queue: str,
 ) -> list[dict[str, Any]]:
     rows = database.execute(
         "SELECT id, time_s, parameters FROM setting WHERE run = ? AND id > ? AND time_s <= ?"
         " ORDER BY id DESC LIMIT ?",
         (run, after, end_s, MOST_DECISIONS),
     ).fetchall()
+    own = joint_name(queue, "") if queue else ""
     return [
-        {"id": row["id"], "time_s": row["time_s"], "parameters": json.loads(row["parameters"])}
+        {
+            "id": row["id"],
+            "time_s": row["time_s"],
+            "parameters": {
+                name.removeprefix(own): value
+                for name, value in json.loads(row["parameters"]).items()
+                if name.startswith(own)
+            },
+        }
         for row in reversed(rows)
     ]
 
 
 def _bands(
-    database: sqlite3.Connection, run: int, start_s: float, end_s: float
+    database: sqlite3.Connection, run: int, start_s: float, end_s: float, queue: str
 ) -> list[dict[str, float]]:
     """What models promised of the queue, while the settings were in force that they promised it of.
 
     The decisions of up to one window before the beginning are looked at, where the first band may
-    have begun.
+    have begun. What is promised of several queues is promised of their sum.
     """
+    if queue:
+        return []
     rows = database.execute(
         "SELECT time_s, kind, details FROM decision WHERE run = ? AND time_s >= ? AND time_s <= ?"
         " AND kind IN ('tuned', 'applied', 'recalled', 'rolled-back', 'fell-back', 'restored',"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vermilion.status.listener import Listener
+    from vermilion.status.live_page.answers import Answers
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _PATIENCE_S: Final = 1
@@ -27,14 +28,25 @@ class PageServer:
     Args:
         path: the journal.
         listener: where; without a token one is made up.
+        option: of the command line, that messages name.
+        answers: who takes a person's answers; ``None`` for a page that only shows.
 
     Raises:
         ListenerError: the address is taken or not there.
     """
 
-    def __init__(self, path: Path, listener: Listener) -> None:
+    def __init__(
+        self,
+        path: Path,
+        listener: Listener,
+        *,
+        option: str = "--listen",
+        answers: Answers | None = None,
+    ) -> None:
         token = listener.token or secrets.token_urlsafe(24)
         self._path = path
+        self._answers = answers
+        self._stop: Callable[[], object] = lambda: None
         kind = socket.AF_INET6 if ":" in listener.address else socket.AF_INET
         self._socket = socket.socket(kind, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -44,7 +56,7 @@ class PageServer:
         except OSError as error:
             self._socket.close()
             where = f"{listener.address}:{listener.port}"
-            message = f"--listen: {where} cannot be listened on ({error.strerror})"
+            message = f"{option}: {where} cannot be listened on ({error.strerror})"
             raise ListenerError(message) from None
         port = int(self._socket.getsockname()[1])
         self.listener = replace(listener, port=port, token=token)
@@ -64,6 +76,10 @@ class PageServer:
         """
         asyncio.run(self._serve(ready))
 
+    def stop(self) -> None:
+        """End :meth:`run`, from whatever thread."""
+        self._stop()
+
     def close(self) -> None:
         """Stop listening."""
         self._socket.close()
@@ -77,7 +93,12 @@ class PageServer:
         from vermilion.status.live_page.journal_reader import JournalReader
 
         broadcast = Broadcast(JournalReader(self._path))
-        page = Access(application(self._path, broadcast), self.listener, _LOOPBACK_NAMES)
+        page = Access(
+            application(self._path, broadcast, self._answers),
+            self.listener,
+            _LOOPBACK_NAMES,
+            answers=self._answers is not None,
+        )
 
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -101,4 +122,9 @@ class PageServer:
                 timeout_graceful_shutdown=_PATIENCE_S,
             )
         )
+
+        def stop() -> None:
+            server.should_exit = True
+
+        self._stop = stop
         await server.serve([self._socket])

@@ -157,7 +157,7 @@ def simple_rivals(
         search_seed: of its random points.
         search_settings: further arguments of the search.
         threads: simulations at a time; ``None`` for one on each core.
-        workers: simulate what is worth the way; ``None`` for this machine.
+        workers: do the longer simulations; ``None`` for this machine.
         deadline_s: wall seconds for all of it.
         progress: called now and then while drop-tail is searched.
 

@@ -209,7 +209,7 @@ def check_robustness(
         margin: the fraction of what the setting in force reaches that may be lost.
         least_loss: what may be lost in any case, in the objective's unit.
         threads: simulations at a time; ``None`` for one on each core.
-        workers: simulate what is worth the way; ``None`` for this machine.
+        workers: do the longer simulations; ``None`` for this machine.
         deadline_s: wall seconds; conditions that do not fit in are not tried.
         progress: called with the number of simulations done.
 

@@ -132,7 +132,7 @@ def search_best(
         least_gain: from what the incumbent reaches to the gain that anyone would notice; ``None``
             where any gain is welcome.
         threads: simulations at a time; ``None`` for one on each core.
-        workers: simulate what is worth the way, with the same outcome; ``None`` for this machine.
+        workers: do the longer simulations, with the same outcome; ``None`` for this machine.
         progress: called now and then.
         memory: what an earlier call with the same arguments has simulated (another budget or
             deadline apart), and keeps what this one does.

@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.objectives.constraint import Constraint, relative_violation
+from vermilion.objectives.constraint import relative_violation
 from vermilion.objectives.metric_words import metric_in_words
+from vermilion.objectives.metrics import MetricPath
 from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vermilion.objectives.constraint import Constraint
     from vermilion.tuning.measure.evaluation import Evaluation
 
     Allowances = Sequence[Sequence[float] | None]
@@ -53,7 +55,8 @@ class ConstraintVerdict:
         if self.value is None or self.bound is None:
             why = "not measured" if self.holds == "not measured" else "met, no flow being active"
             return f"{self.constraint}: {why}{where}"
-        path = Constraint.parse(self.constraint).path
+        # What follows the bound is words: "with twice the flows".
+        path = MetricPath.parse(self.constraint.split(maxsplit=1)[0])
         reached = metric_in_words(path, self.value.mean, self.value.half_width)
         bound = metric_in_words(path, self.bound)
         return f"{self.constraint}: reaches {reached}{where}, bound {bound}: {self.holds}"

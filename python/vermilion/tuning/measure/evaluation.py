@@ -78,7 +78,7 @@ class Evaluation:
         return Evaluation(self.setting, text=self.text)
 
     def apart(self) -> Evaluation:
-        """The same, to be the measure of others than this one is."""
+        """The same scenario, with which the others are compared."""
         return self.fresh()
 
     def gather(self) -> None:

@@ -103,7 +103,7 @@ class JointEvaluation(Evaluation):
         return JointEvaluation(self.setting, parts=parts, joining=self.joining)
 
     def apart(self) -> JointEvaluation:
-        """The same settings, to be the measure of others: of shorter simulations, say."""
+        """The same settings, with which others (shorter simulations, say) are compared."""
         return replace(self.fresh(), joining=replace(self.joining))
 
     def gather(self) -> None:

@@ -8,10 +8,10 @@ that the core reads, the seed, and the version. A study that is gone on with rep
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import TYPE_CHECKING, Protocol, cast
 
 from vermilion.simulate import Result
+from vermilion.simulate.cores import cores
 from vermilion.simulate.runs import run_many
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class RememberedRuns:
     def __init__(self, memory: RunMemory, workers: Runner | None, threads: int | None) -> None:
         self._memory = memory
         self._workers = workers
-        self.cores = (threads or len(os.sched_getaffinity(0))) if workers is None else workers.cores
+        self.cores = (threads or cores()) if workers is None else workers.cores
 
     def run_many(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from vermilion.objectives import MetricPath, NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
+from vermilion.simulate.cores import cores
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.measure.memory import KEPT_WHOLE
 
@@ -70,7 +70,7 @@ class Simulations:
         objective: what is evaluated.
         constraints: whose metrics are kept with it.
         threads: simulations at a time; ``None`` for one on each core.
-        workers: simulate what is worth the way; ``None`` for this machine alone.
+        workers: do the longer simulations; ``None`` for this machine alone.
         memory: what is known already, and keeps what is simulated; ``None`` for none.
         length: the fraction of the scenario's measured time that the candidates simulate.
         further: other scenarios in which each setting is simulated too; then every evaluation has
@@ -104,7 +104,7 @@ class Simulations:
         self.least_seconds_each = 0.0
         self.count = 0
         self._workers = workers
-        self._local_threads = threads or len(os.sched_getaffinity(0))
+        self._local_threads = threads or cores()
         self.threads = self._local_threads if workers is None else workers.cores
 
     @property

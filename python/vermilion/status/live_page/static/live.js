@@ -8,9 +8,12 @@ const RETRY_MS = [500, 1000, 2000, 4000, 8000];
 const SILENT_MS = 5000;
 
 const byId = (id) => document.getElementById(id);
-const words = { doing: {}, loud: new Set() };
+const words = { doing: {}, loud: new Set(), answers: null };
 const page = {
   run: null,          // number of the run that is shown
+  queue: "",          // one of several queues, or "" for all of them
+  asks: null,         // the open proposal, the change that can be undone
+  sent: "",           // what was answered last and has not shown yet
   about: null,        // what the server says of it
   live: null,         // series of the last minutes, as they come
   decisions: [],
@@ -61,6 +64,7 @@ function keepSnapshot(told) {
   page.decisions = told.decisions;
   page.settings = told.settings;
   page.bands = told.bands;
+  page.asks = told.asks;
   page.ended = told.run.ended;
 }
 
@@ -81,6 +85,7 @@ function keepNews(told) {
   page.settings.push(...(told.settings ?? []).filter((setting) => setting.id > set));
   page.settings.splice(0, page.settings.length - MOST_DECISIONS);
   if (told.bands) page.bands = told.bands;
+  if (told.asks) page.asks = told.asks;
   if (told.ended) page.ended = true;
 }
 
@@ -88,8 +93,8 @@ function keepNews(told) {
 
 function listen() {
   if (page.stream) page.stream.close();
-  const since = page.cursor ? `?since=${encodeURIComponent(page.cursor)}` : "";
-  const stream = new EventSource(`/api/runs/${page.run}/news${since}`);
+  const since = page.cursor ? `&since=${encodeURIComponent(page.cursor)}` : "";
+  const stream = new EventSource(`/api/runs/${page.run}/news?queue=${encodeURIComponent(page.queue)}${since}`);
   page.stream = stream;
   const on = (name, keep) =>
     stream.addEventListener(name, (event) => {
@@ -172,6 +177,9 @@ function options(chart, width) {
   };
 }
 
+/* The target of the whole; of one of several queues the journal has none. */
+const targetPackets = () => (page.queue ? null : page.about?.target_packets);
+
 function drawBehind(plot, chart) {
   if (!chart.target) return;
   const { ctx, bbox } = plot;
@@ -184,7 +192,7 @@ function drawBehind(plot, chart) {
     const bottom = down(Math.max(0, band.mean_packets - band.sd_packets));
     ctx.fillRect(across(band.start_s), top, across(band.end_s) - across(band.start_s), bottom - top);
   }
-  const target = page.about?.target_packets;
+  const target = targetPackets();
   if (target) {
     ctx.strokeStyle = colour("--target");
     ctx.setLineDash([8, 6]);
@@ -281,7 +289,7 @@ let asking = 0;
 async function lookAt(from, to, name = "") {
   const number = ++asking;
   try {
-    const found = await ask(`/api/runs/${page.run}/history?from=${Math.max(0, from)}&to=${to}`);
+    const found = await ask(`/api/runs/${page.run}/history?from=${Math.max(0, from)}&to=${to}&queue=${encodeURIComponent(page.queue)}`);
     if (number !== asking) return;   // another stretch has been asked for meanwhile
     page.stretch = { ...found, window: name };
     showCharts();
@@ -338,7 +346,7 @@ function showTiles() {
   const step = count > 1 ? series.time_s[count - 1] - series.time_s[count - 2] : 0.5;
   const minute = (name) => series[name].slice(-Math.max(1, Math.round(60 / Math.max(step, 0.1))));
   const now = (name) => mean(series[name].slice(-4));
-  const target = page.about.target_packets;
+  const target = targetPackets();
   const tiles = [
     ["Packets wait", text(now("waiting_ms"), 3, "ms"),
       `last minute: ${text(mean(minute("waiting_ms")))} on average, 95 % below ${text(percentile(minute("waiting_ms"), 0.95))}`],
@@ -369,6 +377,85 @@ function showTiles() {
   byId("when").textContent = count ? `at ${clock(series.time_s[count - 1])}` : "";
 }
 
+/* --- a person's answer --------------------------------------------------------------- */
+
+const shownValue = (value) =>
+  value === undefined ? "–" : typeof value === "number" && !Number.isInteger(value)
+    ? Number(value.toPrecision(5)).toString() : String(value);
+
+function row(head, ...cells) {
+  const line = document.createElement("tr");
+  const first = document.createElement("th");
+  first.scope = "row";
+  first.textContent = head;
+  line.append(first, ...cells.map((text) => {
+    const cell = document.createElement("td");
+    cell.textContent = text;
+    return cell;
+  }));
+  return line;
+}
+
+let asksShown = "";
+function showAsks() {
+  const answers = words.answers;
+  const { proposal, undo, paused } = page.asks ?? {};
+  const may = (verb) => Boolean(answers) && !page.ended && answers.verbs.includes(verb);
+  const open = !page.ended && proposal;
+  const now = JSON.stringify([page.run, page.queue, open, undo, paused, page.ended, page.sent]);
+  if (now === asksShown) return;
+  asksShown = now;
+  byId("asks").hidden = !open && !may("undo") && !may("pause");
+  byId("asks").classList.toggle("open", Boolean(open));
+  byId("proposal").hidden = !open;
+  if (open) {
+    byId("proposal-reason").textContent = proposal.reason;
+    const stands = proposal.now;
+    byId("proposal-setting").tBodies[0].replaceChildren(...Object.entries(proposal.setting).map(([name, value]) =>
+      row(name, shownValue(stands[name]), shownValue(value))));
+    const [accept, decline] = byId("proposal").querySelectorAll("button");
+    accept.textContent = `Apply proposal ${proposal.number}`;
+    decline.textContent = `Decline proposal ${proposal.number}`;
+    byId("proposal").querySelector(".answers").hidden = !may("accept");
+  }
+  const can = !open && undo && may("undo");
+  byId("change").hidden = !can;
+  if (can) byId("change-said").textContent = `Changed at ${clock(undo.time_s)}: ${undo.reason}. `;
+  byId("pausing").hidden = !may("pause");
+  const [pause, resume] = byId("pausing").querySelectorAll("button");
+  pause.hidden = Boolean(paused);
+  resume.hidden = !paused;
+  const key = open ? `proposal ${proposal.number}` : undo ? `undo ${undo.number}` : "";
+  const sent = page.sent && (page.sent === key || page.sent === `paused ${!paused}`);
+  if (!sent) page.sent = "";
+  for (const button of byId("asks").querySelectorAll("button")) button.disabled = Boolean(sent);
+  byId("asks-said").textContent = sent ? "Sent. The controller will answer below."
+    : open ? (may("accept") ? `Proposal ${proposal.number} waits for you.`
+      : `Proposal ${proposal.number} waits for an answer at the controller's terminal.`)
+    : paused ? "Paused: the controller changes nothing until you say resume." : "";
+}
+
+async function answer(verb) {
+  const { proposal, undo, paused } = page.asks;
+  const number = verb === "undo" ? undo.number : verb === "accept" || verb === "decline" ? proposal.number : 0;
+  page.sent = verb === "undo" ? `undo ${number}` : number ? `proposal ${number}` : `paused ${!paused}`;
+  asksShown = "";
+  showAsks();
+  try {
+    const told = await fetch(`/api/runs/${page.run}/answer`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Vermilion-Answer": words.answers.word },
+      body: JSON.stringify({ verb, number }),
+    });
+    if (!told.ok) throw new Error((await told.text()).trim());
+  } catch (error) {
+    say(`Your answer was not taken: ${error.message}`);
+    page.sent = "";
+    asksShown = "";
+    showAsks();
+  }
+}
+
 let listed = "";
 function showDecisions() {
   const now = `${page.run}:${page.decisions.length}:${page.decisions.at(-1)?.id ?? 0}`;
@@ -396,16 +483,7 @@ function showDecisions() {
 
 function showSetting() {
   const setting = page.settings.at(-1);
-  const rows = Object.entries(setting?.parameters ?? {}).map(([name, value]) => {
-    const row = document.createElement("tr");
-    const head = document.createElement("th");
-    head.scope = "row";
-    head.textContent = name;
-    const cell = document.createElement("td");
-    cell.textContent = typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(5)).toString() : String(value);
-    row.append(head, cell);
-    return row;
-  });
+  const rows = Object.entries(setting?.parameters ?? {}).map(([name, value]) => row(name, shownValue(value)));
   byId("setting").tBodies[0].replaceChildren(...rows);
   byId("since").textContent = setting ? `since ${clock(setting.time_s)}` : "as it stood at the beginning";
 }
@@ -413,24 +491,41 @@ function showSetting() {
 function show() {
   const { about } = page;
   byId("title").textContent = about.title;
-  document.title = `${about.title} – Vermilion`;
   byId("about").textContent = `${about.discipline} on ${about.link}, ` +
     (about.simulated ? "simulated" : `since ${new Date(about.begun_utc).toLocaleString()}`) +
     `, run ${about.id} of the journal, Vermilion ${about.version}`;
   const hidden = document.querySelector("main").hidden;
   document.querySelector("main").hidden = false;
   if (hidden) build();
+  document.title = `${page.asks?.proposal && !page.ended ? "(1) " : ""}${about.title} – Vermilion`;
+  showQueues();
   showState();
+  showAsks();
   showTiles();
   showCharts();
   showDecisions();
   showSetting();
 }
 
+function showQueues() {
+  const names = page.about.queues;
+  const select = byId("queue");
+  byId("of-queue").hidden = names.length === 0;
+  if (select.options.length === names.length + 1) return;
+  select.replaceChildren(...["", ...names].map((name) => {
+    const option = document.createElement("option");
+    option.value = name;
+    option.textContent = name || "all together";
+    return option;
+  }));
+  select.value = page.queue;
+}
+
 /* --- beginning ----------------------------------------------------------------------- */
 
-function watch(run) {
-  Object.assign(page, { run, cursor: "", stretch: null, away: false, ended: false, failures: 0, newsAt: Date.now() });
+function watch(run, queue = "") {
+  if (run !== page.run) byId("queue").replaceChildren();
+  Object.assign(page, { run, queue, sent: "", cursor: "", stretch: null, away: false, ended: false, failures: 0, newsAt: Date.now() });
   listen();
 }
 
@@ -439,6 +534,10 @@ async function begin() {
     const told = await ask("/api/runs");
     words.doing = told.doing;
     words.loud = new Set(told.loud);
+    words.answers = told.answers ?? null;
+    if (words.answers) {
+      byId("powers").textContent = "Read from the journal. What you answer here is done by the controller.";
+    }
     if (!told.runs.length) {
       byId("title").textContent = "No controller has run yet";
       byId("badge").textContent = "waiting";
@@ -452,7 +551,7 @@ async function begin() {
       option.textContent = `${run.id}: ${run.title}, ${run.link}${run.ended ? "" : " (not ended)"}`;
       return option;
     }));
-    byId("choice").hidden = told.runs.length < 2;
+    byId("of-run").hidden = told.runs.length < 2;
     watch(told.runs[0].id);
   } catch (error) {
     say(`The page cannot be filled: ${error.message}`);
@@ -461,6 +560,10 @@ async function begin() {
 }
 
 byId("run").addEventListener("change", (event) => watch(Number(event.target.value)));
+byId("queue").addEventListener("change", (event) => watch(page.run, event.target.value));
+byId("asks").addEventListener("click", (event) => {
+  if (event.target.dataset.verb && !event.target.disabled) answer(event.target.dataset.verb);
+});
 byId("range").addEventListener("click", (event) => {
   if (!page.live) return;
   if (event.target.dataset.window) choose(event.target.dataset.window);

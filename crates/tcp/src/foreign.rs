@@ -1,0 +1,153 @@
+//! Window rules that are written somewhere else than here, in another language for instance.
+//!
+//! The registry's senders are known when this crate is built; those of a user are not. Whoever embeds
+//! the core hands over a [`ForeignSenders`] for each group of flows whose congestion control is none of
+//! the registry's. The rules that it makes stand in one variant of [`AnyRule`](crate::AnyRule), and only
+//! that variant pays for being called through a table of functions. Recoveries, timers and receivers are
+//! those of the registry's senders, and so are the parameters about them.
+//!
+//! What a rule may do here that the registry's cannot: fail. It keeps the failure to itself, leaves the
+//! window as it is from then on, and has whoever embeds the core end the run.
+
+use std::fmt::Debug;
+
+use vermilion_parameters::{Algorithm, Kind, Parameter, ParameterError, Settings};
+
+use crate::Window;
+use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::table::{PLAIN, RULED_COUNT, ruled};
+
+/// What every table of such a sender has beside the parameters of its own rule.
+pub const COMMON: [Parameter; RULED_COUNT] = ruled(PLAIN);
+
+/// Pairs of them of which the first must be below the second.
+pub const COMMON_ORDER: [(&str, &str); 1] = [("minimum_timeout", "maximum_timeout")];
+
+/// Makes the rules of one name.
+pub trait ForeignSenders: Debug + Send + Sync {
+    /// Name, source and parameter table, which must be [complete](check_table).
+    fn algorithm(&self) -> &'static Algorithm;
+
+    /// Whether its data is ECT(1).
+    fn is_scalable(&self) -> bool;
+
+    /// The rule of a connection that has not begun; each connection gets a [copy](ForeignRule::copy).
+    ///
+    /// # Errors
+    /// Values that the table accepts one by one but that do not go together.
+    fn rule(&self, settings: &Settings) -> Result<Box<dyn ForeignRule>, ParameterError>;
+}
+
+/// A [`WindowRule`] that can be called without knowing its type.
+pub trait ForeignRule: Debug + Send + Sync {
+    /// See [`WindowRule::grow`].
+    fn grow(&mut self, event: &Acknowledged, window: &mut Window);
+
+    /// See [`WindowRule::reduced`].
+    fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64;
+
+    /// See [`WindowRule::answers_marks`].
+    fn answers_marks(&self) -> bool;
+
+    /// See [`WindowRule::governs_window`].
+    fn governs_window(&self) -> bool;
+
+    /// See [`WindowRule::pacing_rate`].
+    fn pacing_rate(&self) -> Option<f64>;
+
+    /// An equal one that shares no state with this one.
+    fn copy(&self) -> Box<dyn ForeignRule>;
+}
+
+/// A rule as [`AnyRule`](crate::AnyRule) keeps it.
+pub type Foreign = Box<dyn ForeignRule>;
+
+impl Clone for Foreign {
+    fn clone(&self) -> Self {
+        (**self).copy()
+    }
+}
+
+impl WindowRule for Foreign {
+    fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
+        (**self).grow(event, window);
+    }
+
+    fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64 {
+        (**self).reduced(now, sign, base, window)
+    }
+
+    fn answers_marks(&self) -> bool {
+        (**self).answers_marks()
+    }
+
+    fn governs_window(&self) -> bool {
+        (**self).governs_window()
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        (**self).pacing_rate()
+    }
+}
+
+/// Refuses a table without one of the [`COMMON`] parameters, or with another kind of it, and one whose
+/// recoveries are not all [known](crate::Recovery::CHOICES).
+///
+/// # Errors
+/// The first parameter that is missing or other than expected.
+pub fn check_table(parameters: &[Parameter]) -> Result<(), ParameterError> {
+    for common in &COMMON {
+        let found = parameters.iter().find(|row| row.name == common.name);
+        if !found.is_some_and(|row| is_as_narrow(&row.kind, &common.kind)) {
+            let accepted = "a table with the parameters that all senders have, none of them wider";
+            return Err(ParameterError::new("parameters", common.name, accepted));
+        }
+    }
+    Ok(())
+}
+
+/// Whether whatever one kind accepts the other does.
+fn is_as_narrow(kind: &Kind, common: &Kind) -> bool {
+    match (kind, common) {
+        (Kind::Switch { .. }, Kind::Switch { .. }) => true,
+        (Kind::Choice { choices, .. }, Kind::Choice { choices: known, .. }) => {
+            choices.iter().all(|choice| known.contains(choice))
+        }
+        (
+            Kind::Number { minimum, maximum, integer, default, .. },
+            Kind::Number {
+                minimum: least, maximum: most, integer: whole, default: automatic, ..
+            },
+        ) => {
+            let decided = default.is_some() || automatic.is_none();
+            minimum >= least && maximum <= most && (*integer || !whole) && decided
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_lacks_or_widens_what_all_senders_have_is_refused() {
+        let mut table = COMMON.to_vec();
+        table.push(Parameter::switch("own", true));
+        assert_eq!(check_table(&table), Ok(()));
+        for index in 0..RULED_COUNT {
+            let mut table = COMMON.to_vec();
+            table.remove(index);
+            assert!(check_table(&table).is_err(), "{}", COMMON[index].name);
+            let mut table = COMMON.to_vec();
+            match &mut table[index].kind {
+                Kind::Number { maximum, .. } => *maximum = f64::INFINITY,
+                Kind::Choice { choices, .. } => *choices = &["anything"],
+                kind @ Kind::Switch { .. } => {
+                    *kind = Kind::Choice { default: "no", choices: &["no"] }
+                }
+            }
+            assert!(check_table(&table).is_err(), "{}", COMMON[index].name);
+        }
+    }
+}

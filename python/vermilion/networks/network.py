@@ -1,0 +1,177 @@
+"""A scenario that is put together in Python, a link and a group of flows at a time.
+
+What a method is given is what the table of the same name holds in TOML: the same keys, the same
+texts with units, the same defaults, and the same messages for what is not accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self
+
+from vermilion.scenario import scenario_from_document
+from vermilion.scenario.checked import check_tables
+from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.own_names import registered_name
+from vermilion.scenario.toml_text import toml_text
+
+if TYPE_CHECKING:
+    from vermilion.scenario import Scenario
+
+
+class Network:
+    """A network, its traffic and what changes in it.
+
+        >>> network = vermilion.Network("Two senders", duration="20 s", warm_up="5 s")
+        >>> network.link("bottleneck", rate="10 Mbit/s", delay="10 ms", queue="red")
+        >>> network.flows("all", count=2, path=["bottleneck"], rtt="40 ms", sender="cubic")
+        >>> result = vermilion.run(network.scenario())
+
+    Every method gives the network back, so that calls can be chained, and refuses at once what its
+    table would refuse; :meth:`scenario` checks what only the whole can tell.
+    """
+
+    def __init__(self, title: str = "", **table: object) -> None:
+        """An empty network.
+
+        Args:
+            title: of the scenario.
+            table: its own keys: ``duration``, ``warm_up``, ``settle``, ``description``.
+
+        Raises:
+            ScenarioError: one that is not accepted.
+        """
+        self._document: dict[str, Any] = {}
+        if title:
+            self._document["title"] = title
+        for key, value in table.items():
+            if key in _METHODS:
+                raise ScenarioError(key, value, f"the method Network.{_METHODS[key]}", title)
+        self._document |= _written(table)
+        self._check(self._document)
+
+    @property
+    def title(self) -> str:
+        """Names the network in messages."""
+        return str(self._document.get("title", "")) or "network"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What TOML would hold, as nested dictionaries: a copy."""
+        return deepcopy(self._document)
+
+    def link(self, name: str, **table: object) -> Self:
+        """Adds a link: ``rate``, ``delay``, ``queue`` and the other keys of ``[links.NAME]``.
+
+        Args:
+            name: of the link.
+            table: its keys. ``queue`` is a table, the name of a discipline for its defaults, or a
+                class derived from :class:`vermilion.Discipline`; without one it is drop-tail.
+
+        Raises:
+            ScenarioError: a key or a value that is not accepted, or a name for the second time.
+        """
+        table.setdefault("queue", "drop-tail")
+        written = _written(table)
+        if isinstance(written["queue"], str):
+            written["queue"] = {"discipline": written["queue"]}
+        return self._add("links", name, written)
+
+    def add_links(self, names: Iterable[str], **table: object) -> Self:
+        """Adds several links that are alike but for their names; see :meth:`link`.
+
+        Raises:
+            ScenarioError: what :meth:`link` refuses.
+        """
+        for name in names:
+            self.link(name, **table)
+        return self
+
+    def flows(self, name: str, **table: object) -> Self:
+        """Adds a group of flows: ``path``, ``rtt``, ``sender`` and the other keys of its table.
+
+        Args:
+            name: of the group.
+            table: the keys of ``[flows.NAME]``. ``path`` may be one link's name; ``sender`` may
+                be a class derived from :class:`vermilion.CongestionControl`.
+
+        Raises:
+            ScenarioError: a key or a value that is not accepted, or a name for the second time.
+        """
+        written = _written(table)
+        for key in ("path", "return_path"):
+            if isinstance(written.get(key), str):
+                written[key] = [written[key]]
+        return self._add("flows", name, written)
+
+    def change(self, **table: object) -> Self:
+        """Adds a change: ``at``, ``link`` and what changes, the keys of ``[[changes]]``.
+
+        Raises:
+            ScenarioError: a key or a value that is not accepted.
+        """
+        changes = self._document.setdefault("changes", [])
+        changes.append(_written(table))
+        try:
+            self._check({"changes": changes})
+        except ScenarioError:
+            changes.pop()
+            if not changes:
+                del self._document["changes"]
+            raise
+        return self
+
+    def tuning(self, **table: object) -> Self:
+        """Says what is to be tuned: the keys of ``[tuning]``.
+
+        Raises:
+            ScenarioError: a key or a value that is not accepted.
+        """
+        written = _written(table)
+        self._check({"tuning": written})
+        self._document["tuning"] = written
+        return self
+
+    def scenario(self) -> Scenario:
+        """The scenario, checked as a whole.
+
+        Raises:
+            ScenarioError: whatever is wrong with it.
+        """
+        return scenario_from_document(self._document, self.title)
+
+    def to_toml(self) -> str:
+        """The scenario as TOML; :func:`vermilion.parse_scenario` reads it back."""
+        return toml_text(self._document)
+
+    def _add(self, kind: str, name: str, table: dict[str, Any]) -> Self:
+        if name in self._document.get(kind, {}):
+            raise ScenarioError(kind, name, "each name once", self.title)
+        self._check({kind: {name: table}})
+        self._document.setdefault(kind, {})[name] = table
+        return self
+
+    def _check(self, document: Mapping[str, Any]) -> None:
+        try:
+            check_tables(document)
+        except FieldError as error:
+            raise error.at(self.title) from None
+
+
+_METHODS = {"links": "link", "flows": "flows", "changes": "change", "tuning": "tuning"}
+
+
+def _written(table: Mapping[str, object]) -> dict[str, Any]:
+    """A table as TOML would hold it: classes by their names, nothing for ``None``."""
+    return {key: _value(value) for key, value in table.items() if value is not None}
+
+
+def _value(value: object) -> object:
+    if isinstance(value, type):
+        return registered_name(value)
+    if isinstance(value, Mapping):
+        return _written(value)
+    if isinstance(value, list | tuple):
+        return [_value(entry) for entry in value]
+    return value
