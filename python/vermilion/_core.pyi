@@ -17,6 +17,7 @@ __all__ = [
     "CaptureMonitor",
     "Coin",
     "InterfaceMonitor",
+    "Link",
     "Packet",
     "ParameterError",
     "Queue",
@@ -396,14 +397,15 @@ class Link:
         largest: int = 1500,
         room: int = 65_536,
         busy: bool = False,
-        wakers: Sequence[int] = (),
+        wakers: Sequence[int] = ...,
     ) -> Link:
         """Connect two open TUN devices.
 
         ``ways`` are links as in a core scenario. Of each way, ``jitters`` says by how many
-        nanoseconds at most packets take longer, and whether one may overtake another. ``largest``
-        is the largest packet in bytes, ``room`` how many packets a way holds at most. With ``busy``
-        a core is kept busy for the sake of exact times. The descriptors are not taken over.
+        nanoseconds at most packets take longer (0), and whether one may overtake another (no).
+        ``largest`` is the largest packet in bytes, ``room`` how many packets a way holds at most.
+        With ``busy`` a core is kept busy for the sake of exact times. The descriptors are not taken
+        over.
 
         Raises:
             ParameterError: A field of a link that cannot be used.

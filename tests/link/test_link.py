@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import network_namespaces, settled
+from leaks import network_namespaces, settled
 
 PROGRAMS = str(Path(__file__).with_name("programs.py"))
 DIGESTS = f"{sys.executable} {PROGRAMS} serve_digests"
@@ -113,6 +113,39 @@ def test_packets_are_marked_and_not_dropped_where_both_ends_know_ecn(tmp_path):
     up = data["links"]["uplink"]["ledger"]
     assert up["marks"] > 20
     assert up["drops"] < up["marks"] / 2
+
+
+def test_a_discipline_in_python_decides_over_real_packets(tmp_path):
+    own = Path(__file__).parents[2] / "docs" / "examples" / "proportional_early_drop.py"
+    options = ["--plugin", own, "--discipline", "proportional-early-drop", "--rate", "8Mbit/s"]
+    _, data = measured(
+        *(tmp_path, *options, "--delay", "10ms"), *program("flows", 4, 4, "reno"), peer=SINK
+    )
+    up = data["links"]["uplink"]
+    assert up["ledger"]["drops"] > 10
+    assert up["total"]["utilization"] > 0.5
+
+
+def test_a_discipline_in_python_that_fails_ends_the_link_with_its_reason(tmp_path):
+    own = tmp_path / "failing.py"
+    own.write_text(
+        "import vermilion\n"
+        "class Failing(vermilion.Discipline):\n"
+        '    """Fails at its tenth packet."""\n'
+        "    name = 'failing'\n"
+        "    def __init__(self): self.count = 0\n"
+        "    def on_arrival(self, packet, queue, coin):\n"
+        "        self.count += 1\n"
+        "        if self.count == 10: raise RuntimeError('that was the tenth')\n"
+        "        return vermilion.Verdict.ACCEPT\n"
+        "vermilion.register_discipline(Failing)\n"
+    )
+    outcome = run(
+        *("--plugin", own, "--discipline", "failing", "--rate", "8Mbit/s"),
+        *program("send", 100_000),
+    )
+    assert outcome.returncode == 2
+    assert "that was the tenth" in outcome.stderr
 
 
 def test_nonsense_harms_nobody(tmp_path):

@@ -12,6 +12,8 @@ SOURCES = "\n".join(
     for folder in (
         ROOT / "tests" / "python",
         ROOT / "tests" / "browser",
+        ROOT / "tests" / "link",
+        ROOT / "crates" / "link" / "tests",
         ROOT / "crates" / "monitor" / "tests",
     )
     for path in sorted(folder.iterdir())

@@ -12,6 +12,9 @@ use crate::device::{Device, Taken};
 /// Packets that are taken from one device before the other and the clock are looked at again.
 const BATCH: usize = 64;
 
+/// Descriptors beside the devices that can end a wait, at most.
+pub const MOST_WAKERS: usize = 6;
+
 /// How the time until the next packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
@@ -26,6 +29,8 @@ pub enum Pacing {
 struct End {
     /// `None` once it has been removed.
     device: Option<Device>,
+    /// Whether the device may have packets.
+    ready: bool,
     way: Way,
 }
 
@@ -41,7 +46,7 @@ impl Emulator {
     /// A link between two devices. Each comes with the way that its packets take to the other.
     #[must_use]
     pub fn new(ends: [(Device, Way); 2], pacing: Pacing) -> Self {
-        let ends = ends.map(|(device, way)| End { device: Some(device), way });
+        let ends = ends.map(|(device, way)| End { device: Some(device), ready: true, way });
         Self { begun: Instant::now(), pacing, ends }
     }
 
@@ -62,13 +67,16 @@ impl Emulator {
         self.ends[end].device.is_some()
     }
 
-    /// Carries packets until `until`, or until one of `wakers` has something to be read.
+    /// Carries packets until `until`, or until one of `wakers` has something to be read. Of more than
+    /// [`MOST_WAKERS`] the others are not looked at.
     ///
     /// # Errors
     /// The kernel cannot wait.
     pub fn run(&mut self, until: u64, wakers: &[OwnedFd]) -> Result<()> {
         loop {
-            let more = self.take(0) | self.take(1);
+            self.take(0);
+            self.take(1);
+            let more = self.ends.iter().any(|end| end.ready);
             self.hand_on(0);
             self.hand_on(1);
             let now = self.now();
@@ -83,22 +91,31 @@ impl Emulator {
         }
     }
 
-    /// Takes packets from device `end`: whether there may be more.
-    fn take(&mut self, end: usize) -> bool {
+    /// Takes packets from device `end`, if it may have any.
+    fn take(&mut self, end: usize) {
         let begun = self.begun;
-        let End { device, way } = &mut self.ends[end];
+        let End { device, ready, way } = &mut self.ends[end];
+        if !*ready {
+            return;
+        }
         for _ in 0..BATCH {
-            let Some(open) = device else { return false };
-            match open.take() {
+            let taken = device.as_mut().map_or(Taken::Nothing, Device::take);
+            match taken {
                 Taken::Packet(offload, packet) => {
                     let now = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
                     way.arrive(now, &offload, packet);
                 }
-                Taken::Nothing => return false,
-                Taken::Gone => *device = None,
+                Taken::Nothing => {
+                    *ready = false;
+                    return;
+                }
+                Taken::Gone => {
+                    *device = None;
+                    *ready = false;
+                    return;
+                }
             }
         }
-        true
     }
 
     /// Hands on what is due on the way from device `end`.
@@ -122,22 +139,41 @@ impl Emulator {
     }
 
     /// Waits for packets, for so many nanoseconds at most: whether one of `wakers` has something.
-    fn wait(&self, nanoseconds: u64, wakers: &[OwnedFd]) -> Result<bool> {
+    fn wait(&mut self, nanoseconds: u64, wakers: &[OwnedFd]) -> Result<bool> {
         const SECOND: u64 = 1_000_000_000;
         let timeout = Timespec {
             tv_sec: (nanoseconds / SECOND) as i64,
             tv_nsec: (nanoseconds % SECOND) as _,
         };
-        let wakers = wakers.iter().map(AsFd::as_fd);
-        let mut watched: Vec<PollFd<'_>> =
-            wakers.map(|waker| PollFd::from_borrowed_fd(waker, PollFlags::IN)).collect();
-        let count = watched.len();
-        let devices = self.ends.iter().filter_map(|end| end.device.as_ref());
-        watched.extend(devices.map(|device| PollFd::new(device, PollFlags::IN)));
+        let [first, second] = &self.ends;
+        let devices = [&first.device, &second.device];
+        let Some(any) = devices
+            .iter()
+            .find_map(|device| device.as_ref().map(AsFd::as_fd))
+            .or_else(|| wakers.first().map(AsFd::as_fd))
+        else {
+            std::thread::sleep(std::time::Duration::from_nanos(nanoseconds));
+            return Ok(false);
+        };
+        // Places that are not needed ask for nothing.
+        let mut watched: [PollFd<'_>; 2 + MOST_WAKERS] = std::array::from_fn(|place| {
+            let wanted = match place {
+                0 | 1 => devices[place].as_ref().map(AsFd::as_fd),
+                _ => wakers.get(place - 2).map(AsFd::as_fd),
+            };
+            let flags = if wanted.is_some() { PollFlags::IN } else { PollFlags::empty() };
+            PollFd::from_borrowed_fd(wanted.unwrap_or(any), flags)
+        });
         match poll(&mut watched, Some(&timeout)) {
-            Ok(_) => Ok(watched[..count].iter().any(|waker| !waker.revents().is_empty())),
-            Err(rustix::io::Errno::INTR) => Ok(true),
-            Err(error) => Err(error.into()),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(true),
+            Err(error) => return Err(error.into()),
         }
+        let told: [bool; 2 + MOST_WAKERS] =
+            std::array::from_fn(|place| !watched[place].revents().is_empty());
+        for (end, ready) in self.ends.iter_mut().zip(told) {
+            end.ready |= ready && end.device.is_some();
+        }
+        Ok(told[2..].iter().take(wakers.len()).any(|ready| *ready))
     }
 }

@@ -98,7 +98,7 @@ impl Way {
     #[inline]
     fn offer(&mut self, held: Held) {
         let pool = &mut self.pool;
-        self.link.offer(self.now, held, &mut |gone| pool.give_back(gone.packet.slot));
+        self.link.offer(self.now, held, &mut |gone| pool.give_back(held.slot));
         self.take_turns();
     }
 
@@ -114,7 +114,7 @@ impl Way {
         let pool = &mut self.pool;
         while self.link.next_turn() <= self.now {
             let turn = self.link.next_turn();
-            let taken = self.link.take(turn, &mut |gone| pool.give_back(gone.packet.slot));
+            let taken = self.link.take(turn, &mut |gone| pool.give_back(held.slot));
             match taken {
                 Some(taken) if taken.lost => pool.give_back(taken.packet.slot),
                 Some(taken) => self.air.push(taken.end + self.link.delay(), taken.packet),
@@ -200,7 +200,7 @@ impl Way {
         self.advance(now);
         if self.link.set_parameters(self.now, changed)? {
             let pool = &mut self.pool;
-            self.link.flush(self.now, &mut |gone| pool.give_back(gone.packet.slot));
+            self.link.flush(self.now, &mut |held| pool.give_back(held.slot));
         }
         Ok(())
     }

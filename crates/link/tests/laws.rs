@@ -253,3 +253,39 @@ fn what_cannot_be_is_refused_with_its_field() {
     assert_eq!(refused(tail(), none, Room { packets: 0, ..ROOM }), "room");
     assert_eq!(refused(tail(), none, Room { largest: 67, ..ROOM }), "mtu");
 }
+
+/// `cargo test --release -p vermilion-link --test laws -- --ignored`
+#[test]
+#[ignore = "takes a minute"]
+fn a_hundred_million_packets_are_all_accounted_for_and_in_order() {
+    const PACKETS: u64 = 100_000_000;
+    const FLOWS: u64 = 16;
+    let link = link(5_000_000_000, "fq-codel", json!({}));
+    let mut way = way(&link, 1);
+    let mut bytes: Vec<Vec<u8>> = (0..FLOWS).map(|flow| packet(0, 100, 2, flow as u16)).collect();
+    let mut last = [0; FLOWS as usize];
+    let (mut got, mut marked, mut now) = (0_u64, 0_u64, 0);
+    for number in 1..=PACKETS {
+        // 100 bytes at 5 Gbit/s take 160 ns: bursts of half as much again, and pauses.
+        now += if number / 4096 % 2 == 0 { 110 } else { 230 };
+        let flow = (number * number / 7 % FLOWS) as usize;
+        bytes[flow][28..36].copy_from_slice(&number.to_be_bytes());
+        way.arrive(now, &WHOLE, &bytes[flow]);
+        way.advance(now);
+        while let Some(delivery) = way.next_delivery(now) {
+            let delivered = way.bytes(&delivery);
+            let flow = usize::from(delivered[21]);
+            assert!(number_of(delivered) > last[flow]);
+            last[flow] = number_of(delivered);
+            marked += u64::from(delivered[1] & 3 == 3);
+            way.delivered(delivery, now);
+            got += 1;
+        }
+    }
+    let rest = take_due(&mut way, now + 1000 * MILLISECOND);
+    assert_conservation(&mut way, PACKETS, now);
+    let books = way.report(now).ledger;
+    let marks = marked + rest.iter().filter(|(_, bytes)| bytes[1] & 3 == 3).count() as u64;
+    assert_eq!((got + rest.len() as u64 + books.drops, marks), (PACKETS, books.marks));
+    assert!(books.drops + books.marks > 1000, "{books:?}");
+}

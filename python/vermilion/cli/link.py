@@ -159,6 +159,14 @@ def link(
     busy: Annotated[
         bool, typer.Option("--busy", help="Keep a core busy for the sake of exact times.")
     ] = False,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Let the queues be read and changed: vermilion online --router link:NAME.",
+            show_default=False,
+        ),
+    ] = None,
     seed: options.Seed = 1,
     plugins: options.Plugins = None,
     target: options.Json = None,
@@ -192,6 +200,7 @@ def link(
         mtu=mtu,
         offload=not no_offload,
         busy=busy,
+        control=control,
     )
     given = {"rate": rate, "trace": trace, "delay": delay, "discipline": discipline, "loss": loss}
     said = {key: value for key, value in given.items() if value is not None}

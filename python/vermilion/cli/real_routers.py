@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import OperatedRouter
 
 SNMP = "snmp:"
+LINK = "link:"
 
 
 def real_router(
@@ -47,6 +48,10 @@ def real_router(
             host = parse_remote_address(address).host
             known = read_credentials(credentials_file(os.environ, credentials), host)
             return SnmpRouter(address, known, delay_s=delay_s)
+        if address.startswith(LINK):
+            from vermilion.routers.emulated import EmulatedRouter
+
+            return EmulatedRouter(address)
         if credentials is not None:
             message = '--credentials is for a router of the kind "snmp"'
             raise UserError(message)
@@ -69,6 +74,8 @@ def check_privileges(router: OperatedRouter, address: str, mode: Mode) -> None:
     Raises:
         UserError: it may not; the message says what is missing and how to give it.
     """
+    if address.startswith(LINK):
+        return  # the emulator answers its own user
     from vermilion.routers.linux.privileges import may_change_queues
     from vermilion.routers.linux.route_socket import HOW_TO_ALLOW
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion import _core
 from vermilion.link import kernel
 from vermilion.link.addresses import Addresses
+from vermilion.link.control import Control
 from vermilion.link.device import name_of, open_device, set_up
 from vermilion.link.errors import LinkError
 from vermilion.link.inside import Orders, fork_inside
@@ -61,6 +62,7 @@ class Surroundings:
         offload: whether kernels may hand over many segments in one.
         busy: whether a core is kept busy for the sake of exact times.
         room: packets that a way holds at most.
+        control: a name under which others may ask for counters and change the queues.
     """
 
     isolated: bool = False
@@ -72,6 +74,7 @@ class Surroundings:
     offload: bool = True
     busy: bool = False
     room: int = 65_536
+    control: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,10 @@ class _Running:
         self._scenario = scenario
         self._surroundings = surroundings
         self._signals: list[int] = []
+        self._control = None
+        if surroundings.control is not None:
+            self._control = Control(surroundings.control, scenario)
+            stack.callback(self._control.close)
         if not surroundings.isolated:
             _check_may_lead_out()
         addresses = Addresses()
@@ -153,6 +160,8 @@ class _Running:
             stack.callback(rule.close)
             devices = [outer, *devices]
         wakers = [self._channel.fileno(), self._wake_on_signals(stack)]
+        if self._control is not None:
+            wakers.append(self._control.fileno())
         outer, inner = devices
         self._link = self._core_link((inner, outer), wakers)
 
@@ -217,6 +226,8 @@ class _Running:
             if is_measured and found is None and link.now_ns >= end_ns:
                 found = self._reports()
             each_look(link)
+            if self._control is not None:
+                self._control.answer(link)
             self._pass_signals_on()
             ended = self._told()
         timing = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}

@@ -1,0 +1,191 @@
+"""A queue of an emulated link (``vermilion link --control NAME``), asked by its own process.
+
+Questions and answers are single datagrams of JSON over a socket of this network namespace's own
+(unix(7), an abstract address): it goes with the emulator, which answers its own user and root.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from vermilion.routers.base import (
+    LinkConfiguration,
+    OperatedRouter,
+    ParameterValue,
+    PushPrice,
+    Reading,
+    RouterError,
+    RouterSilent,
+)
+from vermilion.scenario.errors import printable, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEME: Final = "link:"
+WAYS: Final = ("uplink", "downlink")
+LARGEST_MESSAGE: Final = 1 << 16
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ACCEPTED: Final = '"link:NAME" or "link:NAME/downlink", with the name given to --control'
+_TIMEOUT_S: Final = 5.0
+_NS_PER_S: Final = 1_000_000_000
+_LINUX_RED: Final = "linux-red"
+
+
+def socket_address(name: str) -> str:
+    """The abstract address at which the emulator of this name answers.
+
+    Raises:
+        RouterError: it is no such name.
+    """
+    if not _NAME.fullmatch(name):
+        shown = printable(value_text(name))
+        message = f'{shown} is not accepted; expected letters, digits, "_" and "-", at most 64'
+        raise RouterError(message)
+    return f"\0vermilion-link-control-{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedAddress:
+    """Which queue.
+
+    Attributes:
+        name: of the link.
+        way: "uplink" or "downlink".
+    """
+
+    name: str
+    way: str = WAYS[0]
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.name}/{self.way}"
+
+    @property
+    def interface(self) -> str:
+        """The way: it is what a policy calls the link."""
+        return self.way
+
+
+def parse_address(text: str) -> EmulatedAddress:
+    """The queue that a name means.
+
+    Raises:
+        RouterError: it is no such name.
+    """
+    name, slash, way = text.removeprefix(SCHEME).partition("/")
+    if not _NAME.fullmatch(name) or (slash and way not in WAYS):
+        message = f"router: {printable(value_text(text))} is not accepted; expected {_ACCEPTED}"
+        raise RouterError(message)
+    return EmulatedAddress(name, way or WAYS[0])
+
+
+class EmulatedRouter(OperatedRouter):
+    """A queue of a link that another process emulates.
+
+    Args:
+        address: like "link:NAME/uplink".
+
+    Raises:
+        RouterError: there is no such link.
+    """
+
+    kind: ClassVar[str] = "emulated"
+
+    def __init__(self, address: str) -> None:
+        self.address: EmulatedAddress = parse_address(address)
+        self._number = 0
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.settimeout(_TIMEOUT_S)
+        try:
+            self._socket.bind("")  # a name of its own, for the answers
+            self._socket.connect(socket_address(self.address.name))
+        except OSError:
+            self._socket.close()
+            message = (
+                f"{self.address}: no link of this name is emulated here; expected one that runs: "
+                f"vermilion link --control {self.address.name} ..."
+            )
+            raise RouterError(message) from None
+        try:
+            told = self._ask("configuration")
+        except RouterError:
+            self._socket.close()
+            raise
+        self._configuration = LinkConfiguration(
+            link=self.address.way, discipline=told["discipline"], delay_s=told["delay_s"]
+        )
+        self._ahead_s: float = told["now_ns"] / _NS_PER_S - time.monotonic()
+        if self._configuration.discipline == _LINUX_RED:
+            keeps = self.parameters()["keep_packets"] is True
+            self.push_price = PushPrice(flushes_queue=not keeps, forgets_average=True)
+
+    @property
+    def configuration(self) -> LinkConfiguration:
+        """The link's static configuration."""
+        return self._configuration
+
+    @property
+    def settable(self) -> tuple[str, ...]:
+        """Every parameter; what cannot change while it runs, the core refuses."""
+        return tuple(self.parameters())
+
+    def read(self) -> Reading:
+        """The counters now."""
+        told = self._ask("counters")
+        time_s = told.pop("now_ns") / _NS_PER_S
+        return Reading(time_s=time_s, **told)
+
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Every discipline parameter now in force."""
+        in_force: dict[str, ParameterValue] = self._ask("parameters")
+        return in_force
+
+    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """Put ``parameters`` in force, all of them or none."""
+        self._ask("apply", dict(parameters))
+
+    def now_s(self) -> float:
+        """The time of a reading that is taken now, seconds."""
+        return time.monotonic() + self._ahead_s
+
+    def wait(self, until_s: float) -> None:
+        """Return when the network's time has reached ``until_s``."""
+        time.sleep(max(0.0, until_s - self.now_s()))
+
+    def undo_command(self) -> str | None:
+        """There is none: the link ends with its command."""
+        return None
+
+    def close(self) -> None:
+        """Ends the conversation."""
+        self._socket.close()
+
+    def _ask(self, what: str, parameters: Mapping[str, ParameterValue] | None = None) -> Any:  # noqa: ANN401 - JSON
+        self._number += 1
+        question = {"number": self._number, "way": self.address.way, "ask": what}
+        if parameters is not None:
+            question["parameters"] = parameters
+        try:
+            self._socket.send(json.dumps(question).encode())
+            while True:
+                told = json.loads(self._socket.recv(LARGEST_MESSAGE))
+                if told["number"] == self._number:
+                    break  # others answer questions that were given up
+        except TimeoutError:
+            message = f"{self.address}: the emulator has not answered within {_TIMEOUT_S:g} s"
+            raise RouterSilent(message) from None
+        except OSError as error:
+            message = f"{self.address}: the link has ended ({error.strerror or error})"
+            raise RouterSilent(message) from None
+        except (ValueError, KeyError, TypeError):
+            message = f"{self.address}: the answer makes no sense"
+            raise RouterError(message) from None
+        if "refused" in told:
+            raise RouterError(str(told["refused"]))
+        return told["answer"]
