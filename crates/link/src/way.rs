@@ -98,7 +98,7 @@ impl Way {
     #[inline]
     fn offer(&mut self, held: Held) {
         let pool = &mut self.pool;
-        self.link.offer(self.now, held, &mut |gone| pool.give_back(held.slot));
+        self.link.offer(self.now, held, &mut |gone| pool.give_back(gone.packet.slot));
         self.take_turns();
     }
 
@@ -114,7 +114,7 @@ impl Way {
         let pool = &mut self.pool;
         while self.link.next_turn() <= self.now {
             let turn = self.link.next_turn();
-            let taken = self.link.take(turn, &mut |gone| pool.give_back(held.slot));
+            let taken = self.link.take(turn, &mut |gone| pool.give_back(gone.packet.slot));
             match taken {
                 Some(taken) if taken.lost => pool.give_back(taken.packet.slot),
                 Some(taken) => self.air.push(taken.end + self.link.delay(), taken.packet),
