@@ -23,6 +23,7 @@ GROUPS: Final = {
         "ScenarioError",
     ),
     "Runs": ("run", "run_many", "Result", "RunFigure", "run_figure"),
+    "Instruments": ("FlowSeries", "PacketTrace", "RawDistributions"),
     "Comparisons": ("compare", "ComparisonReport", "grid", "frames"),
     "Disciplines of your own": (
         "Discipline",

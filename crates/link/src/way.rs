@@ -200,7 +200,7 @@ impl Way {
         self.advance(now);
         if self.link.set_parameters(self.now, changed)? {
             let pool = &mut self.pool;
-            self.link.flush(self.now, &mut |gone| pool.give_back(gone.packet.slot));
+            self.link.flush(self.now, &mut |gone| pool.give_back(gone.slot));
         }
         Ok(())
     }
