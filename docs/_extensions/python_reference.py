@@ -22,9 +22,9 @@ GROUPS: Final = {
         "parse_scenario",
         "Network",
         "ScenarioError",
-        "Network",
     ),
     "Runs": ("run", "run_many", "Result", "RunFigure", "run_figure"),
+    "Instruments": ("FlowSeries", "PacketTrace", "RawDistributions"),
     "Comparisons": ("compare", "ComparisonReport", "grid", "sweep", "Sweep", "frames"),
     "Disciplines of your own": (
         "Discipline",
