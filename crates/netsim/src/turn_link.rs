@@ -132,7 +132,8 @@ impl<P: Packet> TurnLink<P> {
         };
         *removal.arrivals_of_waiting += u128::from(now);
         let coin = &mut self.coin;
-        let marked = self.queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
+        let marked =
+            self.queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
         let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
         self.books.window.count(verdict);
         self.books.hold_average(now, || self.queue.average_queue());
