@@ -219,7 +219,9 @@ impl Simulation {
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    source => self.on_line(source - FIRST_LINE),
+                    // Said apart, because where it stands is known then before its time is.
+                    FIRST_LINE => self.on_line(0),
+                    source => self.on_other_line(source - FIRST_LINE),
                 }
             }
             if cancel.load(Ordering::Relaxed) {

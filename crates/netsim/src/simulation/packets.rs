@@ -30,6 +30,12 @@ impl Simulation {
         }
     }
 
+    /// The same for another source than the first.
+    #[inline(never)]
+    pub(super) fn on_other_line(&mut self, source: usize) {
+        self.on_line(source);
+    }
+
     /// One of the sources after the lines is next.
     #[inline(never)]
     fn on_later_source(&mut self, number: usize) {
