@@ -1,6 +1,7 @@
 """The on-line controller on networks that nobody made for it.
 
     python benches/online.py --label before [--networks PATTERN] [--seeds N] [--results FILE]
+    python benches/online.py --label placebo --placebo [--networks PATTERN] [--seeds N]
     python benches/online.py --table [--results BEFORE [AFTER]]
 
 Runs `vermilion.online.run_online` on each network of `online_networks/` with seeds 1, 2, ..., N,
@@ -8,6 +9,9 @@ all networks with the first seed before any with another, and adds a line to the
 run. What the results hold already is not run again, so an interrupted benchmark goes on where it
 stood. With `--table` it prints what one or two files of results say, beside each other, of
 two files only the runs that both have.
+
+With `--placebo` there is no controller, but a change that does not matter: how often bounds of harm
+are broken by chance (`online_networks/placebo.py`).
 
 Whatever is judged is measured on the network: the operator's objective over the phases after
 settling, against the same network and seed left alone. Searches try a fixed number of settings
@@ -44,6 +48,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS)
     parser.add_argument("--longest-cpu-s", type=float, default=LONGEST_CPU_S)
+    parser.add_argument("--placebo", action="store_true", help="a change that does not matter")
     parser.add_argument("--table", action="store_true", help="print the results")
     given = parser.parse_args()
     if given.table:
@@ -69,7 +74,9 @@ def main() -> None:
             missing, key=lambda each: (each[0] > 1, each[0] * took.get(each[1].name, 0.0))
         )
         missing.remove((seed, network))
-        row = measure(network, seed, given.evaluations, given.longest_cpu_s)
+        row = measure(
+            network, seed, given.evaluations, given.longest_cpu_s, by_placebo=given.placebo
+        )
         took[network.name] = float(row["cpu_s"])
         with file.open("a", encoding="utf-8") as results:
             results.write(json.dumps({"label": given.label, **row}, separators=(",", ":")) + "\n")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import vermilion
 from online_networks import sentences
 from online_networks.network import LINK
+from online_networks.placebo import placebo
 from vermilion.objectives import NotMeasuredError, constraints_of, objective_of
 from vermilion.objectives.constraint import relative_violation
 from vermilion.objectives.harm import harm_bounds
@@ -72,7 +73,14 @@ class TooSlowError(Exception):
     """A run took more processor time than it was given."""
 
 
-def measure(network: Network, seed: int, evaluations: int, longest_cpu_s: float) -> dict[str, Any]:
+def measure(
+    network: Network,
+    seed: int,
+    evaluations: int,
+    longest_cpu_s: float,
+    *,
+    by_placebo: bool = False,
+) -> dict[str, Any]:
     """The row of one network and seed.
 
     Args:
@@ -80,6 +88,7 @@ def measure(network: Network, seed: int, evaluations: int, longest_cpu_s: float)
         seed: of the network.
         evaluations: settings that each search may try.
         longest_cpu_s: processor time after which the run is given up.
+        by_placebo: without a controller, with a change that does not matter (``placebo.py``).
     """
     row: dict[str, Any] = {
         "network": network.name,
@@ -92,13 +101,17 @@ def measure(network: Network, seed: int, evaluations: int, longest_cpu_s: float)
     begun = time.process_time()
     try:
         with _at_most(longest_cpu_s):
-            run = run_online(
-                scenario,
-                seed=seed,
-                clock="fixed",
-                evaluations=evaluations,
-                knowledge=network.knowledge,
-                on_event=said.append,
+            run = (
+                placebo(scenario, seed)
+                if by_placebo
+                else run_online(
+                    scenario,
+                    seed=seed,
+                    clock="fixed",
+                    evaluations=evaluations,
+                    knowledge=network.knowledge,
+                    on_event=said.append,
+                )
             )
         row["outcome"] = "ran"
     except ScenarioError as refusal:
