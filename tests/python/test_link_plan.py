@@ -3,6 +3,7 @@
 import pytest
 
 from vermilion import ScenarioError, load_scenario
+from vermilion.cli import main
 from vermilion.link.plan import Options, plan_of_options, plan_of_scenario
 
 
@@ -104,3 +105,22 @@ def test_a_plan_can_be_simulated():
     )
     short = plan.with_values({"duration": "5 s"})
     assert run(short).link("uplink").total["utilization"] > 0.7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rate", "1Mbit/s"], "there is no command"),
+        (["--rate", "1Mbit/s", "--"], "there is no command"),
+        (["--rate", "1Mbit/s", "--peer", "true", "--", "true"], "--isolated"),
+        (["--rate", "1Mbit/s", "--reverse", "--", "true"], "--reverse"),
+        (["varying-load", "--rate", "1Mbit/s", "--", "true"], "--rate does not go with a scenario"),
+        (["--rate", "1Mbit/s", "--jitter", "soon", "--", "true"], "--jitter"),
+        (["--", "true"], "rate"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_line(arguments, message, capsys):
+    assert main(["link", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1

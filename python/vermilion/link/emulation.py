@@ -127,6 +127,7 @@ class _Running:
         self._scenario = scenario
         self._surroundings = surroundings
         self._signals: list[int] = []
+        self._interrupted = False
         self._control = None
         if surroundings.control is not None:
             self._control = Control(surroundings.control, scenario)
@@ -303,7 +304,7 @@ class _Running:
                 self._channel.send(json.dumps({"signal": number}).encode())
 
     def _was_interrupted(self, number: int) -> bool:
-        before = getattr(self, "_interrupted", False)
+        before = self._interrupted
         self._interrupted = before or number in _FROM_TERMINALS
         return before and number in _FROM_TERMINALS
 
