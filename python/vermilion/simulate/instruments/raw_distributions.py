@@ -82,7 +82,7 @@ class RawDistribution:
         """The edges of the bins, one more than there are bins."""
         import numpy as np
 
-        return np.arange(len(self.counts) + 1) * self.width_s
+        return np.asarray(np.arange(len(self.counts) + 1) * self.width_s, dtype=np.float64)
 
     def cumulative(self) -> NDArray[np.float64]:
         """The share of values below the upper edge of each bin."""
