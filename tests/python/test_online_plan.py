@@ -133,7 +133,10 @@ def test_a_setting_that_would_lock_out_a_crowd_does_harm(harm):
         assert answer.most_starved is None
     else:
         assert not answer.verdict.apply
-        assert "jain_index >= reference - 0.05 with twice the flows, half of which join" in answer.verdict.reason
+        assert (
+            "jain_index >= reference - 0.05 with twice the flows, half of which join"
+            in answer.verdict.reason
+        )
         stood = answer.incumbent.metric("flows.*.starved").mean
         assert answer.most_starved == pytest.approx(stood + 1.0)
 

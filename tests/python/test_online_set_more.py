@@ -113,7 +113,8 @@ def test_a_setting_may_do_no_harm_to_twice_the_flows_at_any_queue():
     believed, crowd = found
     assert (believed.share, believed.words) == (1.0, "")
     assert believed.traffic is traffic
-    assert (crowd.share, crowd.words) == (0.0, "with twice the flows")
+    assert (crowd.share, crowd.joining) == (0.0, 0.5)
+    assert crowd.words == "with twice the flows, half of which join the others"
     assert [each.flows for _, each in crowd.traffic.paths] == [8, 32]
     # Nothing has been seen of the senders: the crowd is of those that suffer most.
     assert crowd.kind == SenderModel("newreno")

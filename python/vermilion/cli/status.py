@@ -114,6 +114,8 @@ def _time(moment: datetime | None, now: datetime) -> str | None:
     if moment is None:
         return None
     ago = (now - moment).total_seconds()
+    if ago < 0:  # a simulated network's clock may be ahead of everybody's
+        return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
     words = f"{ago:.1f} s ago" if ago < 60 else f"{ago / 60:.0f} min ago"  # noqa: PLR2004
     if ago >= 7200:  # noqa: PLR2004 - two hours
         words = f"{ago / 3600:.0f} h ago"

@@ -65,9 +65,7 @@ def build_model(
     groups = flow_groups([configuration.link], configuration.delay_s, traffic, kind)
     settling: dict[str, object] = {}
     if joining > 0.0:
-        begin_s, within_s = horizon.warm_up_s, joined_within_s(horizon)
-        groups = with_newcomers(groups, joining, f"{begin_s!r} s .. {begin_s + within_s!r} s")
-        settling = {"settle": f"{_SETTLED_AFTER * within_s!r} s"}
+        groups, settling = joined(groups, joining, horizon)
     tuning: dict[str, object] = {
         "parameters": [policy.path(name) for name in policy.parameters],
         "space": search_space(configuration.discipline, policy, traffic),
@@ -148,6 +146,15 @@ def with_newcomers(
         if late > 0:
             found[f"{name}-joining"] = {**group, "count": late, "start": start}
     return found
+
+
+def joined(
+    groups: Mapping[str, Any], joining: float, horizon: Horizon
+) -> tuple[dict[str, Any], dict[str, object]]:
+    """The groups of a model in which a part of the flows come later, and when it has settled."""
+    begin_s, within_s = horizon.warm_up_s, joined_within_s(horizon)
+    groups = with_newcomers(groups, joining, f"{begin_s!r} s .. {begin_s + within_s!r} s")
+    return groups, {"settle": f"{_SETTLED_AFTER * within_s!r} s"}
 
 
 def joined_within_s(horizon: Horizon) -> float:

@@ -11,7 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.model.network import flow_groups, queue_texts, search_space, unresponsive
+from vermilion.online.model.network import (
+    flow_groups,
+    joined,
+    queue_texts,
+    search_space,
+    unresponsive,
+)
 from vermilion.online.model.possibilities import by_turns, possibilities
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
@@ -120,12 +126,14 @@ class SetPossibility:
         share: how much it counts; those of all add up to 1. One that counts for nothing is not
             believed: a setting need not be good there, but may do no harm.
         words: how it differs from what is believed; "" where it does not.
+        joining: the part of the flows that come while the others run already.
     """
 
     traffic: SetTraffic
     kind: SenderModel
     share: float
     words: str = ""
+    joining: float = 0.0
 
 
 def set_possibilities(
@@ -145,7 +153,7 @@ def set_possibilities(
         )
         same = each.traffic is tightest
         of_all = traffic if same else traffic.times(flows, longer)
-        found.append(SetPossibility(of_all, each.kind, each.share, each.words))
+        found.append(SetPossibility(of_all, each.kind, each.share, each.words, each.joining))
     return tuple(found)
 
 
@@ -173,6 +181,7 @@ def build_set_model(
     kind: SenderModel,
     policy: SetPolicy,
     horizon: Horizon,
+    joining: float = 0.0,
 ) -> Scenario:
     """A scenario that behaves like the network of the queues as it looks now.
 
@@ -183,6 +192,7 @@ def build_set_model(
         kind: how the senders are assumed to behave.
         policy: what the operator wants.
         horizon: how long to simulate.
+        joining: the part of the flows that begin where the warm-up ends, as for one queue.
 
     Raises:
         ScenarioError: the routers' parameters make no sense.
@@ -200,6 +210,9 @@ def build_set_model(
     for number, (links, part) in enumerate(traffic.paths, start=1):
         groups = flow_groups(links, sum(delays[link] for link in links), part, kind)
         flows |= {f"path-{number}-{name}": group for name, group in groups.items()}
+    settling: dict[str, object] = {}
+    if joining > 0.0:
+        flows, settling = joined(flows, joining, horizon)
     for link, part in traffic.queues.items():
         flows |= {f"{name}-{link}": each for name, each in unresponsive(link, part, kind).items()}
     return scenario_from_document(
@@ -207,6 +220,7 @@ def build_set_model(
             "title": f"Model of {traffic.whole.flows} flows and {len(known)} queues",
             "duration": f"{horizon.warm_up_s + horizon.measured_s!r} s",
             "warm_up": f"{horizon.warm_up_s!r} s",
+            **settling,
             "links": {
                 each.link: {
                     "rate": f"{traffic.queues[each.link].rate_bit_per_s!r} bit/s",

@@ -279,6 +279,7 @@ class _Search:
             possibility.kind,
             self._policy,
             self._horizon,
+            possibility.joining,
         )
 
     def _noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
