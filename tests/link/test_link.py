@@ -84,7 +84,7 @@ def test_the_exit_code_is_the_commands():
         assert run(*quick, "--", "sh", "-c", words, peer=None).returncode == code
     missing = run(*quick, "--", "no-such-program", peer=None)
     assert missing.returncode == 127
-    assert 'there is no command "no-such-program"' in missing.stderr
+    assert missing.stderr.strip() == 'vermilion: there is no command "no-such-program"'
 
 
 def test_the_command_sees_the_link_and_its_own_processes():

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Simulate": ("new", "run", "compare", "scenarios", "disciplines", "senders"),
+    "Simulate": ("new", "run", "compare", "link", "scenarios", "disciplines", "senders"),
     "Tune": ("advise", "tune", "studies", "report", "atlas", "objectives"),
     "Control": ("online", "routers", "status", "watch", "undo", "snmp-agent"),
-    "Evidence": ("monitor", "twin", "link", "papers"),
+    "Evidence": ("monitor", "twin", "papers"),
 }
 """Which commands stand together in ``vermilion --help``, in the order in which they are used."""
 

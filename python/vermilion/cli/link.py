@@ -179,6 +179,7 @@ def link(
     """
     from vermilion.link.emulation import Surroundings, emulate
     from vermilion.link.errors import LinkError
+    from vermilion.link.inside import EXIT_NOT_FOUND
 
     command = context.meta.get(_COMMAND)
     if not command:
@@ -218,7 +219,10 @@ def link(
             file.write(f"{json.dumps(emulation.data, indent=2, allow_nan=False)}\n")
     from vermilion.cli.link_tables import print_emulation
 
-    print_emulation(plan, emulation)
+    # Of a command that was not there, the message has said all there is to say.
+    sent = any(each["total"]["packets_forwarded"] for each in emulation.data["links"].values())
+    if sent or emulation.exit_code != EXIT_NOT_FOUND:
+        print_emulation(plan, emulation)
     return emulation.exit_code
 
 
