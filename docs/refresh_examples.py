@@ -39,8 +39,11 @@ PAGES = (
 RELATIVE: Final = 0.001
 """How far a number may be from the one on the page, as a share of it."""
 
-TIMES: Final = re.compile(r"in [\d.]+ s \([\d.]+ million per CPU second\)")
-"""How long a run took, and how fast that is."""
+TIMES: Final = re.compile(
+    r"in [\d.]+ s \([\d.]+ million per CPU second\)"
+    r"|\d{4}-\d\d-\d\d[ T][\d:]+(?:\+00:00| UTC)(?:, [\d.]+ (?:s|min|h) ago)?"
+)
+"""How long a run took and how fast that is, and when it was."""
 
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -107,7 +110,7 @@ class _Line(NamedTuple):
 
 def _compared(output: str) -> list[_Line]:
     lines = []
-    for raw in TIMES.sub("in … s", output).splitlines():
+    for raw in TIMES.sub("…", output).splitlines():
         text = " ".join(raw.split())
         if text:
             # Rules of a table are as long as its columns are wide, which a digit more may change.

@@ -178,12 +178,11 @@ def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--figure=x.svg"], "--pareto"),
         (["--objective=links.bottleneck.drop_rate"] * 2, "two with --pareto"),
         (["--pareto", "--deadline=soon"], "--deadline"),
         (["--pareto", "--resume=x.json"], "--resume is of a tuning without --pareto"),
         (["--pareto", "--warm-start=x.json"], "--warm-start is of a tuning without --pareto"),
-        (["--pareto", "--fidelity=auto"], "--fidelity auto is of a tuning without --pareto"),
+        (["--pareto", "--fidelity=auto"], "--fidelity auto cannot be used with --pareto"),
         (["--pareto", "--device=eth0"], "expected --profile"),
         (["--parent=1:10"], "expected --profile"),
         (["--pareto", "--figure=x.pdf"], ".svg"),

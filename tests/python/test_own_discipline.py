@@ -487,9 +487,12 @@ def test_a_plug_in_that_fails_is_one_line_and_exit_code_2(plugin, capsys, text, 
 
 
 def test_a_plug_in_has_to_be_a_file_of_python(tmp_path, capsys):
-    for path in (tmp_path / "none.py", tmp_path):
+    for path, expected in (
+        (tmp_path / "none.py", "expected a file that is there"),
+        (tmp_path, "expected a file of Python (.py)"),
+    ):
         assert main(["run", "varying-load", "--plugin", str(path)]) == 2
-        assert "expected a file of Python (.py)" in capsys.readouterr().err
+        assert expected in capsys.readouterr().err
 
 
 def test_the_documentations_example_is_the_file_and_has_twenty_lines(capsys):

@@ -210,7 +210,7 @@ impl Script {
             return false;
         }
         progress.fitting += 1;
-        if progress.fitting % rule.every.unwrap_or(1) != 0
+        if !progress.fitting.is_multiple_of(rule.every.unwrap_or(1))
             || rule.most.is_some_and(|most| progress.hit >= most)
         {
             return false;

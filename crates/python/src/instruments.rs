@@ -55,15 +55,10 @@ fn packet_columns<'py>(
     let times = |of: fn(&PacketRecord) -> u64| {
         PyArray1::from_iter(python, records.iter().map(move |record| of(record) as i64))
     };
-    let bytes = |of: fn(&PacketRecord) -> u8| {
-        PyArray1::from_iter(python, records.iter().map(move |record| of(record)))
-    };
-    let flags = |of: fn(&PacketRecord) -> bool| {
-        PyArray1::from_iter(python, records.iter().map(move |record| of(record)))
-    };
-    let numbers = |of: fn(&PacketRecord) -> u32| {
-        PyArray1::from_iter(python, records.iter().map(move |record| of(record)))
-    };
+    let bytes = |of: fn(&PacketRecord) -> u8| PyArray1::from_iter(python, records.iter().map(of));
+    let flags = |of: fn(&PacketRecord) -> bool| PyArray1::from_iter(python, records.iter().map(of));
+    let numbers =
+        |of: fn(&PacketRecord) -> u32| PyArray1::from_iter(python, records.iter().map(of));
     columns.set_item("time_ns", times(|record| record.time))?;
     columns.set_item("event", bytes(|record| record.event as u8))?;
     let places = records.iter().map(|record| match record.place {
@@ -110,8 +105,7 @@ pub fn take_windows<'py>(
         PyArray1::from_iter(python, number)
     };
     type Row = vermilion_netsim::trace::WindowRow;
-    let values =
-        |of: fn(&Row) -> f64| PyArray1::from_iter(python, rows.iter().map(move |row| of(row)));
+    let values = |of: fn(&Row) -> f64| PyArray1::from_iter(python, rows.iter().map(of));
     columns.set_item("time_s", values(|row| row.time as f64 / 1e9))?;
     columns.set_item("group", whose(|connection| connection.group))?;
     columns.set_item("flow", whose(|connection| connection.number))?;

@@ -145,7 +145,7 @@ impl Chosen {
                 *of == group
                     && number >= choice.first
                     && choice.last.is_none_or(|last| number <= last)
-                    && (number - choice.first) % choice.step == 0
+                    && (number - choice.first).is_multiple_of(choice.step)
             })
         })
     }

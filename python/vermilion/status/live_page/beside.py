@@ -80,7 +80,9 @@ class PageBeside:
     def _hear(self) -> None:
         with contextlib.suppress(EOFError, OSError):
             while True:
-                self.on_command(self._connection.recv())
+                # Who is told may change while this waits, so that is looked up afterwards.
+                command = self._connection.recv()
+                self.on_command(command)
 
     def close(self) -> None:
         """End the page, after the last news."""
