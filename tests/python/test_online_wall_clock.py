@@ -110,7 +110,7 @@ def test_an_answer_is_applied_while_sampling_goes_on():
     _, log, router = driven(slow_searches.answers, lambda seen: "applied" in seen)
     assert kinds(log)[-1] == "end"
     assert router.world.in_force["level"] == TARGET
-    assert router.reads >= 10
+    assert router.reads >= 5  # about fourteen where nothing else runs
 
 
 def test_a_search_that_hangs_is_ended_and_sampling_goes_on_meanwhile():

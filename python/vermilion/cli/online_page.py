@@ -161,8 +161,8 @@ class SimulatedPage:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._opened:
             if self._page is not None and kind is None:
-                typer.echo("The runs have ended. The page stays until Ctrl-C.", err=True)
                 try:
+                    typer.echo("The runs have ended. The page stays until Ctrl-C.", err=True)
                     threading.Event().wait()
                 except KeyboardInterrupt:
                     typer.echo("", err=True)
