@@ -56,12 +56,16 @@ def test_one_seed_gives_one_run_and_another_seed_another():
 
 
 def test_a_kernel_that_others_have_measured_is_measured_alike():
-    """Case L10: 16 flows of Reno over PIE; theirs from 10 to 60 s, ours from 10 to 30 s."""
+    """Case L10: 16 flows of Reno over PIE, from 10 to 60 s.
+
+    Over that window the mean queue of single seeds has a standard deviation of 0.7 %, over 20 s of
+    it one of 4 %.
+    """
     [case] = [each for each in reference("linux")["cases"] if each["case"] == "L10"]
     [found] = case["mean_sd"].values()
     [known], goodput = found["queues"], found["goodput"]["all"]
     text = f"""
-        duration = "30 s"
+        duration = "60 s"
         warm_up = "10 s"
         [links.r0]
         rate = "10 Mbit/s"
@@ -79,8 +83,8 @@ def test_a_kernel_that_others_have_measured_is_measured_alike():
     """
     result = run_on_kernel(parse_scenario(text), 1)
     link, flows = result.link("r0").total, result.flows("all").total
-    assert link["queue_bytes"]["mean"] == pytest.approx(known["bytes_mean"][0], rel=0.05)
-    assert link["drop_rate"] == pytest.approx(known["drop_rate"][0], rel=0.05)
+    assert link["queue_bytes"]["mean"] == pytest.approx(known["bytes_mean"][0], rel=0.03)
+    assert link["drop_rate"] == pytest.approx(known["drop_rate"][0], rel=0.04)
     assert link["utilization"] == pytest.approx(1.0, abs=0.005)
     assert flows["goodput_bit_per_s"]["total"] == pytest.approx(goodput["sum"][0], rel=0.01)
     assert flows["jain_index"] == pytest.approx(goodput["jain"][0], abs=0.02)

@@ -3,8 +3,8 @@
 //! Sources: RFC 9293 (sequence numbers), RFC 7323 (timestamps: their order, section 5.2; which
 //! echoes may be timed, section 4.1), P. Karn and C. Partridge, "Improving Round-Trip Time Estimates
 //! in Reliable Transport Protocols", 1987 (which acknowledgements may be), RFC 3168 and RFC 9768
-//! (ECN), RFC 2018 (what has arrived behind a hole). That a timestamp is timed from its first sight to its first echo, and stays spent, is how
-//! K. Nichols's pping does it.
+//! (ECN), RFC 2018 (what has arrived behind a hole). That a timestamp is timed from its first sight
+//! to its first echo, and stays spent, is how K. Nichols's pping does it.
 
 use super::direction::{FirstFlight, Order, Print};
 use super::flow::{EcnNegotiation, Flow, Stage};
@@ -22,11 +22,6 @@ const WIDEST_WINDOW: u32 = 1 << 30;
 /// Timestamps that are further apart (three days at a tick a millisecond) belong to different
 /// connections, or one of them is a lie.
 const WIDEST_TIMESTAMPS: u32 = 1 << 28;
-
-/// So many slots are taken before segments are left out to spread the others over a round trip. Were
-/// it done from the first on, the last segment of a few would hardly ever be taken, because it comes
-/// shortly after others; and for its answer the receiver may wait 40 ms for one more.
-const SPACED_FROM: usize = SLOTS / 2;
 
 /// The longest round trip is forgotten by such a part with each that is taken.
 const FORGETTING: u64 = 64;
@@ -417,7 +412,11 @@ impl<L: Listener> Segment<'_, L> {
         let time = self.time.ok_or(NotTimed::NoTime)?;
         let spacing = flow.directions[self.from].longest / SLOTS as u64;
         let side = &mut flow.directions[self.from];
-        if side.slots.len() >= SPACED_FROM && time.saturating_sub(side.waited) < spacing {
+        // Of a few, all are taken. Were they spread, the last of them would hardly ever be, because it
+        // comes shortly after others; and for its answer the receiver may wait 40 ms for one more.
+        let few = side.in_flight().is_some_and(|bytes| bytes / length.max(1) <= SLOTS as u32);
+        let soon = time.saturating_sub(side.waited) < spacing;
+        if !few && !side.slots.is_empty() && soon {
             return Err(NotTimed::Enough);
         }
         if side.tosses && coin(value) {

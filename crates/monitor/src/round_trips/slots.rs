@@ -40,6 +40,12 @@ pub struct Answered {
 }
 
 impl Slots {
+    /// Whether nothing waits.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// How many wait.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -202,7 +208,7 @@ mod tests {
         let mut slots = waiting(&[10, 20, 30]);
         // The answers to 10 and 20 were lost.
         assert_eq!(slots.answer(30), Answered { overtaken: 2, since: Some(1030), doubted: false });
-        assert_eq!(slots.len(), 0);
+        assert!(slots.is_empty());
     }
 
     #[test]
