@@ -155,7 +155,9 @@ def _without_a_model(turn: Turn, state: Searching) -> Change | None:
     # the operator had.
     regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
     harmless = controller.original if regime is None else {**controller.in_force, **regime.setting}
-    if state.unverified is None or state.stale or dict(harmless) == dict(controller.in_force):
+    # A verification that was cancelled, since conditions changed, has proved nothing either.
+    proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
+    if proven or state.stale or dict(harmless) == dict(controller.in_force):
         return None
     return Change(
         "roll back",
