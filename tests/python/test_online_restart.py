@@ -243,7 +243,9 @@ def test_a_process_killed_in_the_middle_of_a_simulated_run_is_gone_on_with(tmp_p
             process.stderr
         )
     assert told[0][0].startswith("start watching")
-    assert told[1][0].startswith("start an earlier run was not ended in order and is gone on with")
+    assert told[1][0].startswith(
+        "start an earlier run did not end in order, and this one continues it"
+    )
     assert not any(line.startswith("hands-off") for line in told[1])
     [entry] = json.loads(undone(path, "--json", "-"))
     with sqlite3.connect(path) as database:
