@@ -85,7 +85,9 @@ def test_a_killed_run_is_gone_on_with(tmp_path):
     path = tmp_path / "journal.sqlite"
     killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND, ("unproven", "it does no harm"))
     controller, effects = goes_on(path, SECOND)
-    assert reasons(effects)[0].startswith("an earlier run was not ended in order and is gone on")
+    assert reasons(effects)[0].startswith(
+        "an earlier run did not end in order, and this one continues it"
+    )
     assert isinstance(controller.state, Waiting)
     assert controller.original == FIRST
     assert controller.in_force == SECOND
