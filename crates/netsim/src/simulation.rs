@@ -79,6 +79,20 @@ struct Group {
     colour: Colour,
 }
 
+impl Group {
+    /// The bytes of a data packet with that segment; `last`: the flow's last one, and its size.
+    #[inline(always)] // for every packet
+    fn size_of(&self, sequence: u32, last: (u32, u32)) -> u32 {
+        if sequence == 0 {
+            self.acknowledgement_size
+        } else if sequence == last.0 {
+            last.1
+        } else {
+            self.packet_size
+        }
+    }
+}
+
 /// A state of measurement at a boundary between spans.
 #[derive(Clone, Debug, Default)]
 struct Snapshot {

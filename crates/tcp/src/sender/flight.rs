@@ -113,8 +113,7 @@ impl Flight {
             return None;
         }
         // Not `f64::min`, which takes six steps more to mind what is no number.
-        let (window, cap) =
-            (self.window.congestion + f64::from(self.inflation), self.window.cap);
+        let (window, cap) = (self.window.congestion + f64::from(self.inflation), self.window.cap);
         let usable = if window < cap { window } else { cap } as u32;
         if self.next - self.unacknowledged >= usable {
             return None;
