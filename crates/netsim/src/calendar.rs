@@ -105,4 +105,22 @@ mod tests {
         calendar.set(MOST_SOURCES - 1, LONGEST_DURATION);
         assert_eq!(calendar.next(), (MOST_SOURCES - 1, LONGEST_DURATION));
     }
+
+    #[test]
+    fn however_many_there_are_the_next_is_the_least_of_all() {
+        for sources in [1, 2, 4, 5, 16, 17, 64, 65, 300] {
+            let mut calendar = Calendar::new(sources);
+            let mut times = vec![LONGEST_DURATION; sources];
+            (0..sources).for_each(|source| calendar.set(source, LONGEST_DURATION));
+            let mut state = 3_u64;
+            for _ in 0..3000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let source = (state >> 33) as usize % sources;
+                times[source] = (state >> 20) % 50;
+                calendar.set(source, times[source]);
+                let least = times.iter().enumerate().min_by_key(|it| (it.1, it.0));
+                assert_eq!(Some(calendar.next()), least.map(|(source, &time)| (source, time)));
+            }
+        }
+    }
 }
