@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering, stepping
+from vermilion.online.decide import entering, pausing, stepping
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Change, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
@@ -52,7 +52,7 @@ def on_observed(turn: Turn, state: Searching, _event: Observed) -> None:
 
 def on_found(turn: Turn, state: Searching, event: Found) -> None:
     """The search has ended."""
-    if event.number != state.number:
+    if event.number != state.number or pausing.pause_if_answer_is_late(turn, state):
         return
     finding = event.finding
     doubt = _doubt(turn, finding)
@@ -155,7 +155,9 @@ def _without_a_model(turn: Turn, state: Searching) -> Change | None:
     # the operator had.
     regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
     harmless = controller.original if regime is None else {**controller.in_force, **regime.setting}
-    if state.unverified is None or state.stale or dict(harmless) == dict(controller.in_force):
+    # A verification that was cancelled, since conditions changed, has proved nothing either.
+    proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
+    if proven or state.stale or dict(harmless) == dict(controller.in_force):
         return None
     return Change(
         "roll back",

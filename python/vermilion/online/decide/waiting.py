@@ -42,6 +42,8 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
             turn.decide(DecisionKind.QUIET, f"nothing is tuned: {missing}")
         turn.become(replace(state, told=told, known_s=turn.now_s))
         return
+    if turn.controller.senses.seems_silent:
+        return  # what is seen now is no state to be modelled
     queueing_s = turn.queueing_s(picture)
     if _recall(turn, picture, queueing_s):
         return

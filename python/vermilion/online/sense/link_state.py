@@ -29,7 +29,7 @@ SIGNALS_S = 5.0
 _FULL = 0.9  # of the link's rate
 _MOSTLY_EMPTY = 0.9  # share of readings that find no packet
 _MOSTLY_WAITING = 0.5  # share of readings that find one
-_ALMOST_NOTHING = 0.005  # of the link's rate
+_ALMOST_NOTHING = 0.01  # of the link's rate
 _FEWEST_PACKETS = 10  # that a stretch should have room for
 _LEAST_S = 0.25  # less than that says nothing
 _EPSILON_S = 1e-6  # times are sums of tenths
@@ -68,6 +68,14 @@ class LinkWatch:
     state: LinkState = LinkState()
     seen: LinkKind = "unknown"
     seen_since_s: float = 0.0
+
+    @property
+    def seems_silent(self) -> bool:
+        """Whether next to nothing has come or left for a second: no moment to begin anything.
+
+        It need not have lasted long enough to be believed.
+        """
+        return self.seen in {"idle", "outage"}
 
     def updated(
         self, samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
@@ -109,6 +117,8 @@ def look(
         found = _look_at_silence(stretch, samples[-1].backlog_packets, flows)
         if found is not None or stretch.packets == 0:
             return found
+        if stretch.seconds > LOOKED_AT_S - _EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
+            return "idle", f"{stretch.in_words()} for {stretch.seconds:.1f} s"
     now_s = samples[-1].time_s
     signals = sum(
         sample.drops + sample.marks for sample in samples if sample.time_s > now_s - SIGNALS_S

@@ -183,6 +183,17 @@ class SetSenses:
         link, state = min(states.items(), key=lambda each: _TOLD_FIRST.index(each[1].kind))
         return replace(state, words=f"{link}: {state.words}")
 
+    @property
+    def seems_silent(self) -> bool:
+        """Whether nothing leaves one of the links lately, or nothing comes to any of them."""
+        waiting = [
+            each.latest is not None and each.latest.backlog_packets > 0
+            for each in self.parts.values()
+        ]
+        silent = [each.seems_silent for each in self.parts.values()]
+        cut_off = any(each and holds for each, holds in zip(silent, waiting, strict=True))
+        return cut_off or all(silent)
+
     def since(self, time_s: float) -> tuple[SetSample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return self.history[bisect_right(self.history, time_s, key=lambda each: each.time_s) :]
