@@ -30,7 +30,7 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench wheels test-wheel lock clean tools
+.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench wheel wheels test-wheel lock clean tools profile-tools
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -112,6 +112,18 @@ examples: $(CORE) $(DEVELOPMENT) ## run the examples in README.md and docs again
 
 bench: $(RUNTIME) | tools ## measure the simulator's speed
 	cargo bench --locked
+
+# With PGO=1 the core is built twice: with counters, for a training run (`pgo-command` in pyproject.toml), and
+# with what was counted. maturin has the training run in an environment of its own, into which it installs
+# the wheel and what that depends on.
+PROFDATA := $$(rustc --print sysroot)/lib/rustlib/$$(rustc -vV | sed -n 's/^host: //p')/bin/llvm-profdata
+wheel: $(if $(PGO),profile-tools) $(RUNTIME) | tools ## build a wheel for this machine in dist/; PGO=1: optimised by a profile
+	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --locked $(if $(PGO),--pgo) \
+		--interpreter $(BIN)/python --out dist
+
+profile-tools: | tools
+	@[ -x "$(PROFDATA)" ] || { \
+		echo "PGO=1 needs llvm-profdata of this Rust toolchain: rustup component add llvm-tools (or build a plain wheel: make wheel)" >&2; exit 2; }
 
 # The wheels that are published, and what others build from: docs/installing.md. zig links against the
 # glibc of 2014, so that a wheel runs on every Linux since, and for another architecture than this one.

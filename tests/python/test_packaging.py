@@ -78,7 +78,7 @@ def ask(machine, *words):
     return done.returncode, lines
 
 
-@pytest.mark.parametrize("target", ["build", "test", "demo", "test-rust", "docs", "bench"])
+@pytest.mark.parametrize("target", ["build", "test", "demo", "test-rust", "docs", "bench", "wheel"])
 def test_make_says_all_that_is_missing_in_a_line_each(machine, target):
     code, lines = ask(machine, target)
     assert code == 2
@@ -123,6 +123,19 @@ def test_a_cargo_that_is_too_old_is_named(machine, version):
     [only] = lines
     assert f"this is {version}" in only
     assert "rustup update" in only
+
+
+def test_a_toolchain_without_profiles_says_so_before_anything_is_installed(machine):
+    (machine / "python3").symlink_to(sys.executable)
+    add(machine, "cc", "cc")
+    add(machine, "cargo", "cargo 1.95.0")
+    add(machine, "rustc", "/nowhere")
+    code, lines = ask(machine, "wheel", "PGO=1")
+    assert code == 2
+    [only] = lines
+    assert "llvm-profdata" in only
+    assert "rustup component add llvm-tools" in only
+    assert not (machine.parent / ".venv").exists()
 
 
 def test_a_machine_that_has_everything_hears_nothing(machine):

@@ -167,6 +167,16 @@ impl AnyDiscipline {
         self.reconfigure(&settings, link)?;
         Ok(settings)
     }
+
+    /// Decides over one arriving packet, and says what the average queue is now: both by one look at which
+    /// discipline it is.
+    #[inline(always)] // as for `on_arrival`
+    pub fn decide<C: Coin>(&mut self, arrival: &Arrival, coin: &mut C) -> (Verdict, Option<f64>) {
+        whichever_discipline!(self, it => {
+            let verdict = it.on_arrival(arrival, coin);
+            (verdict, it.average_queue())
+        })
+    }
 }
 
 impl Discipline for AnyDiscipline {

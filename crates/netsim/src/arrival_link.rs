@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use vermilion_aqm::{AnyDiscipline, Arrival, Colour, Decide, Discipline, Ecn, LinkFacts, Verdict};
+use vermilion_aqm::{AnyDiscipline, Arrival, Colour, Discipline, Ecn, LinkFacts, Verdict};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
@@ -114,12 +114,15 @@ impl ArrivalLink {
             empty_since: self.empty_since,
             idle_since: (free_at <= now).then_some(free_at),
         };
-        let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
-        self.books.hold_average(now, || self.discipline.average_queue());
-        self.books.window.count(verdict);
-        if let Verdict::Drop(_) = verdict {
+        let (verdict, average) = self.discipline.decide(&arrival, &mut self.coin);
+        self.books.hold_average(now, average);
+        self.books.window.arrivals += 1;
+        if let Verdict::Drop(reason) = verdict {
+            self.books.window.count_drop(reason);
             return (NEVER, false);
         }
+        let marked = verdict == Verdict::Mark;
+        self.books.window.marks += u64::from(marked);
         if let Some(traffic) = &mut self.traffic {
             traffic.accept(flow, size, self.queue_packets);
         }
@@ -134,7 +137,7 @@ impl ArrivalLink {
             self.queue_packets += 1;
             self.queue_bytes += u64::from(size);
         }
-        (if line == LOST { NEVER } else { end }, verdict == Verdict::Mark)
+        (if line == LOST { NEVER } else { end }, marked)
     }
 
     /// Propagation delay in nanoseconds.
@@ -261,7 +264,7 @@ impl ArrivalLink {
         let values = settings.to_values();
         let changed = values != self.values;
         self.values = values;
-        self.books.hold_average(now, || self.discipline.average_queue());
+        self.books.hold_average(now, self.discipline.average_queue());
         Ok(changed && self.discipline.is_flushed_by_change())
     }
 

@@ -8,6 +8,9 @@
 //! What plays is a time with the number of its source below it, in one whole number: then a match is
 //! the lesser of two numbers, and has no branch that a processor could guess wrongly. Who wins is as good
 //! as random where many sources are equally busy.
+//!
+//! Of few sources all times are compared at once: one round trip over one link makes three, and most
+//! networks that are simulated are such.
 
 use crate::scenario::{LONGEST_DURATION, MOST_LINKS};
 
@@ -25,11 +28,16 @@ const _: () = assert!(MOST_LINKS as usize + crate::delay_lines::MOST_APART + 8 <
 const LATEST: u64 = u64::MAX >> SOURCE_BITS;
 const _: () = assert!(LONGEST_DURATION < LATEST);
 
+/// So many sources are few.
+const FEW: usize = 4;
+
 /// A tournament over numbered sources.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    /// `keys[node]` is the least of those below `node`: a time, and in the lowest bits its source. Leaves
-    /// begin in the middle.
+    /// The least of all keys: a time, and in the lowest bits its source.
+    first: u64,
+    /// `keys[node]` is the least of those below `node`. Leaves begin in the middle. Of few sources there
+    /// are leaves only.
     keys: Vec<u64>,
 }
 
@@ -38,8 +46,9 @@ impl Calendar {
     #[must_use]
     pub fn new(sources: usize) -> Self {
         assert!(sources <= MOST_SOURCES, "{sources} sources");
-        let leaves = sources.next_power_of_two().max(2);
-        let mut calendar = Self { keys: vec![NEVER; 2 * leaves] };
+        let leaves = sources.next_power_of_two();
+        let keys = vec![NEVER; if leaves <= FEW { FEW } else { 2 * leaves }];
+        let mut calendar = Self { first: NEVER, keys };
         (0..leaves).for_each(|source| calendar.set(source, NEVER));
         calendar
     }
@@ -48,14 +57,18 @@ impl Calendar {
     #[inline]
     #[must_use]
     pub fn next(&self) -> (usize, u64) {
-        let key = self.keys[1];
-        (key as usize % MOST_SOURCES, key >> SOURCE_BITS)
+        (self.first as usize % MOST_SOURCES, self.first >> SOURCE_BITS)
     }
 
     /// Sets the time of a source's earliest event.
     #[inline(always)] // for every event: the call was 1 % of a run
     pub fn set(&mut self, source: usize, time: u64) {
         let mut key = time.min(LATEST) << SOURCE_BITS | source as u64;
+        if let Ok(keys) = <&mut [u64; FEW]>::try_from(&mut self.keys[..]) {
+            keys[source] = key;
+            self.first = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
+            return;
+        }
         let mut node = self.keys.len() / 2 + source;
         self.keys[node] = key;
         while node > 1 {
@@ -63,6 +76,7 @@ impl Calendar {
             node /= 2;
             self.keys[node] = key;
         }
+        self.first = key;
     }
 }
 
@@ -90,5 +104,23 @@ mod tests {
         calendar.set(0, 1 << 62);
         calendar.set(MOST_SOURCES - 1, LONGEST_DURATION);
         assert_eq!(calendar.next(), (MOST_SOURCES - 1, LONGEST_DURATION));
+    }
+
+    #[test]
+    fn however_many_there_are_the_next_is_the_least_of_all() {
+        for sources in [1, 2, 4, 5, 16, 17, 64, 65, 300] {
+            let mut calendar = Calendar::new(sources);
+            let mut times = vec![LONGEST_DURATION; sources];
+            (0..sources).for_each(|source| calendar.set(source, LONGEST_DURATION));
+            let mut state = 3_u64;
+            for _ in 0..3000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let source = (state >> 33) as usize % sources;
+                times[source] = (state >> 20) % 50;
+                calendar.set(source, times[source]);
+                let least = times.iter().enumerate().min_by_key(|it| (it.1, it.0));
+                assert_eq!(Some(calendar.next()), least.map(|(source, &time)| (source, time)));
+            }
+        }
     }
 }

@@ -61,7 +61,8 @@ impl End {
     }
 }
 
-/// See the module's head.
+/// See the module's head. One takes one line of the cache.
+#[repr(align(64))]
 #[derive(Clone, Debug)]
 pub struct DelayLine {
     /// What awaits packets at the end.
@@ -74,6 +75,8 @@ pub struct DelayLine {
     /// When the last packet leaves, or left.
     last_time: u64,
 }
+
+const _: () = assert!(size_of::<DelayLine>() == 64);
 
 impl DelayLine {
     /// An empty line.

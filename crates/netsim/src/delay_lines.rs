@@ -89,23 +89,33 @@ impl DelayLines {
 
     /// A packet leaves a queue or an end at `time` and enters line `line`; the delay of the link whose
     /// output that is, is in `time` already.
-    #[inline]
-    pub fn push(&mut self, line: u32, mut packet: Packet, time: u64, calendar: &mut Calendar) {
+    #[inline(always)] // for every packet
+    pub fn push(&mut self, line: u32, packet: Packet, time: u64, calendar: &mut Calendar) {
         let number = line as usize;
         let line = &mut self.lines[number];
         let time = time + line.extra_delay;
-        match &mut self.together {
-            None => {
-                if line.push(packet, time) {
-                    calendar.set(FIRST_LINE + number, line.next_time());
-                }
-            }
-            Some(wheel) => {
-                packet.time = line.note_entry(time);
-                if wheel.push(packet, number as u32) {
-                    calendar.set(FIRST_LINE, packet.time);
-                }
-            }
+        if self.together.is_some() {
+            return self.push_together(number, packet, time, calendar);
+        }
+        if line.push(packet, time) {
+            calendar.set(FIRST_LINE + number, line.next_time());
+        }
+    }
+
+    /// The same where lines stand together. A call, so that a packet that has a line of its own is
+    /// written there and nowhere else before.
+    #[inline(never)]
+    fn push_together(
+        &mut self,
+        line: usize,
+        mut packet: Packet,
+        time: u64,
+        calendar: &mut Calendar,
+    ) {
+        let Some(wheel) = &mut self.together else { return };
+        packet.time = self.lines[line].note_entry(time);
+        if wheel.push(packet, line as u32) {
+            calendar.set(FIRST_LINE, packet.time);
         }
     }
 

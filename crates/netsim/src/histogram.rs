@@ -5,9 +5,8 @@
 //! percentile is within 0.4 % of the true one. The sum is exact.
 
 /// Weighted distribution of whole numbers; the weight is a time in nanoseconds or a count.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    weight: u64,
     sum: u128,
     maximum: u64,
     buckets: Vec<u64>,
@@ -30,23 +29,30 @@ impl Distribution {
 
     #[inline]
     fn file(&mut self, value: u64, weight: u64) {
-        self.weight += weight;
         let bucket = bucket_of(value);
-        if bucket >= self.buckets.len() {
-            self.grow(bucket);
+        match self.buckets.get_mut(bucket) {
+            Some(filed) => *filed += weight,
+            None => self.grow(bucket, weight),
         }
-        self.buckets[bucket] += weight;
-        self.maximum = self.maximum.max(value);
+        if value > self.maximum {
+            self.maximum = value;
+        }
     }
 
     #[cold]
-    fn grow(&mut self, bucket: usize) {
+    #[inline(never)]
+    fn grow(&mut self, bucket: usize, weight: u64) {
         self.buckets.resize((bucket + 1).next_power_of_two().max(256), 0);
+        self.buckets[bucket] = weight;
+    }
+
+    /// All weights together.
+    fn weight(&self) -> u64 {
+        self.buckets.iter().sum()
     }
 
     /// Adds everything `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        self.weight += other.weight;
         self.sum += other.sum;
         self.maximum = self.maximum.max(other.maximum);
         if self.buckets.len() < other.buckets.len() {
@@ -60,7 +66,7 @@ impl Distribution {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.buckets.fill(0);
-        (self.weight, self.sum, self.maximum) = (0, 0, 0);
+        (self.sum, self.maximum) = (0, 0);
     }
 
     /// Sum of value x weight.
@@ -72,7 +78,8 @@ impl Distribution {
     /// Mean, or `None` if nothing was added.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        (self.weight > 0).then(|| self.sum as f64 / self.weight as f64)
+        let weight = self.weight();
+        (weight > 0).then(|| self.sum as f64 / weight as f64)
     }
 
     /// Standard deviation of the whole population, or `None` if nothing was added.
@@ -89,20 +96,20 @@ impl Distribution {
             .filter(|&(_, &weight)| weight > 0)
             .map(|(bucket, &weight)| weight as f64 * (middle_of(bucket) - mean).powi(2))
             .sum();
-        Some((squares / self.weight as f64).sqrt())
+        Some((squares / self.weight() as f64).sqrt())
     }
 
     /// Largest value, or `None` if nothing was added.
     #[must_use]
     pub fn maximum(&self) -> Option<u64> {
-        (self.weight > 0).then_some(self.maximum)
+        self.buckets.iter().any(|&weight| weight > 0).then_some(self.maximum)
     }
 
     /// Smallest value that at least `fraction` of the weight does not exceed.
     #[must_use]
     pub fn quantile(&self, fraction: f64) -> Option<f64> {
         // 0.07 * 100 is a hair above 7 in floating point, which is not to ask for the 8th value.
-        let exact = self.weight as f64 * fraction * (1.0 - 4.0 * f64::EPSILON);
+        let exact = self.weight() as f64 * fraction * (1.0 - 4.0 * f64::EPSILON);
         let wanted = exact.ceil().max(1.0) as u64;
         let mut seen = 0;
         let bucket = self.buckets.iter().position(|weight| {

@@ -33,6 +33,7 @@ mod packet;
 mod packet_window;
 mod phases;
 mod probe;
+mod queue_record;
 pub mod random;
 pub mod results;
 pub mod round_trip;

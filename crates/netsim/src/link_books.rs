@@ -1,6 +1,7 @@
 //! What is written down at a link, whichever way its packets wait.
 
 use crate::link_window::LinkWindow;
+use crate::queue_record::QueueRecord;
 use crate::transmitter::Transmitter;
 
 /// Totals since time 0, for the laws of conservation.
@@ -27,8 +28,9 @@ pub struct Ledger {
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct LinkBooks {
-    /// What has been measured since the last window was closed.
+    /// What has been measured since the last window was closed; the queue's lengths are still in `queue`.
     pub window: LinkWindow,
+    queue: QueueRecord,
     /// Waiting in nanoseconds of the packets dropped from the queue in this window: the ledger has
     /// it, the metrics of sojourn, which are those of forwarded packets, do not.
     pub dropped_waiting: u128,
@@ -53,8 +55,7 @@ impl LinkBooks {
     pub fn hold_queue(&mut self, now: u64, packets: u32, bytes: u64) {
         let time = now - self.accounted;
         if time > 0 {
-            self.window.queue_packets.add(u64::from(packets), time);
-            self.window.queue_bytes.add(bytes, time);
+            self.queue.hold(packets, bytes, time, &mut self.window);
             self.accounted = now;
         }
     }
@@ -62,11 +63,11 @@ impl LinkBooks {
     /// The average, if the discipline keeps one, has been as it was until `now`, and is `next` from
     /// now on.
     #[inline(always)]
-    pub fn hold_average(&mut self, now: u64, next: impl FnOnce() -> Option<f64>) {
+    pub fn hold_average(&mut self, now: u64, next: Option<f64>) {
         if let Some(average) = self.average {
             self.window.hold_average(average, now - self.average_since);
             self.average_since = now;
-            self.average = next();
+            self.average = next;
         }
     }
 
@@ -96,16 +97,15 @@ impl LinkBooks {
         (end, given_after): (u64, u64),
         into: &mut [&mut LinkWindow],
     ) {
-        let average = self.average;
-        self.hold_average(now, || average);
+        self.hold_average(now, self.average);
         // Bits were counted when transmissions began: what lies ahead belongs to the next window.
         let bits_ahead = transmitter.bits_ahead(now, end, given_after);
         self.window.bits += self.bits_ahead - bits_ahead;
         self.window.capacity = transmitter.capacity(self.window_begin, now);
+        self.ledger = self.ledger();
         for window in into {
             window.merge(&self.window);
         }
-        self.ledger = self.ledger();
         self.window.clear();
         self.dropped_waiting = 0;
         self.window_begin = now;
@@ -113,7 +113,8 @@ impl LinkBooks {
     }
 
     /// Totals since time 0, up to where the queue has been accounted for.
-    pub fn ledger(&self) -> Ledger {
+    pub fn ledger(&mut self) -> Ledger {
+        self.queue.file(&mut self.window);
         let (mut ledger, window) = (self.ledger, &self.window);
         ledger.arrivals += window.arrivals;
         ledger.forwarded += window.forwarded;

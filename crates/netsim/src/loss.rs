@@ -73,9 +73,13 @@ impl LossyWire {
     }
 
     /// Whether the next packet is lost.
-    #[inline(never)] // links that lose nothing should not pay for it
+    #[inline]
     pub fn loses(&mut self) -> bool {
-        let Some(model) = self.model else { return false };
+        self.model.is_some_and(|model| self.loses_under(model))
+    }
+
+    #[inline(never)] // links that lose nothing should not pay for it
+    fn loses_under(&mut self, model: LossModel) -> bool {
         match model {
             LossModel::Bernoulli { probability } => self.stream.uniform() < probability,
             LossModel::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {

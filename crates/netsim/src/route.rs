@@ -25,7 +25,8 @@ pub struct Hop {
     pub line: u32,
 }
 
-/// The way of a group's packets.
+/// The way of a group's packets, what every packet asks for first.
+#[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Route {
     /// The first queue on the way of data, apart from the others: every packet asks for it.

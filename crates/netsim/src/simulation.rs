@@ -68,15 +68,35 @@ const EVENTS_BETWEEN_LOOKS: u32 = 8192;
 const CONTROL: usize = 0;
 
 /// What flows share that are of one group and have one base round trip.
+///
+/// Where round trips differ, each flow has its own. What every packet asks for stands in one line of the
+/// cache, up to the route's first hop.
+#[repr(C, align(64))]
 #[derive(Clone, Debug)]
 struct Group {
-    /// Number of the scenario's group.
-    number: u32,
-    route: Route,
-    access: Option<AccessRate>,
     packet_size: u32,
     acknowledgement_size: u32,
     colour: Colour,
+    /// Number of the scenario's group.
+    number: u32,
+    access: Option<AccessRate>,
+    route: Route,
+}
+
+const _: () = assert!(size_of::<Group>() <= 128);
+
+impl Group {
+    /// The bytes of a data packet with that segment; `last`: the flow's last one, and its size.
+    #[inline(always)] // for every packet
+    fn size_of(&self, sequence: u32, last: (u32, u32)) -> u32 {
+        if sequence == 0 {
+            self.acknowledgement_size
+        } else if sequence == last.0 {
+            last.1
+        } else {
+            self.packet_size
+        }
+    }
 }
 
 /// A state of measurement at a boundary between spans.

@@ -141,7 +141,7 @@ impl<P: Packet> TurnLink<P> {
             self.queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
         let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
         self.books.window.count(verdict);
-        self.books.hold_average(now, || self.queue.average_queue());
+        self.books.hold_average(now, self.queue.average_queue());
         if self.queue.is_empty() {
             self.next_turn = NEVER;
         } else if self.next_turn == NEVER {
@@ -163,7 +163,7 @@ impl<P: Packet> TurnLink<P> {
             dropped,
         };
         let sent = self.queue.dequeue(now, &mut self.coin, &mut |gone| removal.of(gone));
-        self.books.hold_average(now, || self.queue.average_queue());
+        self.books.hold_average(now, self.queue.average_queue());
         let Some(sent) = sent else {
             self.next_turn = NEVER;
             return None;
@@ -266,7 +266,7 @@ impl<P: Packet> TurnLink<P> {
         let values = self.queue.set_values(&values, link)?.to_values();
         let changed = values != self.values;
         self.values = values;
-        self.books.hold_average(now, || self.queue.average_queue());
+        self.books.hold_average(now, self.queue.average_queue());
         Ok(changed && self.queue.is_flushed_by_change())
     }
 

@@ -172,7 +172,10 @@ impl<T: Due> Later<T> {
 
     #[inline]
     fn push(&mut self, node: Node<T>) {
-        self.least = self.least.min(node.key());
+        let key = node.key();
+        if key < self.least {
+            self.least = key;
+        }
         self.nodes.push(node);
     }
 }
@@ -329,7 +332,7 @@ impl<T: Due> Wheel<T> {
     }
 
     /// Puts an entry where its time belongs: its number, if that is in the first ring.
-    #[inline]
+    #[inline(always)] // an entry should not be written anywhere but to its place
     fn file(&mut self, mut node: Node<T>) -> u32 {
         let slot = (node.entry.due() >> self.shift).max(self.now);
         if slot - self.now > self.mask as u64 {
@@ -353,7 +356,7 @@ impl<T: Due> Wheel<T> {
     }
 
     /// The same for what the first ring does not reach, in `turn` of it, counted from time 0.
-    #[inline]
+    #[inline(always)]
     fn file_later(&mut self, turn: u64, node: Node<T>) {
         if turn - (self.now >> self.bits) < LATER as u64 {
             let slot = turn as usize % LATER;

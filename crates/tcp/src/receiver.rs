@@ -101,14 +101,14 @@ impl Receiver {
         if in_order && self.policy == AcknowledgementPolicy::EverySegment {
             self.next_expected += 1;
             self.echo = segment.sent;
-        } else if !self.takes_slowly(now, segment, in_order) {
+        } else if !self.takes_slowly(now, *segment, in_order) {
             return None;
         }
         Some(self.acknowledgement())
     }
 
     /// As [`Receiver::on_segment`], for what is rare. Whether to acknowledge.
-    fn takes_slowly(&mut self, now: u64, segment: &Segment, in_order: bool) -> bool {
+    fn takes_slowly(&mut self, now: u64, segment: Segment, in_order: bool) -> bool {
         let waiting = self.pending;
         if in_order {
             self.next_expected += 1;

@@ -8,10 +8,9 @@ use super::turns::wait_for_turn;
 use crate::any_link::AnyLink;
 use crate::delay_line::NotedEnd;
 use crate::departure_link::{Fate, Gone};
-use crate::flow::{PACING, SENDER, Source};
+use crate::flow::Source;
 use crate::packet::{NUMBER, Packet, Stamp};
 use crate::scripted_losses::{Action, Passing};
-use crate::timers::timer_of;
 use crate::trace::{Cause, PacketEvent, PacketRecord, Place};
 
 impl Simulation {
@@ -259,10 +258,7 @@ impl Simulation {
         let sender = &connection.sender;
         let deadline = sender.deadline();
         let (finished, release) = (sender.finished(), sender.release());
-        self.arm(timer_of(number, SENDER), deadline);
-        if release > 0 {
-            self.arm(timer_of(number, PACING), release);
-        }
+        self.arm_sender(number, deadline, release);
         self.forget_dropped(first_link);
         if self.groups[laid].access.is_some() {
             self.calendar.set(self.access_source(), self.access.next_time());
@@ -288,11 +284,7 @@ impl Simulation {
             let place = delays.on_sent(number, group.number);
             segment.sent = Stamp::numbered(segment.sent, place);
         }
-        let size = match segment.sequence {
-            0 => group.acknowledgement_size,
-            last if last == flow.last_segment => flow.last_size,
-            _ => group.packet_size,
-        };
+        let size = group.size_of(segment.sequence, (flow.last_segment, flow.last_size));
         let packet = Packet::data(number, size, &segment).coloured(group.colour);
         Some(if again { packet.sent_again() } else { packet })
     }

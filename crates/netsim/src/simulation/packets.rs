@@ -5,10 +5,12 @@ use vermilion_tcp::{KeptAcknowledgement, Segment};
 use super::Simulation;
 use super::turns::wait_for_turn;
 use crate::any_link::AnyLink;
-use crate::calendar::NEVER;
+use crate::arrival_link::ArrivalLink;
+use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
+use crate::delay_lines::DelayLines;
 use crate::flow::{PACING, RECEIVER, SENDER, Source};
-use crate::packet::{Packet, direction, ecn_of};
+use crate::packet::Packet;
 use crate::timers::{flow_of, timer_of};
 
 impl Simulation {
@@ -149,67 +151,82 @@ impl Simulation {
         {
             samples.push((number, round_trip));
         }
-        let link = &mut self.links[hop.link as usize];
+        let AnyLink::AtArrival(link) = &mut self.links[hop.link as usize] else {
+            return self.send_to_wait(number, gone);
+        };
+        if group.access.is_some() {
+            return self.send_to_wait(number, gone);
+        }
+        let last = (flow.last_segment, flow.last_size);
         let mut in_flight = flow.in_flight - gone;
-        let mut took_turns = false;
         while let Some(segment) = sender.next_segment(now) {
-            let size = if segment.sequence == 0 {
-                group.acknowledgement_size
-            } else if segment.sequence == flow.last_segment {
-                flow.last_size
-            } else {
-                group.packet_size
-            };
-            if let Some(access) = &group.access
-                && !self.access.pass(
-                    now,
-                    Packet::data(number, size, &segment).coloured(group.colour),
-                    access,
-                )
-            {
+            let size = group.size_of(segment.sequence, last);
+            let packet = Packet::data(number, size, &segment).coloured(group.colour);
+            if cross(link, now, packet, hop.line, &mut self.lines, &mut self.calendar) {
                 in_flight += 1;
-                continue;
             }
-            let link = match link {
-                AnyLink::AtArrival(link) => link,
-                AnyLink::AtDeparture(link) => {
-                    let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
-                    packet.hop = 1;
-                    in_flight += 1;
-                    took_turns = true;
-                    wait_for_turn(link, now, packet, hop.line, &mut self.lines, &mut self.calendar);
-                    continue;
+        }
+        flow.in_flight = in_flight;
+        let deadline = sender.deadline();
+        let (finished, release) = (sender.finished(), sender.release());
+        self.arm_sender(number, deadline, release);
+        if finished {
+            self.on_finished(number);
+        }
+    }
+
+    /// The same where packets may have to wait: for the link of their host, or in a queue for their turn.
+    #[inline(never)]
+    fn send_to_wait(&mut self, number: u32, gone: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[number as usize];
+        let group = &self.groups[flow.group as usize];
+        let hop = group.route.first;
+        let Source::Window(connection) = &mut flow.source else { return };
+        let sender = &mut connection.sender;
+        let link = &mut self.links[hop.link as usize];
+        let last = (flow.last_segment, flow.last_size);
+        let mut in_flight = flow.in_flight - gone;
+        while let Some(segment) = sender.next_segment(now) {
+            let size = group.size_of(segment.sequence, last);
+            let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
+            let (lines, calendar) = (&mut self.lines, &mut self.calendar);
+            let is_kept = if let Some(access) = &group.access
+                && !self.access.pass(now, packet, access)
+            {
+                true
+            } else {
+                match link {
+                    AnyLink::AtArrival(link) => cross(link, now, packet, hop.line, lines, calendar),
+                    AnyLink::AtDeparture(link) => {
+                        packet.hop = 1;
+                        wait_for_turn(link, now, packet, hop.line, lines, calendar);
+                        true
+                    }
                 }
             };
-            let label = (ecn_of(segment.ecn_capable, segment.scalable), group.colour);
-            let (sent, marked) = link.offer(now, size, direction(number, false), label, hop.line);
-            if sent == NEVER {
-                continue;
-            }
-            in_flight += 1;
-            let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
-            packet.hop = 1;
-            if marked {
-                packet.mark();
-            }
-            self.lines.push(hop.line, packet, sent + link.delay(), &mut self.calendar);
+            in_flight += u32::from(is_kept);
         }
+        flow.in_flight = in_flight;
         let waits_for_access = group.access.is_some();
         let deadline = sender.deadline();
         let (finished, release) = (sender.finished(), sender.release());
-        flow.in_flight = in_flight;
-        self.arm(timer_of(number, SENDER), deadline);
-        if release > 0 {
-            self.arm(timer_of(number, PACING), release);
-        }
-        if took_turns {
-            self.forget_dropped(hop.link as usize);
-        }
+        self.arm_sender(number, deadline, release);
+        self.forget_dropped(hop.link as usize);
         if waits_for_access {
             self.calendar.set(self.access_source(), self.access.next_time());
         }
         if finished {
             self.on_finished(number);
+        }
+    }
+
+    /// Looks after the timers of a sender that has sent what it may.
+    #[inline(always)] // for every acknowledgement
+    pub(super) fn arm_sender(&mut self, number: u32, deadline: u64, release: u64) {
+        self.arm(timer_of(number, SENDER), deadline);
+        if release > 0 {
+            self.arm(timer_of(number, PACING), release);
         }
     }
 
@@ -229,15 +246,8 @@ impl Simulation {
                 return;
             }
         };
-        let label = (packet.ecn(), packet.colour());
-        let (sent, marked) = link.offer(self.now, packet.size, packet.direction(), label, hop.line);
-        if sent != NEVER {
-            packet.hop += 1;
-            if marked {
-                packet.mark();
-            }
-            self.lines.push(hop.line, packet, sent + link.delay(), &mut self.calendar);
-        } else {
+        let (lines, calendar) = (&mut self.lines, &mut self.calendar);
+        if !cross(link, self.now, packet, hop.line, lines, calendar) {
             self.forget(&packet);
         }
     }
@@ -336,4 +346,28 @@ impl Simulation {
             }
         }
     }
+}
+
+/// A packet arrives at a link that decides at once, and enters delay line `line` behind it. Whether it is on
+/// its way; if not, it has been dropped or will be lost.
+#[inline(always)] // for every packet, which should not be written anywhere but to its line
+fn cross(
+    link: &mut ArrivalLink,
+    now: u64,
+    mut packet: Packet,
+    line: u32,
+    lines: &mut DelayLines,
+    calendar: &mut Calendar,
+) -> bool {
+    let label = (packet.ecn(), packet.colour());
+    let (sent, marked) = link.offer(now, packet.size, packet.direction(), label, line);
+    if sent == NEVER {
+        return false;
+    }
+    packet.hop += 1;
+    if marked {
+        packet.mark();
+    }
+    lines.push(line, packet, sent + link.delay(), calendar);
+    true
 }

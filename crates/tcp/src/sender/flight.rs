@@ -112,8 +112,9 @@ impl Flight {
         if self.allowance == 0 || self.next >= self.available {
             return None;
         }
-        let usable =
-            (self.window.congestion + f64::from(self.inflation)).min(self.window.cap) as u32;
+        // Not `f64::min`, which takes six steps more to mind what is no number.
+        let (window, cap) = (self.window.congestion + f64::from(self.inflation), self.window.cap);
+        let usable = if window < cap { window } else { cap } as u32;
         if self.next - self.unacknowledged >= usable {
             return None;
         }

@@ -1,0 +1,97 @@
+//! For how long a queue has held so many packets and bytes, on its way into the distributions of both.
+//!
+//! A queue changes twice for each packet, and mostly goes back and forth between few lengths, each with as
+//! many bytes as before. Times at one length are added up here, in one of few places that near caches
+//! hold, and go into the two distributions together: when the place is needed for another length, or
+//! when somebody reads them. Nothing is lost or rounded by it.
+
+use crate::link_window::LinkWindow;
+
+/// Lengths that are kept at once: queues whose lengths are the same up to multiples of it share a place.
+const PLACES: usize = 256;
+
+/// A length of the queue, and for how many nanoseconds it has been that since it was filed last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    packets: u32,
+    bytes: u64,
+    time: u64,
+}
+
+impl Held {
+    fn file(self, window: &mut LinkWindow) {
+        window.queue_packets.add(u64::from(self.packets), self.time);
+        window.queue_bytes.add(self.bytes, self.time);
+    }
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct QueueRecord {
+    held: Box<[Held; PLACES]>,
+}
+
+impl Default for QueueRecord {
+    fn default() -> Self {
+        Self { held: Box::new([Held::default(); PLACES]) }
+    }
+}
+
+impl QueueRecord {
+    /// The queue has held so many packets and bytes for `time` nanoseconds more.
+    #[inline(always)] // twice for every packet
+    pub fn hold(&mut self, packets: u32, bytes: u64, time: u64, window: &mut LinkWindow) {
+        let held = &mut self.held[packets as usize % PLACES];
+        if held.packets != packets || held.bytes != bytes {
+            Self::replace(held, packets, bytes, window);
+        }
+        held.time += time;
+    }
+
+    #[inline(never)]
+    fn replace(held: &mut Held, packets: u32, bytes: u64, window: &mut LinkWindow) {
+        let before = std::mem::replace(held, Held { packets, bytes, time: 0 });
+        if before.time > 0 {
+            before.file(window);
+        }
+    }
+
+    /// Files everything in the distributions of `window`.
+    pub fn file(&mut self, window: &mut LinkWindow) {
+        for held in self.held.iter_mut().filter(|held| held.time > 0) {
+            held.file(window);
+            held.time = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distributions_are_those_of_filing_every_stretch_at_once() {
+        let (mut record, mut window, mut plain) =
+            (QueueRecord::default(), LinkWindow::default(), LinkWindow::default());
+        let mut state = 7_u64;
+        for step in 0..50_000_u64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Lengths that share places, and of some of them packets of another size.
+            let packets = (state >> 33) as u32 % 700 * (1 + (state >> 60) as u32 % 2);
+            let bytes = u64::from(packets) * if state >> 59 == 0 { 40 } else { 1500 };
+            let time = state >> 40;
+            record.hold(packets, bytes, time, &mut window);
+            plain.queue_packets.add(u64::from(packets), time);
+            plain.queue_bytes.add(bytes, time);
+            if step % 10_000 == 0 {
+                record.file(&mut window);
+                assert_eq!(window.queue_packets, plain.queue_packets);
+                assert_eq!(window.queue_bytes, plain.queue_bytes);
+            }
+        }
+        assert_ne!(window.queue_packets, plain.queue_packets);
+        record.file(&mut window);
+        assert_eq!(window.queue_packets, plain.queue_packets);
+        assert_eq!(window.queue_bytes, plain.queue_bytes);
+    }
+}
