@@ -175,12 +175,12 @@ fn drop_words(record: &PacketRecord, link: u32, legend: &Legend<'_>) -> String {
     let waited = record.time - record.since;
     let discipline = discipline(link, legend.scenario);
     let mut words = format!("dropped by {discipline}: {}", record.reason.name());
+    if waited > 0 {
+        words.push_str(&format!(", after it had waited for {waited} ns"));
+    }
     let cause = legend.causes.words(record.cause);
     if !cause.is_empty() {
         words.push_str(&format!(" ({cause})"));
-    }
-    if waited > 0 {
-        words.push_str(&format!(", after it had waited for {waited} ns"));
     }
     words
 }
