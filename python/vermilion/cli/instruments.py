@@ -98,8 +98,8 @@ FlentFile = Annotated[
     _option(
         "--flent",
         "FILE",
-        "Write a link and the flows over it for the plots of the network tester flent, to a name "
-        "that ends in .flent.gz or .flent. --link names the link where there are several.",
+        "Write a link and its flows for the plots of the network tester flent. The name ends in "
+        ".flent.gz or .flent. Where there are several links, say which with --link.",
     ),
 ]
 Windows = Annotated[
