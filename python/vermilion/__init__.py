@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from vermilion.report import ComparisonReport, compare, online_report
     from vermilion.report.run_figure import RunFigure, run_figure
     from vermilion.scenario import Scenario, ScenarioError, load_scenario, parse_scenario
-    from vermilion.scenario.errors import CongestionControlError, DisciplineError
+    from vermilion.scenario.errors import (
+        CongestionControlError,
+        DisciplineError,
+        PacketPredicateError,
+    )
     from vermilion.scenario.own_congestion_control import (
         CongestionControl,
         register_congestion_control,
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
         register_discipline,
         unregister_discipline,
     )
+    from vermilion.scenario.own_predicate import packet_predicate, unregister_packet_predicate
     from vermilion.scenario.own_table import choice, number, switch
     from vermilion.scenario.plugins import load_plugins
     from vermilion.simulate import Result, Sweep, frames, grid, run, run_many, sweep
@@ -71,6 +76,7 @@ __all__ = [
     "JournalError",
     "Network",
     "OnlineRun",
+    "PacketPredicateError",
     "PacketTrace",
     "RawDistributions",
     "Recommendation",
@@ -99,6 +105,7 @@ __all__ = [
     "load_scenario",
     "number",
     "online_report",
+    "packet_predicate",
     "parse_scenario",
     "read_studies",
     "register_congestion_control",
@@ -115,6 +122,7 @@ __all__ = [
     "tune_robust",
     "unregister_congestion_control",
     "unregister_discipline",
+    "unregister_packet_predicate",
 ]
 
 _HOMES = {
@@ -130,6 +138,7 @@ _HOMES = {
     "JournalError": ("vermilion.online.record.journal", "JournalError"),
     "Network": ("vermilion.networks", "Network"),
     "OnlineRun": ("vermilion.online.record.entries", "OnlineRun"),
+    "PacketPredicateError": ("vermilion.scenario.errors", "PacketPredicateError"),
     "PacketTrace": ("vermilion.simulate.instruments", "PacketTrace"),
     "RawDistributions": ("vermilion.simulate.instruments", "RawDistributions"),
     "Recommendation": ("vermilion.tuning", "Recommendation"),
@@ -158,6 +167,7 @@ _HOMES = {
     "load_scenario": ("vermilion.scenario", "load_scenario"),
     "number": ("vermilion.scenario.own_table", "number"),
     "online_report": ("vermilion.report", "online_report"),
+    "packet_predicate": ("vermilion.scenario.own_predicate", "packet_predicate"),
     "parse_scenario": ("vermilion.scenario", "parse_scenario"),
     "read_studies": ("vermilion.tuning", "read_studies"),
     "register_congestion_control": (
@@ -180,6 +190,10 @@ _HOMES = {
         "unregister_congestion_control",
     ),
     "unregister_discipline": ("vermilion.scenario.own_discipline", "unregister_discipline"),
+    "unregister_packet_predicate": (
+        "vermilion.scenario.own_predicate",
+        "unregister_packet_predicate",
+    ),
 }
 
 

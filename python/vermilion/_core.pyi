@@ -18,8 +18,10 @@ __all__ = [
     "Coin",
     "InterfaceMonitor",
     "Link",
+    "NamedVerdict",
     "Packet",
     "ParameterError",
+    "PassingPacket",
     "Queue",
     "Reduction",
     "Simulation",
@@ -27,12 +29,15 @@ __all__ = [
     "check",
     "common_sender_parameters",
     "disciplines",
+    "predicates",
     "register_discipline",
+    "register_predicate",
     "register_sender",
     "run",
     "run_many",
     "senders",
     "unregister_discipline",
+    "unregister_predicate",
     "unregister_sender",
 ]
 
@@ -187,6 +192,70 @@ class Packet:
         """Its drop precedence: 0 green, 1 yellow, 2 red."""
 
 @final
+class NamedVerdict:
+    """A drop with words for its cause; see ``vermilion.Verdict.because``."""
+
+    def __new__(cls, verdict: str, cause: str) -> NamedVerdict: ...
+    @property
+    def cause(self) -> str:
+        """The words."""
+
+@final
+class PassingPacket:
+    """A packet on its way to the queue of a link, of which a condition is asked."""
+
+    def __new__(
+        cls,
+        *,
+        now: int = 0,
+        group: str = "flows",
+        flow: int = 0,
+        number: int = 1,
+        segment: int | None = None,
+        acknowledgement: bool = False,
+        retransmission: bool = False,
+        size: int = 1000,
+        ecn: int = 0,
+    ) -> PassingPacket:
+        """One for tests of a condition."""
+
+    @property
+    def now(self) -> int:
+        """The instant at which it arrives, in nanoseconds."""
+
+    @property
+    def group(self) -> str:
+        """Name of its flow's group."""
+
+    @property
+    def flow(self) -> int:
+        """Its flow's number in the group, from 0 on."""
+
+    @property
+    def number(self) -> int:
+        """Of its flow's packets that came to the link the so-many-th, the first being 1."""
+
+    @property
+    def segment(self) -> int | None:
+        """Number of its segment, 0 opening the connection; None where there is no sender."""
+
+    @property
+    def acknowledgement(self) -> bool:
+        """Whether it is an acknowledgement."""
+
+    @property
+    def retransmission(self) -> bool:
+        """Whether its segment was sent before."""
+
+    @property
+    def size(self) -> int:
+        """Size in bytes."""
+
+    @property
+    def ecn(self) -> int:
+        """Its ECN codepoint: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."""
+
+@final
 class Queue:
     """The queue that a packet meets, or leaves behind.
 
@@ -327,6 +396,20 @@ def register_discipline(table: str, adapter: object) -> None:
 
 def unregister_discipline(name: str) -> bool:
     """Forget a discipline written in Python; return whether there was one."""
+
+def register_predicate(
+    name: str, function: Callable[[PassingPacket], bool], adapter: object
+) -> None:
+    """Make a condition on packets known; one of the same name is replaced.
+
+    ``adapter`` explains its errors.
+    """
+
+def unregister_predicate(name: str) -> bool:
+    """Forget a condition on packets; return whether there was one."""
+
+def predicates() -> list[str]:
+    """Return the names of all conditions on packets."""
 
 def senders() -> str:
     """Return every sender with its parameter table, as a JSON list."""
@@ -515,6 +598,9 @@ class Simulation:
         How many records there are, their columns, their lines as CSV (below the names of the
         columns with ``heading``), and the bytes of the capture, if one was begun.
         """
+
+    def drop_causes(self) -> list[str]:
+        """Return what the numbers in the column ``cause`` of packets stand for, so far."""
 
     def take_windows(self) -> dict[str, NDArray[Any]]:
         """Return the rows of flow series since the last call, as columns."""

@@ -71,6 +71,7 @@ ROOMS_BELOW = {
     "cli": {
         "advise",
         "atlas",
+        "interchange",
         "kernel_plant",
         "link",
         "papers",

@@ -5,12 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
 import vermilion
+from vermilion.cli import main
 from vermilion.interchange import (
     RateTrace,
+    flent_flows,
     read_mahimahi,
     read_rattan,
     write_flent,
@@ -251,3 +255,106 @@ def test_what_cannot_be_written_for_flent_is_refused(tmp_path):
     with pytest.raises(vermilion.ScenarioError, match="a run with probe_interval_s"):
         write_flent(tmp_path / "run.flent", vermilion.run(scenario), scenario)
     assert not [*tmp_path.iterdir()]
+
+
+def test_flows_that_were_read_are_flents_streams(tmp_path):
+    net = one_link(rate="8 Mbit/s")
+    net.flows("late", count=1, path="radio", rtt="60 ms", sender="sack", start="3.25 s")
+    scenario = net.scenario()
+    series = vermilion.FlowSeries(interval_s=0.1)
+    result = vermilion.run(scenario, 3, probe_interval_s=0.5, instruments=[series])
+    path = tmp_path / "run.flent.gz"
+    assert write_flent(path, result, scenario) == 0
+    document = flent_of(path)
+    results, times = document["results"], document["x_values"]
+    assert document["metadata"]["TEST_PARAMETERS"] == {"upload_streams": "3"}
+    described = document["metadata"]["SERIES_META"]
+    flows = {name: meta["FLOW"] for name, meta in described.items() if "FLOW" in meta}
+    assert flows == {"TCP upload::1": "all:0", "TCP upload::2": "all:1", "TCP upload::3": "late:0"}
+    for number, (group, flow) in enumerate((("all", 0), ("all", 1), ("late", 0)), 1):
+        rows = result.flow_series.of(group, flow)
+        first, last = rows["time_s"][0], rows["time_s"][-1]
+        rates = results[f"TCP upload::{number}"]
+        assert all(
+            (rate is None) == (time <= first) for time, rate in zip(times, rates, strict=True)
+        )
+        # What came in all the intervals is what the series has from its first row to its last.
+        spans = [
+            min(time, last) - max(before, first)
+            for before, time in pairwise([0.0, *times])
+            if time > first
+        ]
+        known = [rate for rate in rates if rate is not None]
+        megabits = sum(rate * span for rate, span in zip(known, spans, strict=True))
+        steps = np.diff(rows["time_s"]) * rows["goodput_bit_per_s"][1:]
+        assert megabits == pytest.approx(steps.sum() / 1e6, rel=1e-9)
+        raw = document["raw_values"][f"TCP upload::{number}"]
+        readings = np.isfinite(rows["goodput_bit_per_s"])
+        assert [one["val"] for one in raw] == pytest.approx(
+            (rows["goodput_bit_per_s"][readings] / 1e6).tolist()
+        )
+        assert [one["tcp_cwnd"] for one in raw] == rows["window_packets"][readings].tolist()
+    each = [results[f"TCP upload::{number}"][-1] for number in (1, 2, 3)]
+    assert results["TCP upload avg"][-1] == pytest.approx(sum(each) / 3)
+    fairness = sum(each) ** 2 / (3 * sum(rate**2 for rate in each))
+    assert results["TCP upload fairness"][-1] == pytest.approx(fairness)
+    # Headers aside, the flows make up the link.
+    assert 0.9 < sum(each) / results["TCP upload sum"][-1] <= 1.05
+
+
+def test_flows_of_other_links_and_flows_beyond_the_most_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(flent_flows, "MOST_STREAMS", 1)
+    net = one_link(rate="8 Mbit/s")
+    net.link("other", rate="8 Mbit/s", delay="10 ms")
+    net.flows("elsewhere", count=4, path="other", rtt="40 ms", sender="cubic")
+    scenario = net.scenario()
+    chosen = [vermilion.FlowSeries()]
+    result = vermilion.run(scenario, probe_interval_s=1.0, instruments=chosen)
+    path = tmp_path / "run.flent.gz"
+    assert write_flent(path, result, scenario, "radio") == 1
+    assert [name for name in flent_of(path)["results"] if "::1" in name or "::2" in name] == [
+        "TCP upload::1"
+    ]
+
+
+def test_the_command_line_writes_what_python_writes(tmp_path, capsys):
+    scenario = tmp_path / "radio.toml"
+    scenario.write_text(one_link(rate="8 Mbit/s").to_toml(), encoding="utf-8")
+    file, same = tmp_path / "one" / "run.flent.gz", tmp_path / "two" / "run.flent.gz"
+    file.parent.mkdir()
+    same.parent.mkdir()
+    assert main(["run", str(scenario), "--flent", str(file), "--flows", "all:1"]) == 0
+    loaded = vermilion.load_scenario(scenario)
+    result = vermilion.run(
+        loaded, 1, 0.1, flow_delays=True, instruments=[vermilion.FlowSeries("all:1")]
+    )
+    write_flent(same, result, loaded)
+    assert file.read_bytes() == same.read_bytes()
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            ["--flent", "run.json"],
+            "--flent: run.json is not accepted; expected a name that ends in",
+        ),
+        (["--flent", "-"], '--flent: "-" is not accepted; expected a file name'),
+        (["--flent", "run.flent"], "--link (of --flent): none is not accepted; expected a link"),
+        (["--flent", "run.flent", "--link", "no"], "--link (of --flent): no is not accepted"),
+        (["--flent", "run.flent", "--link", "radio", "--plant", "kernel"], "of the simulator"),
+        (["--probe", "1 s"], "--probe needs --series FILE or --flent FILE"),
+        (["--flent", "no/such/run.flent", "--link", "radio"], "--flent: "),
+    ],
+)
+def test_what_flent_cannot_be_given_is_refused_by_the_command_line(
+    tmp_path, monkeypatch, capsys, options, words
+):
+    monkeypatch.chdir(tmp_path)
+    net = one_link(rate="8 Mbit/s").link("other", rate="8 Mbit/s", delay="10 ms")
+    (tmp_path / "two.toml").write_text(net.to_toml(), encoding="utf-8")
+    assert main(["run", "two.toml", *options]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert [path.name for path in tmp_path.iterdir()] == ["two.toml"]

@@ -19,6 +19,7 @@ import pytest
 
 import own_congestion_controls
 import vermilion
+from own_classes import numbers, registering
 from vermilion.cli import main
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import senders
@@ -37,18 +38,9 @@ RECOVERIES = ["sack", "rack", "sack1", "newreno", "linux-newreno", "reno", "taho
 @pytest.fixture
 def register() -> Iterator:
     """Registers classes for one test."""
-    names = []
-
-    def _register(own, **members):
-        if members:
-            own = type(own.__name__, (own,), members)
-        vermilion.register_congestion_control(own)
-        names.append(own.name)
-        return own
-
-    yield _register
-    for name in {*names} & {*senders()}:
-        vermilion.unregister_congestion_control(name)
+    yield from registering(
+        vermilion.register_congestion_control, vermilion.unregister_congestion_control, senders
+    )
 
 
 def network(name: str, queue: str = "drop-tail", duration: str = "4 s", **sender) -> Scenario:
@@ -64,11 +56,6 @@ def network(name: str, queue: str = "drop-tail", duration: str = "4 s", **sender
         start="0 s .. 1 s",
     )
     return net.scenario()
-
-
-def numbers(result: vermilion.Result) -> dict:
-    """Everything measured, without how long that took."""
-    return {name: value for name, value in result.data.items() if not name.endswith("_s")}
 
 
 class Own(vermilion.CongestionControl):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import pytest
 
 import own_disciplines
 import vermilion
+from own_classes import numbers, registering
 from own_disciplines import ACCEPT, DROP, MARK, NOTIFY, OVERFLOW
 from vermilion.cli import main
 from vermilion.routers.simulated import SimulatedRouter
@@ -32,18 +34,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def register() -> Iterator:
     """Registers classes for one test."""
-    names = []
-
-    def _register(discipline, **members):
-        if members:
-            discipline = type(discipline.__name__, (discipline,), members)
-        vermilion.register_discipline(discipline)
-        names.append(discipline.name)
-        return discipline
-
-    yield _register
-    for name in {*names} & {*disciplines()}:
-        vermilion.unregister_discipline(name)
+    yield from registering(
+        vermilion.register_discipline, vermilion.unregister_discipline, disciplines
+    )
 
 
 SHORT = (
@@ -82,11 +75,6 @@ def network(discipline: str, rate: str = "5 Mbit/s", **queue: object) -> Scenari
         sender = { congestion_control = "newreno", ecn = true }
         """)
     )
-
-
-def numbers(result: vermilion.Result) -> dict:
-    """Everything measured, without how long that took."""
-    return {name: value for name, value in result.data.items() if not name.endswith("_s")}
 
 
 def always(verdict):
@@ -511,3 +499,68 @@ def test_the_documentations_example_is_the_file_and_has_twenty_lines(capsys):
         vermilion.unregister_discipline(name)
     notices = (total["drops"] + total["marks"]) / total["arrivals"]
     assert notices == pytest.approx(total["queue_packets"]["mean"] / 300, rel=0.2)
+
+
+class Explains(vermilion.Discipline):
+    """Drops for reasons that it names."""
+
+    name = "explains"
+    crowd = vermilion.Verdict.DROP.because("a crowd")
+    full = vermilion.Verdict.OVERFLOW.because("30 packets")
+    third = vermilion.Verdict.NOTIFY.because("every third")
+
+    def __init__(self):
+        self.seen = 0
+        self.kept = self.third  # goes along when an instance is copied
+
+    def on_arrival(self, _packet, queue, _coin):
+        self.seen += 1
+        if queue.packets >= 30:
+            return self.full
+        if queue.packets > 20 and self.seen % 2:
+            return self.crowd
+        if queue.packets > 10 and self.seen % 3 == 0:
+            return self.kept
+        return DROP if self.seen % 500 == 0 else ACCEPT
+
+
+def test_drops_have_the_causes_that_a_class_gives_them(register):
+    register(Explains)
+    scenario = network("explains")
+    result = vermilion.run(scenario, seed=2, instruments=[vermilion.PacketTrace(at="bottleneck")])
+    packets = result.packets
+    dropped = packets.where(event="drop")
+    pairs = {
+        (packets.names["reason"][reason], packets.names["cause"][cause])
+        for reason, cause in zip(dropped["reason"], dropped["cause"], strict=True)
+    }
+    assert pairs >= {("early", "a crowd"), ("early", "every third"), ("early", "")}
+    assert pairs <= {
+        ("early", "a crowd"), ("early", "every third"), ("early", ""), ("overflow", "30 packets"),
+    }  # fmt: skip
+    total = result.link("bottleneck").total
+    assert total["marks"] > 0  # NOTIFY, of those who can be marked
+    assert len(dropped["time_ns"]) == result.link("bottleneck").ledger["drops"]
+    assert numbers(result) == numbers(vermilion.run(scenario, seed=2))
+
+
+def test_a_cause_survives_copying():
+    copied = copy.deepcopy(Explains.crowd)
+    assert (copied.cause, repr(copied)) == ("a crowd", 'Verdict.DROP.because("a crowd")')
+
+
+@pytest.mark.parametrize(
+    ("verdict", "cause", "words"),
+    [
+        (ACCEPT, "late", "ACCEPT drops nothing, so that it has no cause"),
+        (MARK, "late", "MARK drops nothing"),
+        (DROP, "", "is not accepted; expected up to 40 letters"),
+        (DROP, "x" * 41, "is not accepted; expected up to 40 letters"),
+        (DROP, "one,two", "is not accepted; expected up to 40 letters"),
+        (DROP, " late", "is not accepted; expected up to 40 letters"),
+        (DROP, "la\nte", "is not accepted; expected up to 40 letters"),
+    ],
+)
+def test_causes_are_checked(verdict, cause, words):
+    with pytest.raises(ValueError, match=words):
+        verdict.because(cause)

@@ -14,6 +14,7 @@ from capture_parser import read_pcapng
 from vermilion import PacketTrace, RawDistributions
 from vermilion.monitor import read_capture
 from vermilion.scenario import ScenarioError
+from vermilion.simulate.instruments import packet_trace
 
 NETWORK = """
 duration = "5 s"
@@ -393,3 +394,62 @@ def test_what_cannot_be_is_refused_in_one_line(instrument, words):
         vermilion.run(network(), instruments=[instrument])
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+CAUSES = {
+    ("drop-tail", "overflow"): {"tail"},
+    ("red", "early"): {"probability"},
+    ("red", "forced"): {"probability of 1"},
+    ("red", "overflow"): {"limit"},
+    ("codel", "forced"): {"control law"},
+    ("codel", "overflow"): {"limit"},
+    ("fq-codel", "forced"): {"control law"},
+    ("fq-codel", "overflow"): {"fattest flow"},
+    ("choke", "early"): {"match", "probability"},
+}
+
+
+@pytest.mark.parametrize("discipline", QUEUES)
+def test_each_discipline_says_in_its_own_words_why_it_drops(discipline, tmp_path):
+    scenario = network(discipline)
+    if discipline == "fq-codel":
+        scenario = scenario.with_values({"links.bottleneck.queue.limit": 15})
+    if discipline == "choke":
+        ranges = {"min_threshold": 5, "max_threshold": 25, "weight": 0.02, "limit": 100}
+        ranges["max_probability"] = 1
+        scenario = scenario.with_values(
+            {f"links.bottleneck.queue.{name}": value for name, value in ranges.items()}
+        )
+    packets = vermilion.run(scenario, seed=3, instruments=[PacketTrace()]).packets
+    dropped = packets.where(event="drop", place="bottleneck")
+    assert len(dropped["time_ns"]) > 0
+    found = {}
+    for reason, cause in zip(dropped["reason"], dropped["cause"], strict=True):
+        key = discipline, packets.names["reason"][reason]
+        found.setdefault(key, set()).add(packets.names["cause"][cause])
+    assert found == {key: words for key, words in CAUSES.items() if key[0] == discipline}
+    others = packets["cause"][packets["event"] != packets.names["event"].index("drop")]
+    assert not others.any()
+    # The same in a table and, as comments, in a capture.
+    for name in ("all.csv", "all.pcapng"):
+        vermilion.run(scenario, seed=3, instruments=[PacketTrace(tmp_path / name, at="links")])
+    with (tmp_path / "all.csv").open(encoding="utf-8") as file:
+        table = {(row["reason"], row["cause"]) for row in csv.DictReader(file) if row["reason"]}
+    pairs = {(reason, cause) for (_, reason), causes in found.items() for cause in causes}
+    assert table == pairs
+    _, seen = read_pcapng((tmp_path / "all.pcapng").read_bytes())
+    # Behind "sent again; ", where it was.
+    comments = [it.comment for it in seen if f"dropped by {discipline}: " in it.comment]
+    assert len(comments) == len(dropped["time_ns"])
+    assert {it[it.rindex("(") + 1 : -1] for it in comments} == {cause for _, cause in pairs}
+
+
+def test_parquet_has_the_causes_of_all_batches(tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(packet_trace, "_BATCH_ROWS", 1)
+    file = tmp_path / "all.parquet"
+    scenario = network("choke")
+    vermilion.run(scenario, seed=3, instruments=[PacketTrace(file, at="bottleneck")])
+    kept = vermilion.run(scenario, seed=3, instruments=[PacketTrace(at="bottleneck")]).packets
+    expected = [kept.names["cause"][number] for number in kept["cause"]]
+    assert parquet.read_table(file)["cause"].to_pylist() == expected

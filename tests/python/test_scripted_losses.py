@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import vermilion
-from vermilion import PacketTrace
+from vermilion import PacketTrace, _core
+from vermilion.cli import main
 from vermilion.scenario import ScenarioError
 from vermilion.scenario.core_scenario import CoreScenario
 
@@ -160,6 +161,8 @@ def test_a_script_changes_nothing_else_and_passes_to_the_core_and_back():
         ('flows = "bulk"\nevery = 0', "scripted_losses.0.every"),
         ('flows = "bulk"\naction = "lose"', "scripted_losses.0.action"),
         ('flows = "bulk"\nwhat = 1', "scripted_losses.0.what"),
+        ('flows = "bulk"\nwhen = "no-such"', 'when: "no-such" is not accepted; expected the name'),
+        ('flows = "bulk"\nwhen = 3', "scripted_losses.0.when: 3 is not accepted"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(script, words):
@@ -167,3 +170,141 @@ def test_what_cannot_be_is_refused_in_one_line(script, words):
         vermilion.run(network(script))
     assert words in str(refused.value)
     assert not re.search(r"\n|Traceback", str(refused.value))
+
+
+@pytest.fixture
+def predicate():
+    """Registers functions for one test, and forgets them."""
+    names = []
+
+    def _register(function):
+        vermilion.packet_predicate(function)
+        names.append(function.__name__.replace("_", "-"))
+        return function
+
+    yield _register
+    for name in set(names) & set(_core.predicates()):
+        vermilion.unregister_packet_predicate(name)
+
+
+def test_a_condition_in_python_is_asked_of_the_chosen_packets_alone(predicate):
+    asked = []
+
+    @predicate
+    def powers_of_two(packet):
+        asked.append(packet)
+        return packet.number & (packet.number - 1) == 0
+
+    script = 'flows = "bulk:1"\nwhen = "powers-of-two"\ntime = "1 s .. 3 s"'
+    _, found = hit(network(script))
+    assert {(packet.group, packet.flow, packet.acknowledgement) for packet in asked} == {
+        ("bulk", 1, False)
+    }
+    assert all(1e9 <= packet.now < 3e9 for packet in asked)
+    assert {(packet.size, packet.ecn) for packet in asked} <= {(1000, 2), (1000, 0)}
+    meant = [packet for packet in asked if packet.number & (packet.number - 1) == 0]
+    assert [row[2] for row in found] == [packet.segment for packet in meant]
+    assert len(found) > 0
+    assert [packet.number for packet in asked] == sorted({packet.number for packet in asked})
+
+
+def test_a_condition_sees_what_is_sent_again(predicate):
+    @predicate
+    def second_sending(packet):
+        return packet.retransmission
+
+    scripts = ('flows = "bulk:0"\nsegments = [30]', 'flows = "bulk:0"\nwhen = "second-sending"')
+    _, found = hit(network(*scripts))
+    # The second, the third and so on until the timer has had its last word.
+    assert found[0][2] == found[1][2] == 30
+    assert {row[2] for row in found[1:]} >= {30}
+    _, once = hit(network(scripts[0], scripts[1] + "\nmost = 1"))
+    assert [row[2] for row in once] == [30, 30]
+
+
+def test_the_same_condition_in_python_and_in_words_makes_the_same_run(predicate):
+    @predicate
+    def some_segments(packet):
+        return packet.segment in {20, 30, 40} and not packet.retransmission
+
+    words = network('flows = "bulk:0"\nsegments = [20, 30, 40]')
+    python = network('flows = "bulk:0"\nwhen = "some-segments"')
+    one, other = (vermilion.run(scenario, seed=3).data for scenario in (words, python))
+    assert one["flows"] == other["flows"]
+    assert one["links"] == other["links"]
+    [in_words], [in_python] = vermilion.run_many([words, python], seeds=[3])
+    assert in_words.data["flows"] == in_python.data["flows"]
+
+
+def test_every_and_most_count_what_the_condition_lets_through(predicate):
+    @predicate
+    def even(packet):
+        return packet.number % 2 == 0
+
+    _, found = hit(network('flows = "call"\nwhen = "even"\nevery = 3\nmost = 2'))
+    assert [row[2] + 1 for row in found] == [6, 12]
+
+
+def test_a_function_can_be_given_as_it_is(predicate):
+    def _broken(packet):
+        return packet.number == 1
+
+    network = vermilion.Network("One", duration="2 s")
+    network.link("there", rate="4 Mbit/s", delay="10 ms")
+    network.flows("bulk", path="there", rtt="40 ms", sender="sack")
+
+    def tenth(packet):
+        return packet.number == 10
+
+    network.scripted_loss(flows="bulk", when=predicate(tenth))
+    assert 'when = "tenth"' in network.to_toml()
+    result = vermilion.run(network.scenario(), instruments=[PacketTrace()])
+    assert len(result.packets.where(event="drop")["time_ns"]) == 1
+    with pytest.raises(ScenarioError, match="expected a function of one packet that has a name"):
+        network.scripted_loss(flows="bulk", when=_broken)
+    with pytest.raises(ScenarioError, match="expected a function of one packet that has a name"):
+        network.scripted_loss(flows="bulk", when=lambda packet: packet.number == 1)
+    with pytest.raises(ScenarioError, match="scripted_losses"):
+        vermilion.Network("Two", scripted_losses=[])
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("1", "the answer 1 is not accepted; expected True or False"),
+        ("None", "the answer None is not accepted; expected True or False"),
+        ("packet.colour", "AttributeError"),
+    ],
+)
+def test_what_goes_wrong_in_a_condition_is_said_in_one_line(tmp_path, capsys, body, words):
+    plugin = tmp_path / "condition.py"
+    plugin.write_text(
+        "import vermilion\n\n@vermilion.packet_predicate\n"
+        f"def goes_wrong(packet):\n    return {body}\n",
+        encoding="utf-8",
+    )
+    scenario = tmp_path / "wrong.toml"
+    script = '[[scripted_losses]]\nflows = "bulk:2"\nwhen = "goes-wrong"\npackets = [5]\n'
+    scenario.write_text(NETWORK + script, encoding="utf-8")
+    try:
+        assert main(["run", str(scenario), "--plugin", str(plugin)]) == 2
+    finally:
+        vermilion.unregister_packet_predicate("goes-wrong")
+    error = capsys.readouterr().err
+    assert error.startswith("vermilion: packet predicate goes-wrong: packet 5 of bulk:2 at ")
+    assert words in error
+    assert f"{plugin}, line 5" in error or "is not accepted" in error
+    assert error.count("\n") == 1
+
+
+def test_a_condition_is_forgotten(predicate):
+    @predicate
+    def passing(_packet):
+        return False
+
+    vermilion.unregister_packet_predicate("passing")
+    with pytest.raises(ScenarioError, match='when: "passing" is not accepted'):
+        vermilion.unregister_packet_predicate("passing")
+    with pytest.raises(ScenarioError, match="none is"):
+        network('flows = "bulk"\nwhen = "passing"')

@@ -37,6 +37,29 @@ impl Arrival {
     }
 }
 
+/// Of which kind a drop is, whatever its discipline calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DropKind {
+    /// See [`DropReason::Early`].
+    Early,
+    /// See [`DropReason::Forced`].
+    Forced,
+    /// See [`DropReason::Overflow`].
+    Overflow,
+}
+
+impl DropKind {
+    /// The word for its kind.
+    #[must_use]
+    pub const fn choose<'a>(self, early: &'a str, forced: &'a str, overflow: &'a str) -> &'a str {
+        match self {
+            Self::Early => early,
+            Self::Forced => forced,
+            Self::Overflow => overflow,
+        }
+    }
+}
+
 /// Why a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropReason {
@@ -46,6 +69,28 @@ pub enum DropReason {
     Forced,
     /// The buffer is full.
     Overflow,
+    /// One of these, where a discipline has several causes for it and tells them apart.
+    Own {
+        /// Which.
+        kind: DropKind,
+        /// The discipline's number for the cause: [`Discipline::cause`](crate::Discipline::cause) has
+        /// words for it.
+        cause: u16,
+    },
+}
+
+impl DropReason {
+    /// Of which kind it is.
+    #[inline]
+    #[must_use]
+    pub const fn kind(self) -> DropKind {
+        match self {
+            Self::Early => DropKind::Early,
+            Self::Forced => DropKind::Forced,
+            Self::Overflow => DropKind::Overflow,
+            Self::Own { kind, .. } => kind,
+        }
+    }
 }
 
 /// What becomes of a packet that arrives, or whose turn it is to leave.

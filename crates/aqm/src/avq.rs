@@ -136,6 +136,10 @@ impl Discipline for Avq {
         let unit = if self.byte_mode { 1.0 } else { self.mean_packet_size };
         self.capacity = link.packets_per_second(unit);
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("", "virtual queue", "limit")
+    }
 }
 
 impl<C: Coin> Decide<C> for Avq {

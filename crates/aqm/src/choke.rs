@@ -30,9 +30,12 @@ use std::collections::VecDeque;
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
 use crate::{
-    Arrival, Coin, Discipline, DropReason, Dropped, LinkFacts, Listed, Packet, Queue, Red,
-    Scheduler, Sent, Verdict,
+    Arrival, Coin, Discipline, DropKind, DropReason, Dropped, LinkFacts, Listed, Packet, Queue,
+    Red, Scheduler, Sent, Verdict,
 };
+
+/// Two packets of one flow have met.
+const MATCH: DropReason = DropReason::Own { kind: DropKind::Early, cause: 0 };
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting<P> {
@@ -130,6 +133,13 @@ impl<P: Packet> Discipline for Choke<P> {
     fn drop_probability(&self) -> Option<f64> {
         Discipline::drop_probability(&self.red)
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        match reason {
+            DropReason::Own { .. } => "match",
+            of_red => Discipline::cause(&self.red, of_red),
+        }
+    }
 }
 
 impl<P: Packet> Queue<P> for Choke<P> {
@@ -168,7 +178,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for Choke<P> {
         };
         self.red.update_average(&arrival);
         if self.red.is_above_minimum() && self.meets_its_own(&arrival, coin, dropped) {
-            dropped(Dropped { packet, arrived: now, reason: DropReason::Early });
+            dropped(Dropped { packet, arrived: now, reason: MATCH });
             return false;
         }
         let verdict = self.red.choose(&arrival, coin);
@@ -218,7 +228,7 @@ impl<P: Packet> Choke<P> {
             if self.packets[place].packet.flow() == arrival.flow
                 && let Some(Waiting { packet, arrived }) = self.take(arrival.now, place)
             {
-                dropped(Dropped { packet, arrived, reason: DropReason::Early });
+                dropped(Dropped { packet, arrived, reason: MATCH });
                 met = true;
             }
         }

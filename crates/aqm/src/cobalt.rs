@@ -154,6 +154,10 @@ impl Discipline for Cobalt {
     fn drop_probability(&self) -> Option<f64> {
         Some(f64::from(self.probability) / 4_294_967_296.0)
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("blue", "control law", "limit")
+    }
 }
 
 impl<C: Coin> Decide<C> for Cobalt {

@@ -133,6 +133,10 @@ impl Discipline for Codel {
     }
 
     fn link_changed(&mut self, _link: LinkFacts) {}
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("", "control law", "limit")
+    }
 }
 
 impl<C: Coin> Decide<C> for Codel {

@@ -11,7 +11,7 @@
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-use crate::{Arrival, Coin, Departure, LinkFacts, Verdict};
+use crate::{Arrival, Coin, Departure, DropReason, LinkFacts, Verdict};
 
 /// A discipline while it runs.
 pub trait Discipline {
@@ -48,6 +48,12 @@ pub trait Discipline {
     /// flow has its own, the largest.
     fn drop_probability(&self) -> Option<f64> {
         None
+    }
+
+    /// What of the discipline has dropped a packet that it dropped for `reason`, in a word or two of its
+    /// own; empty if it has none. Asked only where somebody writes drops down.
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("probability", "probability of 1", "limit")
     }
 }
 

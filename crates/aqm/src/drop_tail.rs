@@ -18,7 +18,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings};
 
-use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
+use crate::{Arrival, Coin, Decide, Discipline, DropKind, DropReason, LinkFacts, Listed, Verdict};
 
 /// Which packet has to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,14 @@ impl Discipline for DropTail {
     }
 
     fn link_changed(&mut self, _link: LinkFacts) {}
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        match (reason.kind(), self.victim) {
+            (DropKind::Overflow, Victim::Head) => "head",
+            (DropKind::Overflow, Victim::Random) => "random place",
+            _ => "tail",
+        }
+    }
 }
 
 impl<C: Coin> Decide<C> for DropTail {

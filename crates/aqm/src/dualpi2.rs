@@ -44,7 +44,8 @@ use std::collections::VecDeque;
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
 use crate::{
-    Coin, Discipline, DropReason, Dropped, Ecn, LinkFacts, Listed, Packet, Queue, Scheduler, Sent,
+    Coin, Discipline, DropKind, DropReason, Dropped, Ecn, LinkFacts, Listed, Packet, Queue,
+    Scheduler, Sent,
 };
 
 /// Probability 1.
@@ -197,6 +198,12 @@ impl<P: Packet> Listed for DualPi2<P> {
     }
 }
 
+/// Why the probability drops a packet: a low-latency one only where marks no longer help.
+const fn early(low_latency: bool) -> DropReason {
+    let overload = DropReason::Own { kind: DropKind::Early, cause: 0 };
+    if low_latency { overload } else { DropReason::Early }
+}
+
 impl<P: Packet> Discipline for DualPi2<P> {
     fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         let fixed = Configuration::new(settings);
@@ -217,6 +224,13 @@ impl<P: Packet> Discipline for DualPi2<P> {
     /// p, the base of both queues' probabilities.
     fn drop_probability(&self) -> Option<f64> {
         Some(f64::from(self.probability) / f64::from(CERTAIN))
+    }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        match reason {
+            DropReason::Own { .. } => "overload",
+            other => other.kind().choose("classic probability", "", "limit"),
+        }
     }
 }
 
@@ -256,7 +270,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
         if self.fixed.drop_on_arrival {
             match self.fate(&packet, low_latency, coin) {
                 Fate::Drop => {
-                    dropped(Dropped { packet, arrived: now, reason: DropReason::Early });
+                    dropped(Dropped { packet, arrived: now, reason: early(low_latency) });
                     return false;
                 }
                 Fate::Mark => {
@@ -289,7 +303,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
                 self.fate(&packet, low_latency, coin)
             };
             if fate == Fate::Drop {
-                dropped(Dropped { packet, arrived, reason: DropReason::Early });
+                dropped(Dropped { packet, arrived, reason: early(low_latency) });
                 continue;
             }
             let marked = fate == Fate::Mark || (stepped && self.is_above_step(now - arrived));

@@ -92,6 +92,10 @@ impl<P, A: Discipline> Discipline for Fifo<P, A> {
     fn drop_probability(&self) -> Option<f64> {
         self.advisor.drop_probability()
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        self.advisor.cause(reason)
+    }
 }
 
 impl<P: Packet, A: Discipline> Queue<P> for Fifo<P, A> {

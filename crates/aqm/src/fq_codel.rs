@@ -120,6 +120,10 @@ impl<P: Packet> Discipline for FqCodel<P> {
     }
 
     fn link_changed(&mut self, _link: LinkFacts) {}
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("", "control law", "fattest flow")
+    }
 }
 
 impl<P: Packet> Queue<P> for FqCodel<P> {

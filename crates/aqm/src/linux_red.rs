@@ -223,6 +223,10 @@ impl Discipline for LinuxRed {
             (above as f64 * f64::from(self.probability_per_byte) / 4_294_967_296.0).min(1.0)
         })
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("probability", "maximum threshold", "limit")
+    }
 }
 
 impl<C: Coin> Decide<C> for LinuxRed {

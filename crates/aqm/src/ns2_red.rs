@@ -256,6 +256,15 @@ impl Discipline for Ns2Red {
     fn drop_probability(&self) -> Option<f64> {
         Some(self.probability)
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        let overflow = match self.victim {
+            Victim::Tail => "limit",
+            Victim::Front => "limit: front",
+            Victim::Random => "limit: random place",
+        };
+        reason.kind().choose("probability", "probability of 1", overflow)
+    }
 }
 
 impl<C: Coin> Decide<C> for Ns2Red {

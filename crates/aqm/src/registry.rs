@@ -4,9 +4,9 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
     AdaptiveRed, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure, Discipline,
-    DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, FqCodel, FqPie,
-    LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Queue, Red,
-    RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
+    DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, FqCodel,
+    FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Queue,
+    Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -204,6 +204,10 @@ impl Discipline for AnyDiscipline {
     fn drop_probability(&self) -> Option<f64> {
         whichever_discipline!(self, it => it.drop_probability())
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        whichever_discipline!(self, it => it.cause(reason))
+    }
 }
 
 impl<C: Coin> Decide<C> for AnyDiscipline {
@@ -242,6 +246,10 @@ impl<P: Packet> Discipline for AnyScheduler<P> {
 
     fn drop_probability(&self) -> Option<f64> {
         whichever_scheduler!(self, it => it.drop_probability())
+    }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        whichever_scheduler!(self, it => it.cause(reason))
     }
 }
 

@@ -176,6 +176,10 @@ impl Discipline for Rem {
     fn drop_probability(&self) -> Option<f64> {
         Some(self.probability)
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("price", "", "limit")
+    }
 }
 
 impl<C: Coin> Decide<C> for Rem {

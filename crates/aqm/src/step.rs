@@ -103,6 +103,10 @@ impl Discipline for Step {
     fn link_changed(&mut self, link: LinkFacts) {
         self.bytes_per_second = link.rate / 8.0;
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("", "threshold", "limit")
+    }
 }
 
 impl<C: Coin> Decide<C> for Step {

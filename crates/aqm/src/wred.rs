@@ -188,6 +188,10 @@ impl Discipline for Wred {
     fn drop_probability(&self) -> Option<f64> {
         Some(self.probability)
     }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        reason.kind().choose("probability", "maximum threshold", "limit")
+    }
 }
 
 impl<C: Coin> Decide<C> for Wred {

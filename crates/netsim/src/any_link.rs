@@ -71,11 +71,10 @@ impl AnyLink {
         }
     }
 
-    /// Packets dropped in the present window: for whatever reason, because the buffer was full, by rule; and
-    /// marked ones.
-    pub fn verdicts(&self) -> [u64; 4] {
+    /// Packets dropped, and marked, in the present window.
+    pub fn verdicts(&self) -> [u64; 2] {
         let window = either!(self, it => it.window());
-        [window.drops, window.overflow_drops, window.forced_drops, window.marks]
+        [window.drops, window.marks]
     }
 
     /// Waiting so far of the packets still in the queue, in nanoseconds.

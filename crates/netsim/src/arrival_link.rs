@@ -8,7 +8,9 @@
 
 use std::collections::VecDeque;
 
-use vermilion_aqm::{AnyDiscipline, Arrival, Colour, Discipline, Ecn, LinkFacts, Verdict};
+use vermilion_aqm::{
+    AnyDiscipline, Arrival, Colour, Discipline, DropReason, Ecn, LinkFacts, Verdict,
+};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
@@ -55,6 +57,8 @@ pub struct ArrivalLink {
     queue_packets: u32,
     queue_bytes: u64,
     empty_since: u64,
+    /// Why the last packet was dropped that was; for whoever takes notes.
+    last_drop: DropReason,
     books: LinkBooks,
     /// Only where somebody asks for it.
     traffic: Option<Box<FlowTraffic>>,
@@ -83,6 +87,7 @@ impl ArrivalLink {
             queue_packets: 0,
             queue_bytes: 0,
             empty_since: 0,
+            last_drop: DropReason::Overflow,
             traffic: None,
         }
     }
@@ -119,6 +124,7 @@ impl ArrivalLink {
         self.books.window.arrivals += 1;
         if let Verdict::Drop(reason) = verdict {
             self.books.window.count_drop(reason);
+            self.last_drop = reason;
             return (NEVER, false);
         }
         let marked = verdict == Verdict::Mark;
@@ -153,6 +159,11 @@ impl ArrivalLink {
             Some(last) => (last.start, last.line == LOST),
             None => (now, self.in_service.line == LOST),
         }
+    }
+
+    /// Why the last packet was dropped that was dropped, and the discipline's words for it.
+    pub fn last_drop(&self) -> (DropReason, &'static str) {
+        (self.last_drop, self.discipline.cause(self.last_drop))
     }
 
     /// When the transmissions of those that wait begin, in order. For whoever takes notes.

@@ -253,6 +253,11 @@ impl DepartureLink {
         self.turns.drop_probability()
     }
 
+    /// See [`Discipline::cause`](vermilion_aqm::Discipline::cause).
+    pub fn cause(&self, reason: DropReason) -> &'static str {
+        self.turns.cause(reason)
+    }
+
     /// Every parameter in force.
     pub fn values(&self) -> &Values {
         self.turns.values()

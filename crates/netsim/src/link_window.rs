@@ -1,6 +1,6 @@
 //! What is measured at a link over one stretch of time.
 
-use vermilion_aqm::{DropReason, Verdict};
+use vermilion_aqm::{DropKind, DropReason, Verdict};
 
 use crate::histogram::Distribution;
 
@@ -54,10 +54,10 @@ impl LinkWindow {
     #[inline]
     pub fn count_drop(&mut self, reason: DropReason) {
         self.drops += 1;
-        match reason {
-            DropReason::Early => {}
-            DropReason::Forced => self.forced_drops += 1,
-            DropReason::Overflow => self.overflow_drops += 1,
+        match reason.kind() {
+            DropKind::Early => {}
+            DropKind::Forced => self.forced_drops += 1,
+            DropKind::Overflow => self.overflow_drops += 1,
         }
     }
 

@@ -5,6 +5,8 @@
 //! alone.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use vermilion_parameters::ParameterError;
@@ -26,6 +28,14 @@ pub enum Action {
     Drop,
     /// It is marked, if it may be marked (CE).
     Mark,
+}
+
+/// A condition that is written somewhere else than here, in another language for instance. It follows from
+/// what it is told alone. Who fails keeps the failure to itself, means no packet from then on, and has
+/// whoever embeds the core end the run.
+pub trait PacketPredicate: Debug + Send + Sync {
+    /// Whether a packet is meant, to which all fits that its script gives beside.
+    fn means(&self, packet: &Passing) -> bool;
 }
 
 /// Which packets, and what is done to them. All that is given has to fit.
@@ -58,6 +68,12 @@ pub struct ScriptedLoss {
     /// Until when they arrive, in nanoseconds.
     #[serde(default)]
     pub until_ns: Option<u64>,
+    /// Name of a condition that is not the core's.
+    #[serde(default)]
+    pub when: Option<String>,
+    /// The condition itself, from whoever embeds the core.
+    #[serde(skip)]
+    pub predicate: Option<Arc<dyn PacketPredicate>>,
     /// Of all that fit so far each so-many-th of a flow.
     #[serde(default)]
     pub every: Option<u64>,
@@ -68,16 +84,30 @@ pub struct ScriptedLoss {
 
 /// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Passing {
+pub struct Passing {
+    /// When, in nanoseconds.
     pub now: u64,
+    /// Number of the link.
     pub link: u32,
+    /// Number of its connection.
     pub connection: u32,
+    /// Number of its group.
     pub group: u32,
-    /// Of its group's flows.
+    /// Number of its flow among the group's.
     pub number: u32,
+    /// Of its flow's packets that come to the link the so-many-th; the first is 1. Acknowledgements are
+    /// counted apart.
+    pub packet: u64,
+    /// Whether it is an acknowledgement.
     pub acknowledgement: bool,
     /// Number of its segment, if it has one.
     pub segment: Option<u32>,
+    /// Whether its segment was sent before.
+    pub retransmission: bool,
+    /// Size in bytes.
+    pub size: u32,
+    /// ECN codepoint as in the IP header.
+    pub ecn: u8,
 }
 
 /// How far one flow has come with one script.
@@ -148,6 +178,10 @@ impl Script {
             .map(|&(first, last)| u64::from(last.saturating_sub(first)) + 1)
             .sum();
         within("segments", named, 0, MOST_NAMED, "segments in all")?;
+        if let (Some(name), None) = (&rule.when, &rule.predicate) {
+            let accepted = "the name of a condition that was registered";
+            return Err(ParameterError::new("when", format!("\"{name}\""), accepted));
+        }
         within("every", rule.every.unwrap_or(1), 1, u64::MAX, "packets")?;
         let flows = Chosen::of(scenario, &rule.flows)?;
         let named = rule.link.as_ref().map(|name| {
@@ -207,6 +241,11 @@ impl Script {
         let in_time = rule.from_ns.is_none_or(|from| passing.now >= from)
             && rule.until_ns.is_none_or(|until| passing.now < until);
         if !(in_packets && in_segments && in_time) {
+            return false;
+        }
+        if let Some(predicate) = &rule.predicate
+            && !predicate.means(&Passing { packet: arrived, ..*passing })
+        {
             return false;
         }
         progress.fitting += 1;

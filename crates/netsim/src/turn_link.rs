@@ -11,7 +11,9 @@
 //! A packet dropped from inside the queue has waited: the books count its waiting, the metrics of
 //! sojourn, which are those of forwarded packets, do not.
 
-use vermilion_aqm::{AnyScheduler, Discipline, Dropped, Packet, Queue, Scheduler, Verdict};
+use vermilion_aqm::{
+    AnyScheduler, Discipline, DropReason, Dropped, Packet, Queue, Scheduler, Verdict,
+};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::arrival_link::facts;
@@ -246,6 +248,12 @@ impl<P: Packet> TurnLink<P> {
     #[must_use]
     pub fn drop_probability(&self) -> Option<f64> {
         self.queue.drop_probability()
+    }
+
+    /// See [`Discipline::cause`].
+    #[must_use]
+    pub fn cause(&self, reason: DropReason) -> &'static str {
+        self.queue.cause(reason)
     }
 
     /// Every parameter in force.

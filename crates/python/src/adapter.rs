@@ -64,13 +64,7 @@ impl Adapter {
         doing: &str,
         now: Option<u64>,
     ) -> PyErr {
-        if !error.is_instance_of::<PyException>(python) {
-            return error;
-        }
-        // This form of it has its traceback.
-        let error = error.into_value(python);
-        let told = self.object.call_method1(python, "explain", (error, doing, now));
-        told.map_or_else(|failure| failure, |told| PyErr::from_value(told.into_bound(python)))
+        explain(self.object.bind(python), error, doing, now)
     }
 
     /// A setting that Python refuses; whatever else goes wrong there ends the run.
@@ -88,6 +82,18 @@ impl Adapter {
         }
         ParameterError::new(self.field, format!("\"{}\"", self.algorithm.name), accepted)
     }
+}
+
+/// What a user is to read about an error that ended a run, from an object that says it.
+pub fn explain(object: &Bound<'_, PyAny>, error: PyErr, doing: &str, now: Option<u64>) -> PyErr {
+    let python = object.py();
+    if !error.is_instance_of::<PyException>(python) {
+        return error;
+    }
+    // This form of it has its traceback.
+    let error = error.into_value(python);
+    let told = object.call_method1("explain", (error, doing, now));
+    told.map_or_else(|failure| failure, PyErr::from_value)
 }
 
 /// The values as a dictionary of Python's.

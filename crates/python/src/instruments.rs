@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use vermilion_netsim::Simulation;
 use vermilion_netsim::trace::{
-    CaptureWriter, Cause, Observation, PacketEvent, PacketRecord, Place, RawDistribution,
+    CaptureWriter, Observation, PacketEvent, PacketRecord, Place, RawDistribution, Reason,
     packet_table,
 };
 use vermilion_parameters::ParameterError;
@@ -36,10 +36,9 @@ pub fn take_packets<'py>(
 ) -> PyResult<Taken<'py>> {
     let (records, table, capture) = python.detach(|| {
         let records = simulation.take_packets();
-        let Some(connections) = simulation.connections() else { return (records, None, None) };
-        let scenario = simulation.scenario();
-        let table = with_table.then(|| packet_table(&records, connections, scenario, heading));
-        let capture = writer.as_mut().map(|writer| writer.encode(&records, connections, scenario));
+        let Some(legend) = simulation.legend() else { return (records, None, None) };
+        let table = with_table.then(|| packet_table(&records, &legend, heading));
+        let capture = writer.as_mut().map(|writer| writer.encode(&records, &legend));
         (records, table, capture)
     });
     let columns = with_columns.then(|| packet_columns(python, &records, simulation)).transpose()?;
@@ -68,7 +67,7 @@ fn packet_columns<'py>(
     });
     columns.set_item("place", PyArray1::from_iter(python, places))?;
     let whose = |of: fn(&vermilion_netsim::trace::Connection) -> u32| {
-        let all = simulation.connections();
+        let all = simulation.legend().map(|legend| legend.connections);
         let number = move |record: &PacketRecord| {
             all.map_or(0, |connections| of(connections.get(record.connection)))
         };
@@ -86,7 +85,9 @@ fn packet_columns<'py>(
     columns.set_item("ecn", bytes(|record| record.ecn))?;
     columns.set_item("retransmission", flags(|record| record.again))?;
     columns.set_item("opens", flags(|record| record.opens))?;
-    columns.set_item("reason", bytes(|record| record.cause as u8))?;
+    columns.set_item("reason", bytes(|record| record.reason as u8))?;
+    let causes = records.iter().map(|record| record.cause);
+    columns.set_item("cause", PyArray1::from_iter(python, causes))?;
     Ok(columns)
 }
 
@@ -96,7 +97,7 @@ pub fn take_windows<'py>(
     simulation: &mut Simulation,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rows = simulation.take_windows();
-    let connections = simulation.connections();
+    let connections = simulation.legend().map(|legend| legend.connections);
     let columns = PyDict::new(python);
     let whose = |of: fn(&vermilion_netsim::trace::Connection) -> u32| {
         let number = rows.iter().map(move |row| {
@@ -171,5 +172,5 @@ fn distribution<'py>(
 /// The names behind the numbers in columns: events, and reasons of drops.
 #[must_use]
 pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
-    (PacketEvent::NAMES.to_vec(), Cause::NAMES.to_vec())
+    (PacketEvent::NAMES.to_vec(), Reason::NAMES.to_vec())
 }

@@ -11,8 +11,10 @@ mod interface_monitor;
 #[cfg(target_os = "linux")]
 mod link;
 mod monitor;
+mod named_verdict;
 mod own_congestion_control;
 mod own_discipline;
+mod own_predicate;
 mod registered;
 mod run;
 mod session;
@@ -38,8 +40,13 @@ mod _core {
     #[pymodule_export]
     use super::monitor::{CaptureError, CaptureMonitor};
     #[pymodule_export]
+    use super::named_verdict::NamedVerdict;
+    #[pymodule_export]
+    use super::own_predicate::PassingPacket;
+    #[pymodule_export]
     use super::registered::{
-        register_discipline, register_sender, unregister_discipline, unregister_sender,
+        predicates, register_discipline, register_predicate, register_sender,
+        unregister_discipline, unregister_predicate, unregister_sender,
     };
     #[pymodule_export]
     use super::run::{check, run, run_many};

@@ -15,6 +15,7 @@ use vermilion_aqm::{
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
 use crate::adapter::{Adapter, values};
+use crate::named_verdict::{NamedVerdict, words};
 use crate::session::Session;
 use crate::views::{Coin, Packet, Queue, show_arrival, show_departure};
 
@@ -140,14 +141,18 @@ impl OwnDiscipline {
             Some(2 | 3) => Verdict::Drop(DropReason::Early),
             Some(4) => Verdict::Drop(DropReason::Forced),
             Some(_) => Verdict::Drop(DropReason::Overflow),
-            None => {
-                let message = format!(
-                    "the answer {} is not accepted; expected ACCEPT, MARK, NOTIFY, DROP, FORCED \
-                     or OVERFLOW of vermilion.Verdict",
-                    answer.repr()?
-                );
-                return Err(PyTypeError::new_err(message));
-            }
+            None => match answer.cast::<NamedVerdict>() {
+                Ok(named) if named.get().notifies && capable() => Verdict::Mark,
+                Ok(named) => Verdict::Drop(named.get().reason()),
+                Err(_) => {
+                    let message = format!(
+                        "the answer {} is not accepted; expected ACCEPT, MARK, NOTIFY, DROP, FORCED \
+                         or OVERFLOW of vermilion.Verdict",
+                        answer.repr()?
+                    );
+                    return Err(PyTypeError::new_err(message));
+                }
+            },
         })
     }
 
@@ -214,6 +219,13 @@ impl Discipline for OwnDiscipline {
 
     fn drop_probability(&self) -> Option<f64> {
         self.number(self.registered.drop_probability.as_ref(), "drop_probability")
+    }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        match reason {
+            DropReason::Own { cause, .. } => words(cause),
+            DropReason::Early | DropReason::Forced | DropReason::Overflow => "",
+        }
     }
 }
 

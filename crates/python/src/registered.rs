@@ -1,10 +1,11 @@
-//! What was registered from Python, by name: disciplines and senders.
+//! What was registered from Python, by name: disciplines, senders, and conditions on packets.
 //!
 //! A scenario names them like any other; where one does, it is handed what makes them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_netsim::Scenario;
 use vermilion_netsim::scenario::Link;
@@ -15,30 +16,37 @@ use vermilion_tcp::registry::Profile;
 use crate::errors::refused;
 use crate::own_congestion_control::{RegisteredSender, Senders};
 use crate::own_discipline::{Factory, Registered};
+use crate::own_predicate::{OwnPredicate, RegisteredPredicate};
 use crate::session::Session;
 use crate::written_table::Table;
 
-/// What has a description.
-trait Described {
-    fn algorithm(&self) -> &'static Algorithm;
+/// What scenarios name.
+trait Named {
+    fn name(&self) -> &str;
 }
 
-impl Described for Registered {
-    fn algorithm(&self) -> &'static Algorithm {
-        Registered::algorithm(self)
+impl Named for Registered {
+    fn name(&self) -> &str {
+        self.algorithm().name
     }
 }
 
-impl Described for RegisteredSender {
-    fn algorithm(&self) -> &'static Algorithm {
-        RegisteredSender::algorithm(self)
+impl Named for RegisteredSender {
+    fn name(&self) -> &str {
+        self.algorithm().name
     }
 }
 
-/// Classes of one kind.
-struct Classes<T>(Mutex<Vec<Arc<T>>>);
+impl Named for RegisteredPredicate {
+    fn name(&self) -> &str {
+        RegisteredPredicate::name(self)
+    }
+}
 
-impl<T: Described> Classes<T> {
+/// What was registered of one kind.
+struct Registry<T>(Mutex<Vec<Arc<T>>>);
+
+impl<T: Named> Registry<T> {
     const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
@@ -47,42 +55,39 @@ impl<T: Described> Classes<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn algorithms(&self) -> Vec<&'static Algorithm> {
-        self.all().iter().map(|class| class.algorithm()).collect()
-    }
-
     fn find(&self, name: &str) -> Option<Arc<T>> {
-        self.all().iter().find(|class| class.algorithm().name == name).map(Arc::clone)
+        self.all().iter().find(|one| one.name() == name).map(Arc::clone)
     }
 
     /// Adds one; one of the same name is replaced.
-    fn put(&self, class: T) {
-        let (class, mut all) = (Arc::new(class), self.all());
-        match all.iter().position(|other| other.algorithm().name == class.algorithm().name) {
-            Some(index) => all[index] = class,
-            None => all.push(class),
+    fn put(&self, one: T) {
+        let (one, mut all) = (Arc::new(one), self.all());
+        match all.iter().position(|other| other.name() == one.name()) {
+            Some(index) => all[index] = one,
+            None => all.push(one),
         }
     }
 
     /// Forgets one; whether there was one.
     fn remove(&self, name: &str) -> bool {
         let mut all = self.all();
-        let index = all.iter().position(|class| class.algorithm().name == name);
+        let index = all.iter().position(|one| one.name() == name);
         index.map(|index| all.remove(index)).is_some()
     }
 }
 
-static DISCIPLINES: Classes<Registered> = Classes::new();
-static SENDERS: Classes<RegisteredSender> = Classes::new();
+static DISCIPLINES: Registry<Registered> = Registry::new();
+static SENDERS: Registry<RegisteredSender> = Registry::new();
+static PREDICATES: Registry<RegisteredPredicate> = Registry::new();
 
 /// The descriptions of all disciplines that are registered.
 pub fn disciplines() -> Vec<&'static Algorithm> {
-    DISCIPLINES.algorithms()
+    DISCIPLINES.all().iter().map(|class| class.algorithm()).collect()
 }
 
 /// The descriptions of all senders that are registered.
 pub fn senders() -> Vec<&'static Algorithm> {
-    SENDERS.algorithms()
+    SENDERS.all().iter().map(|class| class.algorithm()).collect()
 }
 
 fn check_name(name: &str, taken: bool, kind: &str) -> PyResult<()> {
@@ -129,13 +134,51 @@ pub fn unregister_sender(name: &str) -> bool {
     SENDERS.remove(name)
 }
 
-/// Gives the queues and flows of a scenario the registered disciplines and senders that they name;
-/// whether any does.
+/// Registers a condition on packets: a function of one packet, and what explains its errors. One of the
+/// same name is replaced.
+#[pyfunction]
+pub fn register_predicate(name: &str, function: &Bound<'_, PyAny>, adapter: &Bound<'_, PyAny>) {
+    PREDICATES.put(RegisteredPredicate::new(name, function, adapter));
+}
+
+/// Forgets a condition; whether there was one.
+#[pyfunction]
+pub fn unregister_predicate(name: &str) -> bool {
+    PREDICATES.remove(name)
+}
+
+/// The names of all conditions that are registered.
+#[pyfunction]
+pub fn predicates() -> Vec<String> {
+    PREDICATES.all().iter().map(|one| one.name().to_owned()).collect()
+}
+
+/// Gives the queues, flows and scripted losses of a scenario what was registered under the names that
+/// they have; whether there is any.
 pub fn hand_over(scenario: &mut Scenario, session: &Arc<Session>) -> bool {
     let mut any = hand_over_queues(&mut scenario.links, session);
     for sender in scenario.flows.iter_mut().filter_map(|group| group.sender.as_mut()) {
         if let Some(registered) = SENDERS.find(&sender.congestion_control) {
             sender.foreign = Some(Arc::new(Senders::new(registered, Arc::clone(session))));
+            any = true;
+        }
+    }
+    hand_over_scripts(scenario, session) || any
+}
+
+/// The same for the conditions of scripted losses.
+fn hand_over_scripts(scenario: &mut Scenario, session: &Arc<Session>) -> bool {
+    if scenario.scripted_losses.iter().all(|script| script.when.is_none()) {
+        return false;
+    }
+    let names = scenario.flows.iter().map(|group| &group.name);
+    let groups: Arc<[_]> =
+        Python::attach(|python| names.map(|name| PyString::new(python, name).unbind()).collect());
+    let mut any = false;
+    for script in &mut scenario.scripted_losses {
+        if let Some(registered) = script.when.as_ref().and_then(|name| PREDICATES.find(name)) {
+            let (session, groups) = (Arc::clone(session), Arc::clone(&groups));
+            script.predicate = Some(Arc::new(OwnPredicate::new(registered, session, groups)));
             any = true;
         }
     }

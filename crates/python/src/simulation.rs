@@ -173,6 +173,11 @@ impl Simulation {
         instruments::take_packets(python, inner, capture, (columns, table, heading))
     }
 
+    /// What the numbers in the column `cause` of packets stand for, so far.
+    fn drop_causes(&self) -> Vec<&'static str> {
+        self.inner.legend().map(|legend| legend.causes.all().to_vec()).unwrap_or_default()
+    }
+
     /// The windows since the last call.
     fn take_windows<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         instruments::take_windows(python, &mut self.inner)

@@ -19,77 +19,87 @@ if TYPE_CHECKING:
 
 CHANGES: Final = "changes"
 
+
+def _option(name: str, metavar: str, words: str, **more: Any) -> Any:  # noqa: ANN401 - typer's
+    """An option that is off unless it is given."""
+    return typer.Option(name, metavar=metavar, help=words, show_default=False, **more)
+
+
 FlowSeriesFile = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--flow-series",
-        metavar="FILE",
-        help="Write windows, thresholds, round trips, packets in flight, pacing rates, goodput and "
+        "FILE",
+        "Write windows, thresholds, round trips, packets in flight, pacing rates, goodput and "
         "the state of recovery of flows over time: as CSV, or as Parquet if the name ends in "
         ".parquet.",
-        show_default=False,
     ),
 ]
 Flows = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="CHOICE",
-        help='Of which flows, for --flow-series, --packets and --windows: "early", "early:3", '
+    _option(
+        "--flows",
+        "CHOICE",
+        'Of which flows, for --flow-series, --flent, --packets and --windows: "early", "early:3", '
         '"early:0..4", "early:every 10", "every 10", or a number. May be repeated. Default: all.',
-        show_default=False,
     ),
 ]
 FlowProbe = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help='The interval of --flow-series, like 0.1s (the default), or "changes": a row '
+    _option(
+        "--flow-probe",
+        "TIME",
+        'The interval of --flow-series, like 0.1s (the default), or "changes": a row '
         "whenever a window, a threshold or a state changes.",
-        show_default=False,
     ),
 ]
 PacketsFile = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--packets",
-        metavar="FILE",
-        help="Write what happens to packets: .pcapng for Wireshark and vermilion monitor, .csv or "
+        "FILE",
+        "Write what happens to packets: .pcapng for Wireshark and vermilion monitor, .csv or "
         ".parquet with every event.",
-        show_default=False,
     ),
 ]
 PacketsAt = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="PLACE",
-        help="Where packets are seen: senders, receivers, links, all, or a link's name. May be "
+    _option(
+        "--packets-at",
+        "PLACE",
+        "Where packets are seen: senders, receivers, links, all, or a link's name. May be "
         "repeated. Default: all; in .pcapng senders, so that each packet is seen once.",
-        show_default=False,
     ),
 ]
 PacketsTime = Annotated[
     str | None,
-    typer.Option(
-        metavar="RANGE", help='When, like "10 s .. 12 s". Default: always.', show_default=False
-    ),
+    _option("--packets-time", "RANGE", 'When, like "10 s .. 12 s". Default: always.'),
 ]
 MostPackets = Annotated[
     int | None,
-    typer.Option(
-        metavar="COUNT",
-        help="The records after which --packets ends. Default: 1000000.",
+    _option(
+        "--most-packets",
+        "COUNT",
+        "The records after which --packets ends. Default: 1000000.",
         min=1,
-        show_default=False,
     ),
 ]
 DistributionsFile = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--distributions",
-        metavar="FILE",
-        help="Write exact histograms of the waiting times and gaps between drops of every link, "
+        "FILE",
+        "Write exact histograms of the waiting times and gaps between drops of every link, "
         "and of the one-way delays and gaps of every group, as CSV in bins of 10 us.",
-        show_default=False,
+    ),
+]
+FlentFile = Annotated[
+    str | None,
+    _option(
+        "--flent",
+        "FILE",
+        "Write a link and its flows for the plots of the network tester flent. The name ends in "
+        ".flent.gz or .flent. Where there are several links, say which with --link.",
     ),
 ]
 Windows = Annotated[
@@ -113,6 +123,7 @@ class Wanted:
     most_packets: int | None
     distributions: str | None
     windows: bool
+    flent: str | None = None
 
     def check(self, *, figure: bool, plant: str) -> None:
         """Refuses options that are about nothing.
@@ -120,9 +131,9 @@ class Wanted:
         Raises:
             UserError: the first of them.
         """
-        series = self.flow_series is not None or self.windows
+        series = self._has_series()
         for option, given, needed, there in (
-            ("--flows", bool(self.flows), "--flow-series, --packets or --windows",
+            ("--flows", bool(self.flows), "--flow-series, --packets or --windows, or --flent",
              series or self.packets is not None),
             ("--flow-probe", self.flow_probe is not None, "--flow-series FILE", series),
             ("--packets-at", bool(self.packets_at), "--packets FILE", self.packets is not None),
@@ -137,14 +148,37 @@ class Wanted:
                 raise UserError(message)
         if plant == "kernel" and (series or self.packets or self.distributions):
             message = (
-                "--flow-series, --packets, --distributions and --windows are of the simulator; "
+                "--flow-series, --flent, --packets, --distributions and --windows are of the "
+                "simulator; "
                 "expected --plant simulator"
             )
             raise UserError(message)
-        if STANDARD_OUTPUT in {self.packets, self.distributions}:
-            option = "--packets" if self.packets == STANDARD_OUTPUT else "--distributions"
-            message = f'{option}: "-" is not accepted; expected a file name'
-            raise UserError(message)
+        for option, file in (
+            ("--packets", self.packets),
+            ("--distributions", self.distributions),
+            ("--flent", self.flent),
+        ):
+            if file == STANDARD_OUTPUT:
+                message = f'{option}: "-" is not accepted; expected a file name'
+                raise UserError(message)
+
+    def check_flent(self, scenario: Scenario, link: str | None) -> None:
+        """Refuses before the run what flent could not be given after it.
+
+        Raises:
+            UserError: another file name, no such link, or several without one being named.
+        """
+        if self.flent is None:
+            return
+        from vermilion.interchange.flent import check_flent
+        from vermilion.scenario import ScenarioError
+
+        try:
+            check_flent(self.flent, list(scenario.links), link)
+        except ScenarioError as error:
+            option = "--flent" if error.field == "path" else "--link (of --flent)"
+            message = f"{option}: {error.value} is not accepted; expected {error.accepted}"
+            raise UserError(message) from None
 
     def instruments(self, scenario: Scenario, outputs: ExitStack) -> list[Any]:
         """The instruments, their files open.
@@ -158,7 +192,7 @@ class Wanted:
         from vermilion.simulate.instruments.recorded import check_instruments
 
         chosen: list[Any] = []
-        if self.flow_series is not None or self.windows:
+        if self._has_series():
             chosen.append(FlowSeries(self.flows, self._interval()))
         if self.packets is not None:
             trace = PacketTrace(
@@ -218,6 +252,26 @@ class Wanted:
         if result.packets is not None and not result.packets.complete:
             records = f"{result.packets.records:,} records"
             note(f"--packets ended after {records}; --most-packets sets how many there may be")
+
+    def write_flent(self, result: Result, scenario: Scenario, link: str | None) -> None:
+        """Writes the run for flent, and says what was left out.
+
+        Raises:
+            UserError: the file cannot be written.
+        """
+        if self.flent is None:
+            return
+        from vermilion.interchange.flent import flent_content
+
+        content, left_out = flent_content(self.flent, result, scenario, link)
+        with binary_output_file("--flent", self.flent) as file:
+            file.write(content)
+        if left_out:
+            note(f"--flent leaves out {left_out:,} flows; --flows chooses others")
+
+    def _has_series(self) -> bool:
+        """Whether flows are read over time, whatever that is for."""
+        return self.flow_series is not None or self.windows or self.flent is not None
 
     def _interval(self) -> float | None:
         from vermilion.cli import options

@@ -76,8 +76,9 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The link whose queue is drawn. Default: that of the scenario's objective, or "
-            "the one at which packets wait longest.",
+            help="The link whose queue is drawn, or that --flent writes. Default: that of the "
+            "scenario's objective, or the one at which packets wait longest; for --flent the only "
+            "one.",
             show_default=False,
         ),
     ] = None,
@@ -98,6 +99,7 @@ def run(
     most_packets: instruments.MostPackets = None,
     distributions: instruments.DistributionsFile = None,
     windows: instruments.Windows = False,
+    flent: instruments.FlentFile = None,
 ) -> None:
     """Run a scenario once, in the simulator or on a real kernel.
 
@@ -118,6 +120,7 @@ def run(
         most_packets,
         distributions,
         windows,
+        flent,
     )
     check_outputs(
         json=target,
@@ -126,6 +129,7 @@ def run(
         flow_series=flow_series,
         packets=packets,
         distributions=distributions,
+        flent=flent,
     )
     wanted.check(figure=figure is not None, plant=plant)
     kind = "" if figure is None else figure_format(figure)
@@ -134,7 +138,9 @@ def run(
     if plot and STANDARD_OUTPUT in {target, series, figure}:
         message = '--plot goes to standard output; expected a file name in place of "-"'
         raise UserError(message)
-    interval = _interval(loaded, series, probe, figure or ("plot" if plot else None), link)
+    wanted.check_flent(loaded, link)
+    _check_link(loaded, link, drawn=figure is not None or plot, flent=flent is not None)
+    interval = _interval(loaded, series or flent, probe, drawn=figure is not None or plot)
     for remark in loaded.notes:
         note(remark)
     with ExitStack() as outputs:
@@ -158,6 +164,7 @@ def run(
         if write_series:
             write_series(result)
         wanted.write(result)
+        wanted.write_flent(result, loaded, link)
         if drawing:
             from vermilion.report.run_figure import run_figure
 
@@ -172,32 +179,37 @@ def run(
         show_panels(run_figure(loaded, result, link).panels())
 
 
+def _check_link(scenario: "Scenario", link: str | None, *, drawn: bool, flent: bool) -> None:
+    """Refuses a link of nothing, and one that is not there.
+
+    Raises:
+        UserError: nothing is asked for that is of one link.
+        ScenarioError: there is no such link.
+    """
+    if link is None:
+        return
+    if not drawn and not flent:
+        message = "--link is about a figure; expected --figure FILE or --plot beside it"
+        raise UserError(message)
+    from vermilion.report.chosen_link import check_link
+
+    check_link(scenario, link)
+
+
 def _interval(
-    scenario: "Scenario",
-    series: str | None,
-    probe: str | None,
-    figure: str | None,
-    link: str | None,
+    scenario: "Scenario", series: str | None, probe: str | None, *, drawn: bool
 ) -> float | None:
     """Seconds between the points of the time series that are asked for; ``None`` for none.
 
     Raises:
-        UserError: an option is about something that is not asked for.
-        ScenarioError: there is no such link.
+        UserError: an interval of nothing.
     """
     if probe is not None and series is None:
-        message = "--probe needs --series FILE, which is where its time series go"
+        message = "--probe needs --series FILE or --flent FILE, which is where its time series go"
         raise UserError(message)
-    if link is not None and figure is None:
-        message = "--link is about a figure; expected --figure FILE or --plot beside it"
-        raise UserError(message)
-    if link is not None:
-        from vermilion.report.chosen_link import check_link
-
-        check_link(scenario, link)
     if series is not None:
         return DEFAULT_PROBE_S if probe is None else options.seconds("--probe", probe)
-    if figure is not None:
+    if drawn:
         from vermilion.report.run_figure import probe_interval_s
 
         return probe_interval_s(scenario)

@@ -16,6 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.interchange.flent_flows import STREAM, Streams
 from vermilion.interchange.rate_trace import RateTrace
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.round_trips import smallest
@@ -23,8 +24,10 @@ from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from vermilion.scenario import Scenario
+    from vermilion.simulate.measured_run import Series
     from vermilion.simulate.result import Result
 
 _FORMAT: Final = 4
@@ -32,18 +35,21 @@ _TEST: Final = "tcp_nup"
 _EPOCH: Final = "1970-01-01T00:00:00.000000Z"
 """Of simulated time: runs with one seed give one file."""
 
-_UPLOAD: Final = "TCP upload"
-
 
 def write_flent(
     path: str | os.PathLike[str], result: Result, scenario: Scenario, link: str | None = None
-) -> None:
-    """Writes a run as flent would have recorded it.
+) -> int:
+    """Writes a run as flent would have recorded it; how many flows were left out as too many.
 
     ============================  ===================================================
     series                        what it is
     ============================  ===================================================
     ``TCP upload sum``            throughput of the link, Mbit/s
+    ``TCP upload::1`` and so on   goodput of each flow over the link that a :class:`FlowSeries`
+                                  has read, Mbit/s; in the raw values also its window, round
+                                  trip and rates
+    ``TCP upload avg``            mean of these flows, Mbit/s
+    ``TCP upload fairness``       Jain's index of them
     ``Ping (ms) ICMP``            the shortest base round trip of the flows over the link, and
                                   what waits in its queue at the rate of the moment, ms
     ``qdisc-stats::...``          ``backlog_pkts``, ``backlog_bytes``, ``dropped``, ``ecn_mark``
@@ -51,7 +57,8 @@ def write_flent(
 
     Args:
         path: of the file; flent wants a name that ends in ``.flent.gz`` or ``.flent``.
-        result: of a run with ``probe_interval_s``.
+        result: of a run with ``probe_interval_s``, and with a :class:`FlowSeries` where single
+            flows are wanted: at most :data:`vermilion.interchange.flent_flows.MOST_STREAMS`.
         scenario: that was run.
         link: which one; the only one unless named.
 
@@ -60,27 +67,62 @@ def write_flent(
             another file name.
         OSError: the file cannot be written.
     """
+    content, left_out = flent_content(path, result, scenario, link)
+    with whole_file(Path(path), binary=True) as file:
+        file.write(content)
+    return left_out
+
+
+def check_flent(path: str | os.PathLike[str], links: Sequence[str], link: str | None) -> str:
+    """The link that is written, before there is anything to write.
+
+    Args:
+        path: of the file.
+        links: of the scenario.
+        link: which one is asked for.
+
+    Raises:
+        ScenarioError: no such link, several without one being named, or another file name.
+    """
     name = Path(path).name
     if not name.endswith((".flent", ".flent.gz")):
         raise ScenarioError("path", name, "a name that ends in .flent.gz or .flent")
-    chosen = _chosen(result, link)
+    if link is None and len(links) == 1:
+        return links[0]
+    if link is None or link not in links:
+        shown = "none" if link is None else link
+        raise ScenarioError("link", shown, f"a link of the run: {', '.join(links)}")
+    return link
+
+
+def flent_content(
+    path: str | os.PathLike[str], result: Result, scenario: Scenario, link: str | None = None
+) -> tuple[bytes, int]:
+    """What :func:`write_flent` writes, and how many flows are left out.
+
+    Raises:
+        ScenarioError: what it refuses.
+    """
+    name, chosen = Path(path).name, check_flent(path, result.links, link)
     try:
         series = result.series(chosen)
     except KeyError:
         accepted = "a run with probe_interval_s, which has time series"
         raise ScenarioError("result", "a run without time series", accepted) from None
-    text = json.dumps(_document(result, scenario, chosen, series, name), indent=1)
-    with whole_file(Path(path), binary=True) as file:
-        file.write(_compressed(text) if name.endswith(".gz") else text.encode())
-
-
-def _chosen(result: Result, link: str | None) -> str:
-    if link is None and len(result.links) == 1:
-        return result.links[0]
-    if link not in result.links:
-        accepted = f"a link of the run: {', '.join(result.links)}"
-        raise ScenarioError("link", link, accepted)
-    return str(link)
+    times = [float(time) for time in series["time_s"]]
+    streams = None
+    if result.flow_series is not None:
+        groups = [
+            group
+            for group, flows in scenario.flows.items()
+            if chosen in (*flows.path, *flows.return_path)
+        ]
+        streams = Streams(result.flow_series, groups, times)
+    columns = _columns(result, scenario, chosen, series) | (streams.columns() if streams else {})
+    document = _document(result, scenario, chosen, columns, times, streams, name)
+    text = json.dumps(document, indent=1)
+    content = _compressed(text) if name.endswith(".gz") else text.encode()
+    return content, streams.left_out if streams else 0
 
 
 def _compressed(text: str) -> bytes:
@@ -91,23 +133,33 @@ def _compressed(text: str) -> bytes:
     return buffer.getvalue()
 
 
-def _document(
-    result: Result,
-    scenario: Scenario,
-    link: str,
-    series: Any,  # noqa: ANN401 - arrays
-    name: str,
-) -> dict[str, Any]:
-    times = [float(time) for time in series["time_s"]]
-    columns = {
-        f"{_UPLOAD} sum": [float(rate) / 1e6 for rate in series["throughput_bit_per_s"]],
+def _columns(
+    result: Result, scenario: Scenario, link: str, series: Series
+) -> dict[str, list[float]]:
+    """What the link did, by flent's names."""
+    return {
+        f"{STREAM} sum": [float(rate) / 1e6 for rate in series["throughput_bit_per_s"]],
         "Ping (ms) ICMP": _pings(result, scenario, link, series),
         "qdisc-stats::backlog_pkts": [float(value) for value in series["queue_packets"]],
         "qdisc-stats::backlog_bytes": [float(value) for value in series["queue_bytes"]],
         "qdisc-stats::dropped": [float(value) for value in series["drops"]],
         "qdisc-stats::ecn_mark": [float(value) for value in series["marks"]],
     }
-    units = {f"{_UPLOAD} sum": "Mbits/s", "Ping (ms) ICMP": "ms"}
+
+
+def _document(
+    result: Result,
+    scenario: Scenario,
+    link: str,
+    columns: dict[str, list[float]],
+    times: list[float],
+    streams: Streams | None,
+    name: str,
+) -> dict[str, Any]:
+    count = len(streams.flows) if streams else 0
+    described: dict[str, dict[str, str]] = {column: {"UNITS": _unit(column)} for column in columns}
+    for column, flow in (streams.names() if streams else {}).items():
+        described[column]["FLOW"] = flow
     return {
         "version": _FORMAT,
         "metadata": {
@@ -122,13 +174,11 @@ def _document(
             "HOSTS": [link],
             "LOCAL_HOST": "vermilion",
             "NOTE": f"simulated by Vermilion {result.data['version']}, seed {result.seed}",
-            "TEST_PARAMETERS": {"upload_streams": "1"},
+            "TEST_PARAMETERS": {"upload_streams": str(max(1, count))},
             "DATA_FILENAME": name,
             "FLENT_VERSION": "2.0.0",
             "IP_VERSION": 4,
-            "SERIES_META": {
-                column: {"UNITS": units.get(column, _unit(column))} for column in columns
-            },
+            "SERIES_META": described,
         },
         "x_values": times,
         "results": {
@@ -141,12 +191,17 @@ def _document(
                 if math.isfinite(value)
             ]
             for column, values in columns.items()
-        },
+        }
+        | (streams.raw() if streams else {}),
     }
 
 
 def _unit(column: str) -> str:
-    if column.startswith(_UPLOAD):
+    if column == "Ping (ms) ICMP":
+        return "ms"
+    if column.endswith("fairness"):
+        return "Idx"
+    if column.startswith(STREAM):
         return "Mbits/s"
     return "bytes" if column.endswith("bytes") else "packets"
 
@@ -156,7 +211,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _pings(result: Result, scenario: Scenario, link: str, series: Any) -> list[float]:  # noqa: ANN401
+def _pings(result: Result, scenario: Scenario, link: str, series: Series) -> list[float]:
     trips = [
         smallest(group.rtt)
         for group in scenario.flows.values()

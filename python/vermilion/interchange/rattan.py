@@ -101,7 +101,11 @@ def _is_forever(document: Any) -> bool:  # noqa: ANN401 - of a file
     return isinstance(content, dict) and content.get("count", 0) == 0
 
 
-def _steps(entry: Any, field: str, depth: int) -> Iterator[tuple[float, float]]:  # noqa: ANN401
+def _steps(
+    entry: Any,  # noqa: ANN401 - of a file
+    field: str,
+    depth: int,
+) -> Iterator[tuple[float, float]]:
     if depth > _DEEPEST:
         raise FieldError(field, "a pattern", f"at most {_DEEPEST} patterns in each other")
     if not isinstance(entry, dict) or len(entry) != 1 or next(iter(entry)) not in _KINDS:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Self
 
 from vermilion.scenario import scenario_from_document
 from vermilion.scenario.checked import check_tables
 from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.own_names import registered_name
+from vermilion.scenario.own_predicate import registered_predicate
 from vermilion.scenario.toml_text import toml_text
 
 if TYPE_CHECKING:
@@ -111,16 +113,19 @@ class Network:
         Raises:
             ScenarioError: a key or a value that is not accepted.
         """
-        changes = self._document.setdefault("changes", [])
-        changes.append(_written(table))
-        try:
-            self._check({"changes": changes})
-        except ScenarioError:
-            changes.pop()
-            if not changes:
-                del self._document["changes"]
-            raise
-        return self
+        return self._append("changes", table)
+
+    def scripted_loss(self, **table: object) -> Self:
+        """Has packets dropped or marked: ``flows``, ``segments`` and the other keys of the table.
+
+        Args:
+            table: the keys of ``[[scripted_losses]]``. ``when`` may be a function of one packet;
+                see :func:`vermilion.packet_predicate`.
+
+        Raises:
+            ScenarioError: a key or a value that is not accepted.
+        """
+        return self._append("scripted_losses", table)
 
     def tuning(self, **table: object) -> Self:
         """Says what is to be tuned: the keys of ``[tuning]``.
@@ -152,6 +157,18 @@ class Network:
         self._document.setdefault(kind, {})[name] = table
         return self
 
+    def _append(self, kind: str, table: Mapping[str, object]) -> Self:
+        entries = self._document.setdefault(kind, [])
+        entries.append(_written(table))
+        try:
+            self._check({kind: entries})
+        except ScenarioError:
+            entries.pop()
+            if not entries:
+                del self._document[kind]
+            raise
+        return self
+
     def _check(self, document: Mapping[str, Any]) -> None:
         try:
             check_tables(document)
@@ -159,17 +176,25 @@ class Network:
             raise error.at(self.title) from None
 
 
-_METHODS = {"links": "link", "flows": "flows", "changes": "change", "tuning": "tuning"}
+_METHODS = {
+    "links": "link",
+    "flows": "flows",
+    "changes": "change",
+    "scripted_losses": "scripted_loss",
+    "tuning": "tuning",
+}
 
 
 def _written(table: Mapping[str, object]) -> dict[str, Any]:
-    """A table as TOML would hold it: classes by their names, nothing for ``None``."""
+    """A table as TOML would hold it: classes and functions by their names, nothing for ``None``."""
     return {key: _value(value) for key, value in table.items() if value is not None}
 
 
 def _value(value: object) -> object:
     if isinstance(value, type):
         return registered_name(value)
+    if isinstance(value, FunctionType):
+        return registered_predicate(value)
     if isinstance(value, Mapping):
         return _written(value)
     if isinstance(value, list | tuple):

@@ -90,9 +90,9 @@ class ScenarioError(ValueError):
 
 
 class PluginError(RuntimeError):
-    """A class of the user's own failed and ended a run.
+    """What a user has written failed and ended a run.
 
-    ``str()`` is one line: which class, when, what and where. The error itself is the cause.
+    ``str()`` is one line: what of it, when, what and where. The error itself is the cause.
     """
 
 
@@ -102,6 +102,10 @@ class DisciplineError(PluginError):
 
 class CongestionControlError(PluginError):
     """A congestion control written in Python failed and ended a run."""
+
+
+class PacketPredicateError(PluginError):
+    """A condition on packets written in Python failed and ended a run."""
 
 
 def from_core(error: ValueError, origin: str) -> ScenarioError:

@@ -54,11 +54,26 @@ class OwnClassAdapter(Generic[_Own]):
 
     def explain(self, error: Exception, doing: str, now_ns: int | None) -> PluginError:
         """The error that a user sees, with what happened as its cause."""
-        when = "" if now_ns is None else f" at {now_ns / 1e9:.9g} s"
-        lines = traceback.extract_tb(error.__traceback__)
-        where = f" ({lines[-1].filename}, line {lines[-1].lineno})" if lines else ""
-        # Messages and notes have lines of their own.
-        what = " ".join("".join(traceback.format_exception_only(error)).split())
-        explained = self.failure(f"{self.kind} {self._name}: {doing}{when}: {what}{where}")
-        explained.__cause__ = error
-        return explained
+        return explained(self.failure, f"{self.kind} {self._name}", error, doing, now_ns)
+
+
+def explained(
+    failure: type[PluginError], who: str, error: Exception, doing: str, now_ns: int | None
+) -> PluginError:
+    """One line about an error in what a user has written: who failed, at what, when and where.
+
+    Args:
+        failure: its kind.
+        who: failed.
+        error: what was raised.
+        doing: what it was about.
+        now_ns: the simulated time.
+    """
+    when = "" if now_ns is None else f" at {now_ns / 1e9:.9g} s"
+    lines = traceback.extract_tb(error.__traceback__)
+    where = f" ({lines[-1].filename}, line {lines[-1].lineno})" if lines else ""
+    # Messages and notes have lines of their own.
+    what = " ".join("".join(traceback.format_exception_only(error)).split())
+    told = failure(f"{who}: {doing}{when}: {what}{where}")
+    told.__cause__ = error
+    return told

@@ -8,9 +8,8 @@ be chosen. :mod:`vermilion` has the names of this module.
 
 from __future__ import annotations
 
-import inspect
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
@@ -18,11 +17,10 @@ from vermilion.scenario import algorithms
 from vermilion.scenario.errors import (
     CongestionControlError,
     FieldError,
-    ScenarioError,
     did_you_mean,
-    from_core,
 )
 from vermilion.scenario.own_class import OwnClassAdapter
+from vermilion.scenario.own_kind import OwnKind
 from vermilion.scenario.own_table import check_class, check_table
 
 if TYPE_CHECKING:
@@ -32,6 +30,13 @@ if TYPE_CHECKING:
     from vermilion.scenario.algorithms import Parameter, ParameterValue
 
 _Class = TypeVar("_Class", bound="type[CongestionControl]")
+
+_KIND: Final = OwnKind(
+    "congestion control",
+    "congestion_control",
+    "sender",
+    algorithms.senders.cache_clear,
+)
 
 _SEES_EVERY_SEGMENT: Final = ("rack", "sack")
 """The recoveries under which a rule can govern its window."""
@@ -111,17 +116,7 @@ def register_congestion_control(own: _Class) -> _Class:
     Raises:
         ScenarioError: a name, a default or a parameter that is not accepted.
     """
-    from vermilion import _core
-
-    try:
-        table = _table(own)
-    except FieldError as error:
-        raise error.at(_origin(own)) from None
-    try:
-        _core.register_sender(json.dumps(table), _Adapter(own))
-    except _core.ParameterError as error:
-        raise from_core(error, _origin(own)) from None
-    algorithms.senders.cache_clear()
+    _KIND.register(own, lambda: _table(own), lambda: _Adapter(own))
     return own
 
 
@@ -131,16 +126,7 @@ def unregister_congestion_control(name: str) -> None:
     Raises:
         ScenarioError: there is none of this name.
     """
-    from vermilion import _core
-
-    if not _core.unregister_sender(name):
-        accepted = "the name of a congestion control written in Python"
-        raise ScenarioError("congestion_control", name, accepted)
-    algorithms.senders.cache_clear()
-
-
-def _origin(own: type[CongestionControl]) -> str:
-    return f"congestion control {getattr(own, '__name__', own)}"
+    _KIND.unregister(name)
 
 
 def _table(own: type[CongestionControl]) -> dict[str, object]:
@@ -160,16 +146,8 @@ def _table(own: type[CongestionControl]) -> dict[str, object]:
     for name in ("answers_marks", "governs_window", "scalable"):
         if not isinstance(getattr(own, name), bool):
             raise FieldError(name, getattr(own, name), "True or False")
-    summary = (inspect.getdoc(own) or "").split("\n")[0]
     rows = [*_with_defaults(own, common.parameters).values(), *own.parameters]
-    return {
-        "name": own.name,
-        "title": own.title or own.__name__,
-        "summary": summary.rstrip(".") or "A congestion control written in Python",
-        "source": own.source,
-        "parameters": [asdict(row) for row in rows],
-        "ordered": [list(pair) for pair in (*common.ordered, *own.ordered)],
-    }
+    return _KIND.table(own, rows, (*common.ordered, *own.ordered))
 
 
 def _with_defaults(

@@ -8,23 +8,23 @@ in comparisons and tunings. :mod:`vermilion` has the names of this module.
 from __future__ import annotations
 
 import enum
-import inspect
-import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.errors import DisciplineError, FieldError, ScenarioError, from_core
+from vermilion.scenario.errors import DisciplineError
 from vermilion.scenario.own_class import OwnClassAdapter
+from vermilion.scenario.own_kind import OwnKind
 from vermilion.scenario.own_table import check_class, check_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion._core import Coin, Packet, Queue
+    from vermilion._core import Coin, NamedVerdict, Packet, Queue
     from vermilion.scenario.algorithms import Parameter, ParameterValue
 
 _Class = TypeVar("_Class", bound="type[Discipline]")
+
+_KIND: Final = OwnKind("discipline", "discipline", "discipline", algorithms.disciplines.cache_clear)
 
 
 class Verdict(enum.Enum):
@@ -42,6 +42,20 @@ class Verdict(enum.Enum):
     """It is dropped by a rule that leaves no choice, such as an average above its maximum."""
     OVERFLOW = "overflow"
     """It is dropped because the buffer is full."""
+
+    def because(self, cause: str) -> NamedVerdict:
+        """The same drop with a cause, as packet traces show it: ``Verdict.DROP.because("late")``.
+
+        To be made once, as an attribute of the class or of its module: every word stays known for
+        as long as the process lives.
+
+        Raises:
+            ValueError: a verdict that drops nothing, or a cause of more than 40 characters or of
+                others than letters, digits, blanks and ``-_.:/%+()<>=``.
+        """
+        from vermilion import _core
+
+        return _core.NamedVerdict(self.value, cause)
 
 
 class Discipline:
@@ -80,7 +94,7 @@ class Discipline:
         settings, with its message.
         """
 
-    def on_arrival(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict:
+    def on_arrival(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict | NamedVerdict:
         """Decides over a packet that arrives at ``queue``.
 
         ``packet`` and ``queue`` are the same objects every time and show the present packet only;
@@ -88,7 +102,7 @@ class Discipline:
         """
         raise NotImplementedError
 
-    def on_departure(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict:
+    def on_departure(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict | NamedVerdict:
         """Decides over the packet whose turn it is; ``queue`` is what it leaves behind.
 
         Only a class that has this method is asked: it makes a run slower. After a drop the next
@@ -113,26 +127,7 @@ def register_discipline(discipline: _Class) -> _Class:
     Raises:
         ScenarioError: a name or a parameter that is not accepted.
     """
-    from vermilion import _core
-
-    try:
-        _check(discipline)
-    except FieldError as error:
-        raise error.at(_origin(discipline)) from None
-    summary = (inspect.getdoc(discipline) or "").split("\n")[0]
-    table = {
-        "name": discipline.name,
-        "title": discipline.title or discipline.__name__,
-        "summary": summary.rstrip(".") or "A discipline written in Python",
-        "source": discipline.source,
-        "parameters": [asdict(parameter) for parameter in discipline.parameters],
-        "ordered": [list(pair) for pair in discipline.ordered],
-    }
-    try:
-        _core.register_discipline(json.dumps(table), _Adapter(discipline))
-    except _core.ParameterError as error:
-        raise from_core(error, _origin(discipline)) from None
-    algorithms.disciplines.cache_clear()
+    _KIND.register(discipline, lambda: _table(discipline), lambda: _Adapter(discipline))
     return discipline
 
 
@@ -142,25 +137,18 @@ def unregister_discipline(name: str) -> None:
     Raises:
         ScenarioError: there is none of this name.
     """
-    from vermilion import _core
-
-    if not _core.unregister_discipline(name):
-        raise ScenarioError("discipline", name, "the name of a discipline written in Python")
-    algorithms.disciplines.cache_clear()
+    _KIND.unregister(name)
 
 
-def _origin(discipline: type[Discipline]) -> str:
-    return f"discipline {getattr(discipline, '__name__', discipline)}"
-
-
-def _check(discipline: type[Discipline]) -> None:
-    """Refuses a class that cannot be registered.
+def _table(discipline: type[Discipline]) -> dict[str, object]:
+    """The class's entry in the list of disciplines.
 
     Raises:
         FieldError: what is wrong with it.
     """
     check_class(discipline, Discipline, "my-red", {"on_arrival": "decides over a packet"})
     check_table(discipline, Discipline, discipline.parameters, discipline.ordered)
+    return _KIND.table(discipline, discipline.parameters, discipline.ordered)
 
 
 class _Adapter(OwnClassAdapter[Discipline]):

@@ -1,4 +1,4 @@
-"""A class that a user has written, known by its name."""
+"""What a user has written, known by its name."""
 
 from __future__ import annotations
 

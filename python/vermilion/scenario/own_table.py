@@ -6,6 +6,7 @@ import inspect
 import keyword
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario import algorithms
@@ -51,36 +52,32 @@ def number(
         meaning: one line.
         source: where its default comes from.
     """
-    return algorithms.Parameter(
-        name=name,
-        kind="number",
+    plain = _row(name, "number", default, None, meaning, source)
+    return replace(
+        plain,
         unit=unit,
-        default=default,
         minimum=minimum,
         maximum=maximum,
         minimum_excluded=minimum_excluded,
         integer=whole,
         scale=scale,
         search=search,
-        choices=None,
-        meaning=meaning,
-        source=source,
     )
 
 
 def switch(name: str, default: bool, *, meaning: str = "", source: str = "") -> Parameter:  # noqa: FBT001
     """A parameter that is on or off."""
-    return _named_value(name, "switch", default, None, meaning, source)
+    return _row(name, "switch", default, None, meaning, source)
 
 
 def choice(
     name: str, default: str, choices: Sequence[str], *, meaning: str = "", source: str = ""
 ) -> Parameter:
     """A parameter that is one of a few names."""
-    return _named_value(name, "choice", default, tuple(choices), meaning, source)
+    return _row(name, "choice", default, tuple(choices), meaning, source)
 
 
-def _named_value(
+def _row(
     name: str,
     kind: str,
     default: ParameterValue,
@@ -88,6 +85,7 @@ def _named_value(
     meaning: str,
     source: str,
 ) -> Parameter:
+    """A row that has no unit and no range."""
     return algorithms.Parameter(
         name=name,
         kind=kind,

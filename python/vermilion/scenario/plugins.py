@@ -1,7 +1,8 @@
 """Files of Python that a user brings along, with disciplines and congestion controls of his own.
 
 A file is run once; every class in it that is derived from :class:`Discipline` or
-:class:`CongestionControl`, has a name and is not imported from elsewhere is registered.
+:class:`CongestionControl`, has a name and is not imported from elsewhere is registered. Functions
+that are decorated with :func:`packet_predicate` register themselves.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.own_congestion_control import CongestionControl
 from vermilion.scenario.own_discipline import Discipline
 from vermilion.scenario.own_names import registered_name
+from vermilion.scenario.own_predicate import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 def load_plugins(files: Iterable[str | Path]) -> list[str]:
-    """Registers the classes of some files and returns their names.
+    """Registers what is in some files and returns the names.
 
     Raises:
-        ScenarioError: a file that cannot be read or run, has no such class, or one that is refused.
+        ScenarioError: a file that cannot be read or run, has nothing to register, or what is
+            refused.
     """
     return [name for file in files for name in _load(Path(file))]
 
@@ -61,10 +64,11 @@ def _load(path: Path) -> list[str]:
         and value.__module__ == name
         and hasattr(value, "name")
     ]
-    if not own:
+    conditions = names_in(vars(module))
+    if not own and not conditions:
         accepted = (
             "a file with a class derived from vermilion.Discipline or vermilion.CongestionControl "
-            "that has a name"
+            "that has a name, or a function decorated with vermilion.packet_predicate"
         )
         raise ScenarioError("plugin", str(path), accepted)
-    return [registered_name(value) for value in own]
+    return [*(registered_name(value) for value in own), *conditions]

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictStr, model_valida
 
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.flow_choice import ACCEPTED, chosen_flows
+from vermilion.scenario.own_predicate import known_predicate
 from vermilion.scenario.quantities import RATIO, TIME, Quantity, QuantityRange
 from vermilion.scenario.table import Table
 
@@ -83,6 +84,8 @@ class ScriptedLoss(Table):
         sendings: at which of its arrivals a segment is meant: the first unless it is given.
         packets: packets of a flow in the order of their arrival, the first being 1.
         time: when they arrive, s: from the first on, before the second.
+        when: name of a condition written in Python, asked last; see
+            :func:`vermilion.packet_predicate`.
         every: of all that fit so far each so-many-th of a flow.
         most: at most so many of a flow.
     """
@@ -95,6 +98,7 @@ class ScriptedLoss(Table):
     sendings: Sendings = None
     packets: Packets = None
     time: Annotated[tuple[float, float], QuantityRange(_TIME)] | None = None
+    when: Annotated[StrictStr | None, BeforeValidator(known_predicate)] = None
     every: Count | None = None
     most: Count | None = None
 
@@ -142,6 +146,7 @@ class ScriptedLoss(Table):
             "segments": self.segments,
             "sendings": self.sendings,
             "packets": self.packets,
+            "when": self.when,
             "every": self.every,
             "most": self.most,
         }

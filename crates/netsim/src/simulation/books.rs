@@ -202,8 +202,8 @@ fn trace_everything(simulation: &mut Simulation, until: u64) -> Vec<[u64; 5]> {
             };
             counted[link as usize][place] += 1;
         }
-        let connections = simulation.connections().expect("there are some");
-        let bytes = writer.encode(&records, connections, &simulation.scenario);
+        let legend = simulation.legend().expect("there is one");
+        let bytes = writer.encode(&records, &legend);
         assert_eq!(bytes.len() % 4, 0);
         if !paused {
             return counted;

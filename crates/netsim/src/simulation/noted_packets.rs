@@ -1,5 +1,6 @@
 //! The ways of packets where notes are taken: see [`notes`](super::notes).
 
+use vermilion_aqm::DropReason;
 use vermilion_tcp::SackBlocks;
 
 use super::Simulation;
@@ -11,7 +12,7 @@ use crate::departure_link::{Fate, Gone};
 use crate::flow::Source;
 use crate::packet::{NUMBER, Packet, Stamp};
 use crate::scripted_losses::{Action, Passing};
-use crate::trace::{Cause, PacketEvent, PacketRecord, Place};
+use crate::trace::{PacketEvent, PacketRecord, Place, Reason};
 
 impl Simulation {
     /// From now on packets come by here. Everything has to be still at its beginning.
@@ -111,7 +112,8 @@ impl Simulation {
             window_reduced: segment.window_reduced,
             congestion_echo: false,
             marked: 0,
-            cause: Cause::None,
+            reason: Reason::None,
+            cause: 0,
             blocks: SackBlocks::default(),
         })
     }
@@ -318,7 +320,7 @@ impl Simulation {
             Some(Action::Drop) => {
                 self.keep(record.map(|record| PacketRecord {
                     event: PacketEvent::Drop,
-                    cause: Cause::Scripted,
+                    reason: Reason::Scripted,
                     ..record
                 }));
                 self.forget(&packet);
@@ -327,7 +329,7 @@ impl Simulation {
             Some(Action::Mark) if packet.ecn().is_capable() => {
                 packet.mark();
                 self.keep(record.map(|record| PacketRecord {
-                    cause: Cause::Scripted,
+                    reason: Reason::Scripted,
                     ..marked(record, PacketEvent::Mark)
                 }));
             }
@@ -371,26 +373,25 @@ impl Simulation {
             connection,
             group: state.group,
             number: state.number,
+            packet: 0, // each script counts for itself
             acknowledgement,
             segment,
+            retransmission: !acknowledgement && packet.is_sent_again(),
+            size: packet.size,
+            ecn: packet.ecn() as u8,
         })
     }
 
     /// What a queue has decided over a packet that has just arrived, from its books before and after.
-    fn note_verdict(&mut self, link: usize, record: PacketRecord, before: [u64; 4]) {
+    fn note_verdict(&mut self, link: usize, record: PacketRecord, before: [u64; 2]) {
         let after = self.links[link].verdicts();
-        let [drops, overflow, forced, marks] =
-            std::array::from_fn(|index| after[index] > before[index]);
+        let [drops, marks] = std::array::from_fn(|index| after[index] > before[index]);
+        let AnyLink::AtArrival(state) = &self.links[link] else { return };
         if drops {
-            let cause = match (overflow, forced) {
-                (true, _) => Cause::Overflow,
-                (_, true) => Cause::Forced,
-                _ => Cause::Early,
-            };
-            self.keep(Some(PacketRecord { event: PacketEvent::Drop, cause, ..record }));
+            let (reason, words) = state.last_drop();
+            self.keep_drop(record, reason, words);
             return;
         }
-        let AnyLink::AtArrival(state) = &self.links[link] else { return };
         let (start, lost) = state.last_accepted(self.now);
         let Some(notes) = &mut self.notes else { return };
         let mut record = record;
@@ -399,6 +400,13 @@ impl Simulation {
             notes.keep(record);
         }
         notes.queued[link].push_back(Queued { record, start, lost });
+    }
+
+    /// A discipline has dropped a packet, and has these words for what of it has.
+    fn keep_drop(&mut self, record: PacketRecord, reason: DropReason, words: &'static str) {
+        let Some(notes) = &mut self.notes else { return };
+        let (reason, cause) = (reason.into(), notes.causes.number(words));
+        notes.keep(PacketRecord { event: PacketEvent::Drop, reason, cause, ..record });
     }
 
     /// What has left a link with turns, or was dropped there, since somebody looked.
@@ -421,8 +429,9 @@ impl Simulation {
         let record = record.then(now, PacketEvent::Depart, place).since(gone.arrived);
         match gone.fate {
             Fate::Dropped(reason) => {
-                let cause = reason.into();
-                self.keep(Some(PacketRecord { event: PacketEvent::Drop, cause, ..record }));
+                let AnyLink::AtDeparture(state) = &self.links[link] else { return };
+                let words = state.cause(reason);
+                self.keep_drop(record, reason, words);
             }
             Fate::Lost => {
                 self.keep(Some(PacketRecord { event: PacketEvent::Lose, since: now, ..record }));
@@ -454,7 +463,7 @@ impl Simulation {
         let Some(notes) = &mut self.notes else { return };
         notes.settle(now);
         for each in std::mem::take(&mut notes.queued[link]) {
-            let record = PacketRecord { cause: Cause::Flush, ..each.record };
+            let record = PacketRecord { reason: Reason::Flush, ..each.record };
             let dropped = record.then(now, PacketEvent::Drop, Place::Link(link as u32));
             notes.keep(dropped.since(each.record.time));
         }

@@ -21,8 +21,8 @@ use crate::flow_delays::FlowDelays;
 use crate::scenario::Scenario;
 use crate::scripted_losses::Scripts;
 use crate::trace::{
-    Beginning, Cause, Connections, PacketEvent, PacketRecord, PacketTrace, Place, RawDistributions,
-    WindowTrace,
+    Beginning, Causes, Connections, PacketEvent, PacketRecord, PacketTrace, Place,
+    RawDistributions, Reason, WindowTrace,
 };
 
 /// A packet that waits at a link which needs no event for its departure.
@@ -49,6 +49,7 @@ pub(super) struct Notes {
     pub delays: Option<FlowDelays>,
     pub scripts: Scripts,
     pub connections: Connections,
+    pub causes: Causes,
     pub packets: Option<PacketTrace>,
     pub windows: Option<WindowTrace>,
     pub distributions: Option<RawDistributions>,
@@ -109,6 +110,7 @@ impl Notes {
             delays,
             scripts,
             connections,
+            causes: Causes::default(),
             packets: None,
             windows: None,
             distributions: None,
@@ -223,7 +225,8 @@ pub(super) fn answer_record(
         window_reduced: false,
         congestion_echo: answer.congestion_echo,
         marked: answer.marked,
-        cause: Cause::None,
+        reason: Reason::None,
+        cause: 0,
         blocks: SackBlocks::of(answer.blocks),
     }
 }

@@ -9,8 +9,7 @@ use super::{Cancelled, Simulation};
 use crate::flow::Source;
 use crate::scripted_losses::Scripts;
 use crate::trace::{
-    Connections, Observation, PacketRecord, PacketTrace, RawDistributions, Sight, WindowRow,
-    WindowTrace,
+    Legend, Observation, PacketRecord, PacketTrace, RawDistributions, Sight, WindowRow, WindowTrace,
 };
 
 impl Simulation {
@@ -186,9 +185,11 @@ impl Simulation {
         )
     }
 
-    /// Who the records and rows are of; `None` where nothing is written down.
+    /// What the numbers in records and rows stand for; `None` where nothing is written down.
     #[must_use]
-    pub fn connections(&self) -> Option<&Connections> {
-        self.notes.as_ref().map(|notes| &notes.connections)
+    pub fn legend(&self) -> Option<Legend<'_>> {
+        let scenario = &self.scenario;
+        let notes = self.notes.as_ref()?;
+        Some(Legend { connections: &notes.connections, causes: &notes.causes, scenario })
     }
 }

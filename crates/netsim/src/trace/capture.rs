@@ -12,9 +12,9 @@
 
 use std::collections::HashMap;
 
-use super::connections::Connections;
 use super::frame::frame;
-use super::record::{Cause, PacketEvent, PacketRecord, Place};
+use super::legend::Legend;
+use super::record::{PacketEvent, PacketRecord, Place, Reason};
 use crate::scenario::Scenario;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -59,12 +59,8 @@ impl CaptureWriter {
     /// The file's next bytes: its beginning, the first time, and the records, in order. What happens to a
     /// packet in the instant of its arrival has to be among them.
     #[must_use]
-    pub fn encode(
-        &mut self,
-        records: &[PacketRecord],
-        connections: &Connections,
-        scenario: &Scenario,
-    ) -> Vec<u8> {
+    pub fn encode(&mut self, records: &[PacketRecord], legend: &Legend<'_>) -> Vec<u8> {
+        let &Legend { connections, scenario, .. } = legend;
         let mut bytes = Vec::with_capacity(128 * records.len() + 64);
         if !self.begun {
             self.begun = true;
@@ -73,7 +69,7 @@ impl CaptureWriter {
         for (index, record) in records.iter().enumerate() {
             let group = connections.get(record.connection).group;
             let Some(interface) = interface(record, group) else { continue };
-            let comment = comment(record, &records[index + 1..], scenario);
+            let comment = comment(record, &records[index + 1..], legend);
             let number = self.number(interface, scenario, &mut bytes);
             let frame = frame(record, connections.get(record.connection), self.whole);
             let mut body = Vec::with_capacity(frame.bytes.len() + comment.len() + 48);
@@ -137,7 +133,7 @@ fn interface(record: &PacketRecord, group: u32) -> Option<Interface> {
 }
 
 /// What is said of the packet of a record, from it and from what follows in the same instant.
-fn comment(record: &PacketRecord, rest: &[PacketRecord], scenario: &Scenario) -> String {
+fn comment(record: &PacketRecord, rest: &[PacketRecord], legend: &Legend<'_>) -> String {
     let mut words = Vec::new();
     if record.again {
         words.push("sent again".to_owned());
@@ -149,19 +145,19 @@ fn comment(record: &PacketRecord, rest: &[PacketRecord], scenario: &Scenario) ->
         _ => [PacketEvent::Lose, PacketEvent::Mark],
     };
     match (record.event, record.place) {
-        (PacketEvent::Drop, Place::Link(link)) => words.push(drop_words(record, link, scenario)),
+        (PacketEvent::Drop, Place::Link(link)) => words.push(drop_words(record, link, legend)),
         (PacketEvent::Arrive | PacketEvent::Depart, Place::Link(link)) => {
             for later in about.filter(|later| fate(record.event).contains(&later.event)) {
                 match later.event {
                     PacketEvent::Drop if later.since == later.time => {
-                        words.push(drop_words(later, link, scenario));
+                        words.push(drop_words(later, link, legend));
                     }
                     PacketEvent::Lose => words.push("lost on the wire".to_owned()),
-                    PacketEvent::Mark if later.cause == Cause::Scripted => {
+                    PacketEvent::Mark if later.reason == Reason::Scripted => {
                         words.push("marked by the scenario".to_owned());
                     }
                     PacketEvent::Mark => {
-                        words.push(format!("marked by {}", discipline(link, scenario)))
+                        words.push(format!("marked by {}", discipline(link, legend.scenario)))
                     }
                     _ => {}
                 }
@@ -172,14 +168,19 @@ fn comment(record: &PacketRecord, rest: &[PacketRecord], scenario: &Scenario) ->
     words.join("; ")
 }
 
-fn drop_words(record: &PacketRecord, link: u32, scenario: &Scenario) -> String {
-    if record.cause == Cause::Scripted {
+fn drop_words(record: &PacketRecord, link: u32, legend: &Legend<'_>) -> String {
+    if record.reason == Reason::Scripted {
         return "dropped by the scenario".to_owned();
     }
     let waited = record.time - record.since;
-    let mut words = format!("dropped by {}: {}", discipline(link, scenario), record.cause.name());
+    let discipline = discipline(link, legend.scenario);
+    let mut words = format!("dropped by {discipline}: {}", record.reason.name());
     if waited > 0 {
         words.push_str(&format!(", after it had waited for {waited} ns"));
+    }
+    let cause = legend.causes.words(record.cause);
+    if !cause.is_empty() {
+        words.push_str(&format!(" ({cause})"));
     }
     words
 }

@@ -8,6 +8,8 @@ mod capture;
 mod connections;
 mod distributions;
 mod frame;
+mod kept;
+mod legend;
 mod observation;
 mod packets;
 mod record;
@@ -17,11 +19,12 @@ mod windows;
 pub use capture::CaptureWriter;
 pub use connections::{Connection, Connections};
 pub use distributions::{RawDistribution, RawDistributions};
+pub use legend::{Causes, Legend};
 pub use observation::{
     DistributionChoice, FlowChoice, MOST_RECORDS, Observation, PacketChoice, WindowChoice,
 };
 pub use packets::PacketTrace;
-pub use record::{Cause, PacketEvent, PacketRecord, Place};
+pub use record::{PacketEvent, PacketRecord, Place, Reason};
 pub use table::packet_table;
 pub use windows::{WindowRow, WindowTrace};
 

@@ -6,12 +6,10 @@
 
 use vermilion_parameters::ParameterError;
 
+use super::kept::{Kept, Ordered};
 use super::observation::{Chosen, PacketChoice, link_index};
 use super::record::{PacketRecord, Place};
 use crate::scenario::Scenario;
-
-/// Records after which somebody should take them.
-const MANY: usize = 1 << 16;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -23,11 +21,7 @@ pub struct PacketTrace {
     receivers: bool,
     from: u64,
     until: u64,
-    /// Records that may still be kept.
-    left: u64,
-    /// Whether something was left out because of that.
-    cut: bool,
-    kept: Vec<PacketRecord>,
+    kept: Kept<PacketRecord>,
 }
 
 impl PacketTrace {
@@ -47,9 +41,7 @@ impl PacketTrace {
             receivers: choice.receivers,
             from: choice.from_ns,
             until: choice.until_ns,
-            left: choice.most,
-            cut: false,
-            kept: Vec::new(),
+            kept: Kept::new(choice.most),
         })
     }
 
@@ -60,33 +52,30 @@ impl PacketTrace {
             Place::Receiver => self.receivers,
             Place::Link(link) => self.links[link as usize],
         };
-        if !wanted || record.time < self.from || record.time >= self.until {
-            return;
+        if wanted && (self.from..self.until).contains(&record.time) {
+            self.kept.keep(|| record);
         }
-        if self.left == 0 {
-            self.cut = true;
-            return;
-        }
-        self.left -= 1;
-        self.kept.push(record);
     }
 
     /// Whether somebody should take what there is.
     pub(crate) fn is_full(&self) -> bool {
-        self.kept.len() >= MANY
+        self.kept.is_full()
     }
 
     /// Whether records were left out because there may not be more.
     #[must_use]
     pub fn is_cut(&self) -> bool {
-        self.cut
+        self.kept.is_cut()
     }
 
     /// What happened before `end`, in order.
     pub(crate) fn take(&mut self, end: u64) -> Vec<PacketRecord> {
-        self.kept.sort_unstable_by_key(|record| (record.time, record.order));
-        let over = self.kept.partition_point(|record| record.time < end);
-        let later = self.kept.split_off(over);
-        std::mem::replace(&mut self.kept, later)
+        self.kept.take(end)
+    }
+}
+
+impl Ordered for PacketRecord {
+    fn order(&self) -> (u64, u64) {
+        (self.time, self.order)
     }
 }

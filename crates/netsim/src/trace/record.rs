@@ -1,6 +1,6 @@
 //! One line of a packet trace.
 
-use vermilion_aqm::DropReason;
+use vermilion_aqm::{DropKind, DropReason};
 use vermilion_tcp::SackBlocks;
 
 /// What happens to a packet.
@@ -40,7 +40,7 @@ impl PacketEvent {
 /// Why a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Cause {
+pub enum Reason {
     /// It is not.
     None,
     /// By chance, early, to give notice of congestion.
@@ -55,7 +55,7 @@ pub enum Cause {
     Scripted,
 }
 
-impl Cause {
+impl Reason {
     /// Their names in tables, in the order of their numbers.
     pub const NAMES: [&str; 6] = ["", "early", "forced", "overflow", "flush", "scripted"];
 
@@ -66,12 +66,12 @@ impl Cause {
     }
 }
 
-impl From<DropReason> for Cause {
+impl From<DropReason> for Reason {
     fn from(reason: DropReason) -> Self {
-        match reason {
-            DropReason::Early => Self::Early,
-            DropReason::Forced => Self::Forced,
-            DropReason::Overflow => Self::Overflow,
+        match reason.kind() {
+            DropKind::Early => Self::Early,
+            DropKind::Forced => Self::Forced,
+            DropKind::Overflow => Self::Overflow,
         }
     }
 }
@@ -127,7 +127,9 @@ pub struct PacketRecord {
     /// Of an acknowledgement: marked segments that have arrived so far.
     pub marked: u32,
     /// Why it is dropped; of a mark, whether it was scripted.
-    pub cause: Cause,
+    pub reason: Reason,
+    /// What of the discipline has dropped it: its number among the [`Causes`](super::Causes).
+    pub cause: u16,
     /// Of an acknowledgement: what has arrived beyond a gap.
     pub blocks: SackBlocks,
 }

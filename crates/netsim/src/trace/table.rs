@@ -2,29 +2,23 @@
 
 use std::fmt::Write;
 
-use super::connections::Connections;
+use super::legend::Legend;
 use super::record::{PacketRecord, Place};
-use crate::scenario::Scenario;
 
 /// The names of the columns, in order.
 pub const COLUMNS: &str = "time_ns,event,place,group,flow,connection,direction,sequence,size_bytes,\
-    sent_ns,echo_ns,since_ns,ecn,retransmission,reason,sack";
+    sent_ns,echo_ns,since_ns,ecn,retransmission,reason,sack,cause";
 
 /// Records as lines, the names of the columns first where `heading`.
 #[must_use]
-pub fn packet_table(
-    records: &[PacketRecord],
-    connections: &Connections,
-    scenario: &Scenario,
-    heading: bool,
-) -> String {
+pub fn packet_table(records: &[PacketRecord], legend: &Legend<'_>, heading: bool) -> String {
     let mut text = String::with_capacity(96 * records.len() + COLUMNS.len() + 1);
     if heading {
         text.push_str(COLUMNS);
         text.push('\n');
     }
     for record in records {
-        write_line(&mut text, record, connections, scenario).expect("a string has room");
+        write_line(&mut text, record, legend).expect("a string has room");
     }
     text
 }
@@ -32,8 +26,7 @@ pub fn packet_table(
 fn write_line(
     text: &mut String,
     record: &PacketRecord,
-    connections: &Connections,
-    scenario: &Scenario,
+    &Legend { connections, causes, scenario }: &Legend<'_>,
 ) -> std::fmt::Result {
     let connection = connections.get(record.connection);
     let place = match record.place {
@@ -57,12 +50,14 @@ fn write_line(
         record.since,
         record.ecn,
         u8::from(record.again),
-        record.cause.name(),
+        record.reason.name(),
     )?;
     for (index, (first, after)) in record.blocks.as_slice().iter().enumerate() {
         let gap = if index == 0 { "" } else { " " };
         write!(text, "{gap}{first}-{after}")?;
     }
+    text.push(',');
+    text.push_str(causes.words(record.cause));
     text.push('\n');
     Ok(())
 }

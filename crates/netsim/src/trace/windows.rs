@@ -3,12 +3,10 @@
 use vermilion_parameters::ParameterError;
 use vermilion_tcp::{Sender, SenderState};
 
+use super::kept::{Kept, Ordered};
 use super::observation::{Chosen, WindowChoice};
 use crate::calendar::NEVER;
 use crate::scenario::Scenario;
-
-/// Rows after which somebody should take them.
-const MANY: usize = 1 << 16;
 
 /// A flow at one moment. What it does not have is NaN.
 #[derive(Clone, Copy, Debug)]
@@ -76,10 +74,8 @@ impl Track {
 pub struct WindowTrace {
     flows: Chosen,
     interval: Option<u64>,
-    left: u64,
-    cut: bool,
     tracks: Vec<Track>,
-    kept: Vec<WindowRow>,
+    kept: Kept<WindowRow>,
     /// For each distance of a sender's clock from that of its first queue: the next moment to be read, by
     /// the sender's clock.
     clocks: Vec<(u64, u64)>,
@@ -94,10 +90,8 @@ impl WindowTrace {
         Ok(Self {
             flows: Chosen::of(scenario, &choice.flows)?,
             interval: choice.interval_ns,
-            left: choice.most,
-            cut: false,
             tracks: Vec::new(),
-            kept: Vec::new(),
+            kept: Kept::new(choice.most),
             clocks: Vec::new(),
         })
     }
@@ -160,17 +154,12 @@ impl WindowTrace {
         if !track.chosen || (follows_changes && unchanged) {
             return;
         }
-        if self.left == 0 {
-            self.cut = true;
-            return;
-        }
-        self.left -= 1;
         let elapsed = time.saturating_sub(track.time.max(sight.began));
         let delivered = sight.delivered - track.delivered;
         let bits = f64::from(sight.packet_size) * 8.0;
         let counters = sight.sender.map(Sender::counters).unwrap_or_default();
         let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
-        self.kept.push(WindowRow {
+        let row = || WindowRow {
             time,
             connection,
             window,
@@ -187,7 +176,10 @@ impl WindowTrace {
             state: state.map_or(u8::MAX, |state| state as u8),
             retransmissions: counters.retransmissions,
             timeouts: counters.timeouts,
-        });
+        };
+        if !self.kept.keep(row) {
+            return;
+        }
         (track.window, track.threshold, track.state) = (window, threshold, state);
         if elapsed > 0 {
             (track.time, track.delivered) = (time, sight.delivered);
@@ -196,20 +188,23 @@ impl WindowTrace {
 
     /// Whether somebody should take what there is.
     pub(crate) fn is_full(&self) -> bool {
-        self.kept.len() >= MANY
+        self.kept.is_full()
     }
 
     /// Whether rows were left out because there may not be more.
     #[must_use]
     pub fn is_cut(&self) -> bool {
-        self.cut
+        self.kept.is_cut()
     }
 
     /// The rows since the last call that are before `end`, by time; of one time, by connection.
     pub(crate) fn take(&mut self, end: u64) -> Vec<WindowRow> {
-        self.kept.sort_by_key(|row| (row.time, row.connection));
-        let over = self.kept.partition_point(|row| row.time < end);
-        let later = self.kept.split_off(over);
-        std::mem::replace(&mut self.kept, later)
+        self.kept.take(end)
+    }
+}
+
+impl Ordered for WindowRow {
+    fn order(&self) -> (u64, u64) {
+        (self.time, u64::from(self.connection))
     }
 }

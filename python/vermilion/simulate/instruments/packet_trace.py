@@ -43,6 +43,7 @@ COLUMNS: Final = (
     Column("retransmission", "1", "whether its segment was sent before"),
     Column("opens", "1", "whether it opens the connection, or answers what does"),
     Column("reason", "", "why it is dropped", names="reasons"),
+    Column("cause", "", "what of the discipline drops it, in its own words", names="causes"),
 )
 """The columns, in order."""
 
@@ -137,7 +138,8 @@ class PacketTraceData:
         columns: those of :data:`COLUMNS`, where they were kept in memory; names are numbers.
         records: how many there are.
         complete: whether that is all of them, and not only the first ``most``.
-        names: what the numbers of ``event``, ``place``, ``group`` and ``reason`` stand for.
+        names: what the numbers of ``event``, ``place``, ``group``, ``reason`` and ``cause``
+            stand for.
         seed: of the run.
     """
 
@@ -214,6 +216,8 @@ class PacketSink:
             "place": (*scenario.links, "receiver", "sender"),
             "group": tuple(scenario.flows),
             "reason": tuple(_core.DROP_REASONS),
+            # Grows with the drops of a run.
+            "cause": ("",),
         }
 
     def __enter__(self) -> Self:
@@ -241,6 +245,7 @@ class PacketSink:
         )
         self._heading_is_due = False
         self._records += count
+        self.names["cause"] = tuple(simulation.drop_causes())
         if found is not None:
             found["place"] = self._placed(found["place"])
             self._take_columns(found)
