@@ -50,7 +50,12 @@ impl Emulator {
         Self { begun: Instant::now(), pacing, ends }
     }
 
-    /// Nanoseconds since it was made.
+    /// Its time begins now. For a link that has not carried anything yet.
+    pub fn begin(&mut self) {
+        self.begun = Instant::now();
+    }
+
+    /// Nanoseconds since it was made, or since [`Emulator::begin`].
     #[must_use]
     pub fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
