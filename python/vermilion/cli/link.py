@@ -22,6 +22,7 @@ _COMMAND = "vermilion.link.command"
 class CommandBehindDashes(TyperCommand):
     """Everything behind ``--`` is the command, with options of its own."""
 
+    # Typer brings a Click of its own along, whose context the type checker takes for another one.
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Takes the command away before the options are read."""
         own = list(args)
@@ -259,7 +260,8 @@ def _plan(
         )
         raise UserError(message)
     loaded = load_scenario(scenario)
-    if loaded.changes:
-        note("the scenario's changes are left out: a link is emulated as it is at the beginning")
     changed = Options(warm_up=warm_up, overrides=both, uplink=up, downlink=down)
-    return plan_of_scenario(loaded, name, changed, reverse=reverse)
+    plan = plan_of_scenario(loaded, name, changed, reverse=reverse)
+    if len(plan.changes) < len(loaded.changes):
+        note("changes of links that are not emulated are left out")
+    return plan
