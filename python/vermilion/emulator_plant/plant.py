@@ -257,7 +257,7 @@ class EmulatorPlant:
             raise RouterError(message)
         name = f"plant-{os.getpid()}-{time.monotonic_ns()}"
         with _Carrier(run, name, self._probe_interval_s) as carrier:
-            router = carrier.router(f"link:{name}/{ways[links[0]]}", knowledge)
+            router = carrier.router(f"link:{name}/{ways[links[0]]}", knowledge, links[0])
             try:
                 yield EmulatedNetwork(run, router, carrier.ended)
             finally:
@@ -317,7 +317,7 @@ class _Carrier:
         self._let_go()
         os.close(self._told)
 
-    def router(self, address: str, knowledge: Knowledge) -> EmulatedRouter:
+    def router(self, address: str, knowledge: Knowledge, link: str) -> EmulatedRouter:
         """The queue, once it answers.
 
         Raises:
@@ -326,7 +326,7 @@ class _Carrier:
         end = time.monotonic() + _START_S
         while True:
             try:
-                return EmulatedRouter(address, knowledge)
+                return EmulatedRouter(address, knowledge, link)
             except RouterError as error:
                 if os.waitpid(self._child, os.WNOHANG)[0]:
                     self._child = 0

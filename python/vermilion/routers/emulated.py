@@ -99,6 +99,7 @@ class EmulatedRouter(OperatedRouter):
     Args:
         address: like "link:NAME/uplink".
         knowledge: what is asked of the monitor beside the queue. It begins when it is first asked.
+        link: how the link is called; by default "uplink" or "downlink".
 
     Raises:
         RouterError: there is no such link.
@@ -106,7 +107,9 @@ class EmulatedRouter(OperatedRouter):
 
     kind: ClassVar[str] = "emulated"
 
-    def __init__(self, address: str, knowledge: Knowledge = "full") -> None:
+    def __init__(
+        self, address: str, knowledge: Knowledge = "full", link: str | None = None
+    ) -> None:
         self._knowledge = knowledge
         self.address: EmulatedAddress = parse_address(address)
         self._number = 0
@@ -128,7 +131,7 @@ class EmulatedRouter(OperatedRouter):
             self._socket.close()
             raise
         self._configuration = LinkConfiguration(
-            link=self.address.way, discipline=told["discipline"], delay_s=told["delay_s"]
+            link=link or self.address.way, discipline=told["discipline"], delay_s=told["delay_s"]
         )
         self._ahead_s: float = told["now_ns"] / _NS_PER_S - time.monotonic()
         if self._configuration.discipline == _LINUX_RED:
