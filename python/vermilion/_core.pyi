@@ -403,13 +403,15 @@ class Link:
         room: int = 65_536,
         busy: bool = False,
         wakers: Sequence[int] = ...,
+        merge: bool = False,
     ) -> Link:
         """Connect two open TUN devices.
 
         ``ways`` are links as in a core scenario. Of each way, ``jitters`` says by how many
         nanoseconds at most packets take longer (0), and whether one may overtake another (no).
         ``largest`` is the largest packet in bytes, ``room`` how many packets a way holds at most.
-        With ``busy`` a core is kept busy for the sake of exact times. The descriptors are not taken
+        With ``busy`` a core is kept busy for the sake of exact times, with ``merge`` packets of a
+        connection that are due together are handed on as one piece. The descriptors are not taken
         over.
 
         Raises:

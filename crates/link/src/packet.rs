@@ -13,6 +13,8 @@ pub struct Held {
     pub size: u32,
     /// Flow, ECN codepoint and drop precedence.
     pub label: Label,
+    /// Whether its transport checksum was completed here, and so is right.
+    pub is_whole: bool,
 }
 
 impl Packet for Held {

@@ -30,6 +30,14 @@ pub struct Delivery {
     pub due: u64,
 }
 
+impl Delivery {
+    /// Whether its transport checksum was completed here, and so is right.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.held.is_whole
+    }
+}
+
 /// See the module's head. Times are nanoseconds since its beginning; one that is before the last
 /// counts as the last.
 #[derive(Debug)]
@@ -160,7 +168,7 @@ impl Way {
             };
             let size = size as u32;
             segments.write(number, self.pool.bytes_mut(slot, size));
-            self.offer(Held { slot, size, label });
+            self.offer(Held { slot, size, label, is_whole: offload.needs_checksum });
         }
     }
 

@@ -45,7 +45,7 @@ fn number(way: usize) -> PyResult<usize> {
 impl Link {
     #[new]
     #[pyo3(signature = (ways, devices, seed=1, jitters=[(0, false), (0, false)], largest=1500,
-                        room=65_536, busy=false, wakers=vec![]))]
+                        room=65_536, busy=false, wakers=vec![], merge=false))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         python: Python<'_>,
@@ -57,6 +57,7 @@ impl Link {
         room: u32,
         busy: bool,
         wakers: Vec<i32>,
+        merge: bool,
     ) -> PyResult<Self> {
         let session = Arc::<Session>::default();
         let room = Room { packets: room, largest };
@@ -76,7 +77,11 @@ impl Link {
         let ends = [end(0)?, end(1)?];
         let pacing = if busy { Pacing::Busy } else { Pacing::Sleep };
         let wakers = wakers.into_iter().map(descriptor).collect::<PyResult<_>>()?;
-        Ok(Self { emulator: Emulator::new(ends, pacing), wakers, session })
+        let mut emulator = Emulator::new(ends, pacing);
+        if merge {
+            emulator.merge();
+        }
+        Ok(Self { emulator, wakers, session })
     }
 
     /// Its time begins now.

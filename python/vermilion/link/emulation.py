@@ -206,6 +206,7 @@ class _Running:
                 room=chosen.room,
                 busy=chosen.busy,
                 wakers=list(wakers),
+                merge=chosen.offload,
             )
         except OSError as error:
             message = f"the link's devices cannot be taken over ({error.strerror})"
