@@ -35,8 +35,11 @@ TARGET: Final = 30.0
 
 QUEUES: Final = {
     "vred": (
-        'discipline = "vred"\nlimit = "200 packets"\nweight = 0.002\n'
-        'min_threshold = "5 packets"\nmax_threshold = "15 packets"',
+        """discipline = "vred"
+limit = "200 packets"
+weight = 0.002
+min_threshold = "5 packets"
+max_threshold = "15 packets\"""",
         ("min_threshold", "max_threshold", "max_probability"),
     ),
     "proportional-early-drop": (

@@ -13,7 +13,7 @@ from typing import Any, Final
 from vermilion._core import InterfaceMonitor
 from vermilion.monitor.interface import ACTIVE_S
 
-MOST_AT_ONCE: Final = 3000
+MOST_AT_ONCE: Final = 500
 """Round trips, and flows, in one answer; who asks again gets the rest."""
 
 MOST_WAITING: Final = 200_000
@@ -45,13 +45,9 @@ class Witness:
 
     def told(self) -> dict[str, Any]:
         """What has been seen since the last answer: a part of it, and whether there is more."""
-        trips = self._monitor.take_round_trips()
-        self._round_trips.extend(
-            zip(trips["flow"].tolist(), trips["round_trip_ns"].tolist(), strict=True)
-        )
-        volumes = self._monitor.take_volumes()
-        names = ("flow", "packets", "bytes", "data", "responsive")
-        self._volumes.extend(zip(*(volumes[name].tolist() for name in names), strict=True))
+        if not (self._round_trips or self._volumes):
+            # In one observation a flow has one volume, in however many answers it is told.
+            self._take()
         since_ns = max(0, self._now_ns - round(ACTIVE_S * _NS_PER_S))
         return {
             "active_flows": self._monitor.active_flows(since_ns),
@@ -59,6 +55,15 @@ class Witness:
             "traffic": _part(self._volumes),
             "more": bool(self._round_trips or self._volumes),
         }
+
+    def _take(self) -> None:
+        trips = self._monitor.take_round_trips()
+        self._round_trips.extend(
+            zip(trips["flow"].tolist(), trips["round_trip_ns"].tolist(), strict=True)
+        )
+        volumes = self._monitor.take_volumes()
+        names = ("flow", "packets", "bytes", "data", "responsive")
+        self._volumes.extend(zip(*(volumes[name].tolist() for name in names), strict=True))
 
 
 def _part(waiting: deque[Any]) -> list[Any]:
