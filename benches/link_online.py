@@ -95,7 +95,7 @@ def measure(case: str, seed: int, deadline_s: float) -> dict[str, Any]:
         "alone": _phases(run.reference),
         "tuned": _phases(run.tuned),
         "settings": len(run.settings),
-        "kinds": [each.kind for each in run.decisions],
+        "decisions": [[each.time_s, each.kind, each.reason] for each in run.decisions],
     }
 
 

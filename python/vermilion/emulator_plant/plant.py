@@ -264,14 +264,16 @@ class EmulatorPlant:
                 router.close()
 
     def left_alone(self, scenario: Scenario, seed: int, probe_interval_s: float) -> Result:
-        """The outcome of the same network that nobody touches."""
-        return run_on_emulator(scenario, seed, probe_interval_s)
+        """The outcome of the same network that nobody touches, carried in the same way."""
+        run = _Run(scenario, seed)
+        with _Carrier(run, None, probe_interval_s) as carrier:
+            return run.result(carrier.ended())
 
 
 class _Carrier:
     """A process that emulates the link of a run, so that packets do not wait for a controller."""
 
-    def __init__(self, run: _Run, control: str, interval_s: float) -> None:
+    def __init__(self, run: _Run, control: str | None, interval_s: float) -> None:
         self._told = os.memfd_create("result")
         released, self._release = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         parent = os.getpid()
@@ -285,7 +287,11 @@ class _Carrier:
                 os._exit(1)
         os.close(released)
 
-    def _carry(self, run: _Run, control: str, interval_s: float, released: int) -> None:
+    def _carry(self, run: _Run, control: str | None, interval_s: float, released: int) -> None:
+        with suppress(PermissionError):
+            # A controller that searches for settings is not to keep packets and senders waiting.
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
         def is_released() -> bool:
             try:
                 return os.read(released, 1) == b""
