@@ -30,7 +30,7 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link kernel lint lint-rust lint-python lint-prose docs examples bench wheel wheels test-wheel lock clean tools profile-tools
+.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link test-long kernel lint lint-rust lint-python lint-prose docs examples bench wheel wheels test-wheel lock clean tools profile
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -83,6 +83,10 @@ test-link: $(CORE) $(DEVELOPMENT) ## run the tests of emulated links with real p
 	else \
 		$(BIN)/python -m pytest tests/link; \
 	fi
+
+test-long: | tools ## run the tests that are too long for every run: 100 million packets through a link, ten million through the monitor
+	cargo test --locked --release -p vermilion-link --test laws -- --ignored
+	cargo test --locked --release -p vermilion-monitor --test robustness -- --ignored
 
 kernel: ## build the Linux kernel that scenarios run on, unless there is one
 	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \

@@ -1,6 +1,6 @@
 """The simulator's core, written in Rust. Everything here speaks JSON in SI units."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -26,6 +26,8 @@ __all__ = [
     "Reduction",
     "Simulation",
     "Window",
+    "capture_head",
+    "capture_packets",
     "check",
     "common_sender_parameters",
     "disciplines",
@@ -137,6 +139,9 @@ class InterfaceMonitor:
         Raises:
             CaptureError: What is wrong with it; packets before that have been taken in.
         """
+
+    def feed_sightings(self, leaving: bytes, arriving: bytes) -> None:
+        """Take notes of packets of a :class:`Link`: those that leave, and those that come in."""
 
     def advance(self, time_ns: int) -> None:
         """Let time go on without packets: flows that were silent for too long are forgotten."""
@@ -481,13 +486,15 @@ class Link:
         room: int = 65_536,
         busy: bool = False,
         wakers: Sequence[int] = ...,
+        merge: bool = False,
     ) -> Link:
         """Connect two open TUN devices.
 
         ``ways`` are links as in a core scenario. Of each way, ``jitters`` says by how many
         nanoseconds at most packets take longer (0), and whether one may overtake another (no).
         ``largest`` is the largest packet in bytes, ``room`` how many packets a way holds at most.
-        With ``busy`` a core is kept busy for the sake of exact times. The descriptors are not taken
+        With ``busy`` a core is kept busy for the sake of exact times, with ``merge`` packets of a
+        connection that are due together are handed on as one piece. The descriptors are not taken
         over.
 
         Raises:
@@ -495,9 +502,12 @@ class Link:
             OSError: A descriptor that there is not.
         """
 
+    def begin(self) -> None:
+        """Let its time begin now; for a link that has not carried anything yet."""
+
     @property
     def now_ns(self) -> int:
-        """Nanoseconds since it was made."""
+        """Nanoseconds since it was made, or since it was told to begin."""
 
     def run(self, nanoseconds: int) -> None:
         """Carry packets for so long, or until one of the wakers has something to be read.
@@ -508,8 +518,37 @@ class Link:
     def is_there(self, way: int) -> bool:
         """Return whether the device that packets of a way come from has not been removed."""
 
-    def measure_from_now(self) -> None:
-        """Forget what has been measured."""
+    def measure(self, total: tuple[int, int], phases: Sequence[tuple[int, int]]) -> None:
+        """Measure over a whole and its phases, of both ways."""
+
+    def change_at(self, way: int, change: str) -> None:
+        """Have a way changed when a time has come, as a change of a core scenario says.
+
+        Raises:
+            ParameterError: A rate or a delay that no link can have.
+        """
+
+    def set_distances(self, way: int, distances: Mapping[bytes, int]) -> None:
+        """Put IPv4 addresses so many nanoseconds farther away than the end of a way.
+
+        Raises:
+            ParameterError: One is too far away.
+        """
+
+    def read_every(self, nanoseconds: int) -> None:
+        """Read both queues every so often, from now on."""
+
+    def take_readings(self, way: int) -> dict[str, NDArray[np.float64]]:
+        """Return the readings of a way since they were last taken, as columns."""
+
+    def watch(self, at_queues: bool, at_ends: bool, kept: int, room: int) -> None:
+        """Note packets of both ways at the queues, or when they are handed on.
+
+        Of each its first ``kept`` bytes, in ``room`` bytes for each way. More are not noted.
+        """
+
+    def take_sightings(self, way: int) -> bytes:
+        """Return the notes of packets of a way since they were last taken."""
 
     def report(self, way: int) -> str:
         """Return what has been measured of a way, as a JSON object."""
@@ -533,6 +572,12 @@ class Link:
 
     def queue_parameters(self, way: int) -> str:
         """Return every parameter of a queue in force, as a JSON object."""
+
+def capture_head(ways: Sequence[str]) -> bytes:
+    """Return the beginning of a capture file with the packets of ways of these names."""
+
+def capture_packets(notes: Sequence[bytes], most: int) -> tuple[bytes, int]:
+    """Return notes of packets as bytes of a capture file, and how many packets those are."""
 
 @final
 class Simulation:

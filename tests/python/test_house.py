@@ -33,7 +33,8 @@ ROOMS_BELOW = {
     "tuning": {"profiles", "search", "objectives", "simulate", "scenario", "_core"},
     "agentx": set(),
     "routers": {"agentx", "monitor", "profiles", "simulate", "scenario", "_core"},
-    "link": {"routers", "scenario", "_core"},
+    "link": {"monitor", "routers", "scenario", "_core"},
+    "emulator_plant": {"kernel_plant", "link", "routers", "simulate", "scenario", "_core"},
     "kernel_plant": {"agentx", "routers", "monitor", "simulate", "scenario", "_core"},
     "online": {"tuning", "routers", "search", "objectives", "simulate", "scenario", "_core"},
     "status": {"monitor", "online", "routers", "_core"},
@@ -71,6 +72,7 @@ ROOMS_BELOW = {
     "cli": {
         "advise",
         "atlas",
+        "emulator_plant",
         "interchange",
         "kernel_plant",
         "link",

@@ -19,9 +19,9 @@ from vermilion.kernel_plant.queues import made_by
 from vermilion.kernel_plant.timetable import timetable
 from vermilion.kernel_plant.topology import commands
 from vermilion.kernel_plant.traffic_plan import planned_flows
-from vermilion.kernel_plant.windows import windows
 from vermilion.scenario import load_scenario
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.windows import windows
 
 ONE_LINK = """
 duration = "10 s"

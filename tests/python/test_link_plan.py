@@ -2,8 +2,9 @@
 
 import pytest
 
-from vermilion import ScenarioError, load_scenario
+from vermilion import ScenarioError, load_scenario, parse_scenario
 from vermilion.cli import main
+from vermilion.emulator_plant import run_on_emulator
 from vermilion.link.plan import Options, plan_of_options, plan_of_scenario
 
 
@@ -124,3 +125,72 @@ def test_a_mistake_on_the_command_line_is_one_line(arguments, message, capsys):
     told = capsys.readouterr().err
     assert message in told
     assert told.count("\n") == 1
+
+
+CHANGING = """
+duration = "9 s"
+[links.there]
+rate = "8 Mbit/s"
+delay = "10 ms"
+queue = { discipline = "red" }
+[links.back]
+rate = "1 Mbit/s"
+delay = "10 ms"
+queue = { discipline = "codel" }
+[links.other]
+rate = "1 Mbit/s"
+delay = "10 ms"
+queue = { discipline = "codel" }
+[flows.all]
+path = ["there"]
+return_path = ["back"]
+rtt = "60 ms"
+sender = "sack"
+[flows.others]
+path = ["other"]
+rtt = "60 ms"
+sender = "sack"
+[[changes]]
+at = "3 s"
+link = "there"
+rate = "4 Mbit/s"
+[[changes]]
+at = "4 s"
+link = "back"
+queue = { target = "10 ms" }
+[[changes]]
+at = "5 s"
+link = "other"
+rate = "2 Mbit/s"
+"""
+
+
+@pytest.mark.parametrize(("reverse", "names"), [(False, [0, 1]), (True, [1, 0])])
+def test_changes_of_the_links_that_are_emulated_are_kept(reverse, names):
+    ways = ("uplink", "downlink")
+    scenario = parse_scenario(CHANGING, "test_link_plan.py")
+    plan = plan_of_scenario(scenario, "there", Options(), reverse=reverse)
+    changes = plan.core().changes
+    assert [each.link for each in changes] == [ways[name] for name in names]
+    assert [each.at_ns for each in changes] == [3_000_000_000, 4_000_000_000]
+    assert changes[0].rate_bit_per_s == 4_000_000
+    assert changes[1].queue == {"target": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        (["flows.others.path=['there', 'back']"], "flows.others.path"),
+        ([], "flows.others.path"),
+        (["flows.others.path=['there']"], "flows.others.return_path"),
+        (["flows.others.path=['there']", "flows.others.return_path=['back']"], "changes.2.link"),
+        (["flows.*.sender.window_cap=8"], "flows.all.sender.window_cap"),
+        (["flows.all.access_rate=1 Mbit/s"], "flows.all.access_rate"),
+    ],
+)
+def test_what_one_link_cannot_carry_is_refused(tmp_path, changed, field):
+    file = tmp_path / "changing.toml"
+    file.write_text(CHANGING)
+    with pytest.raises(ScenarioError) as refused:
+        run_on_emulator(load_scenario(str(file), changed), 1)
+    assert refused.value.field == field

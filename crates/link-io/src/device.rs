@@ -74,8 +74,17 @@ impl Device {
     /// Gives a packet to the kernel: whether it has taken it. It does not while the interface is down,
     /// and never takes what is no IP packet.
     pub fn give(&mut self, packet: &[u8]) -> bool {
+        self.write(&AS_IT_IS, packet)
+    }
+
+    /// The same for a piece that the kernel is to cut as it is told.
+    pub fn give_piece(&mut self, offload: &Offload, piece: &[u8]) -> bool {
+        self.write(&offload.written(), piece)
+    }
+
+    fn write(&mut self, header: &[u8], packet: &[u8]) -> bool {
         loop {
-            match self.file.write_vectored(&[IoSlice::new(&AS_IT_IS), IoSlice::new(packet)]) {
+            match self.file.write_vectored(&[IoSlice::new(header), IoSlice::new(packet)]) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 outcome => return outcome.is_ok(),
             }

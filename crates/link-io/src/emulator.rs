@@ -5,12 +5,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use vermilion_link::Way;
+use vermilion_link::{Delivery, Merger, Way};
 
 use crate::device::{Device, Taken};
 
 /// Packets that are taken from one device before the other and the clock are looked at again.
 const BATCH: usize = 64;
+
+/// Packets that are handed on in one piece, at most.
+const MOST_TOGETHER: usize = 64;
 
 /// Descriptors beside the devices that can end a wait, at most.
 pub const MOST_WAKERS: usize = 6;
@@ -40,6 +43,9 @@ pub struct Emulator {
     begun: Instant,
     pacing: Pacing,
     ends: [End; 2],
+    /// Packets that are to be handed on together; `None` where each is handed on alone.
+    merger: Option<Merger>,
+    together: Vec<Delivery>,
 }
 
 impl Emulator {
@@ -47,10 +53,21 @@ impl Emulator {
     #[must_use]
     pub fn new(ends: [(Device, Way); 2], pacing: Pacing) -> Self {
         let ends = ends.map(|(device, way)| End { device: Some(device), ready: true, way });
-        Self { begun: Instant::now(), pacing, ends }
+        let together = Vec::with_capacity(MOST_TOGETHER);
+        Self { begun: Instant::now(), pacing, ends, merger: None, together }
     }
 
-    /// Nanoseconds since it was made.
+    /// Hands packets of a connection that are due together on as one piece.
+    pub fn merge(&mut self) {
+        self.merger = Some(Merger::default());
+    }
+
+    /// Its time begins now. For a link that has not carried anything yet.
+    pub fn begin(&mut self) {
+        self.begun = Instant::now();
+    }
+
+    /// Nanoseconds since it was made, or since [`Emulator::begin`].
     #[must_use]
     pub fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
@@ -128,13 +145,37 @@ impl Emulator {
             _ => (&mut second.way, &mut first.device),
         };
         way.advance(now);
-        while let Some(delivery) = way.next_delivery(now) {
-            if device.as_mut().is_some_and(|device| device.give(way.bytes(&delivery))) {
-                let done = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                way.delivered(delivery, done);
-            } else {
-                way.refused(delivery);
+        let elapsed = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let Some(merger) = &mut self.merger else {
+            while let Some(delivery) = way.next_delivery(now) {
+                if device.as_mut().is_some_and(|device| device.give(way.bytes(&delivery))) {
+                    way.delivered(delivery, elapsed());
+                } else {
+                    way.refused(delivery);
+                }
             }
+            return;
+        };
+        let together = &mut self.together;
+        let mut hand_on = |merger: &mut Merger, together: &mut Vec<Delivery>, way: &mut Way| {
+            let (offload, piece) = merger.finish();
+            let is_taken = device.as_mut().is_some_and(|device| device.give_piece(&offload, piece));
+            merger.clear();
+            let done = elapsed();
+            for delivery in together.drain(..) {
+                if is_taken { way.delivered(delivery, done) } else { way.refused(delivery) }
+            }
+        };
+        while let Some(delivery) = way.next_delivery(now) {
+            let is_whole = delivery.is_whole();
+            if together.len() == MOST_TOGETHER || !merger.add(way.bytes(&delivery), is_whole) {
+                hand_on(merger, together, way);
+                merger.add(way.bytes(&delivery), is_whole);
+            }
+            together.push(delivery);
+        }
+        if !together.is_empty() {
+            hand_on(merger, together, way);
         }
     }
 

@@ -25,6 +25,7 @@ fn packet(pieces: usize) -> (Offload, Vec<u8>) {
     let offload = Offload {
         needs_checksum: true,
         kind: if pieces > 1 { Offload::TCP_4 } else { Offload::WHOLE },
+        headers: 0,
         segment: PIECE as u16,
         checksum_start: 20,
         checksum_offset: 16,

@@ -1,7 +1,7 @@
 //! Packets on the wire, from the end of their transmission until they arrive.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use vermilion_netsim::random::Stream;
 
@@ -15,6 +15,46 @@ pub struct Jitter {
     /// Whether one packet may overtake another because of it. If not, who would have overtaken
     /// arrives with the packet before.
     pub reorders: bool,
+}
+
+/// How much farther than the end of the wire addresses are, in nanoseconds.
+///
+/// Packets to different addresses may overtake each other; those to one address do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distances {
+    of: HashMap<[u8; 4], u64>,
+}
+
+impl Distances {
+    /// From IPv4 addresses and what packets to them take longer.
+    #[must_use]
+    pub fn new(of: HashMap<[u8; 4], u64>) -> Self {
+        Self { of }
+    }
+
+    /// Whether all is at the end of the wire.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// The longest.
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        self.of.values().copied().max().unwrap_or(0)
+    }
+
+    /// What a packet takes longer; nothing to an address that is not known.
+    #[inline]
+    pub fn of(&self, packet: &[u8]) -> u64 {
+        match packet {
+            [first, rest @ ..] if *first >> 4 == 4 && rest.len() >= 19 => {
+                let address = [rest[15], rest[16], rest[17], rest[18]];
+                self.of.get(&address).copied().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
 }
 
 /// See the module's head.
@@ -75,6 +115,17 @@ impl Air {
             Flying::InOrder(VecDeque::with_capacity(most))
         };
         Self { jitter, stream, flying }
+    }
+
+    /// From now on, each packet arrives at its own time.
+    pub fn let_overtake(&mut self) {
+        let Flying::InOrder(packets) = &mut self.flying else { return };
+        let mut numbered = BinaryHeap::with_capacity(packets.capacity());
+        for (number, (due, held)) in (0..).zip(packets.drain(..)) {
+            numbered.push(Reverse(Numbered { due, number, held }));
+        }
+        let next = numbered.len() as u64;
+        self.flying = Flying::InAnyOrder(numbered, next);
     }
 
     /// A packet will have been sent and have passed the wire at `due`, jitter left out.

@@ -1,6 +1,6 @@
 //! What a queue reads of a packet's headers, and the one thing that it writes.
 
-use vermilion_aqm::Ecn;
+use vermilion_aqm::{Colour, Ecn};
 use vermilion_monitor::{Fragment, Headers, LinkType, Transport};
 
 use crate::checksum;
@@ -13,6 +13,8 @@ pub struct Label {
     pub flow: u32,
     /// Its ECN codepoint.
     pub ecn: Ecn,
+    /// What its codepoint says of its drop precedence (RFC 2597); green where it says nothing.
+    pub colour: Colour,
 }
 
 impl Label {
@@ -29,7 +31,23 @@ impl Label {
             2 => Ecn::Ect0,
             _ => Ecn::CongestionExperienced,
         };
-        Self { flow: flow(&headers), ecn }
+        Self { flow: flow(&headers), ecn, colour: colour(packet) }
+    }
+}
+
+/// The drop precedence of assured forwarding: codepoints AF11 to AF43, which are 8 times the class and
+/// twice the precedence (RFC 2597, section 6).
+fn colour(packet: &[u8]) -> Colour {
+    let class = match packet {
+        [first, second, ..] if *first >> 4 == 6 => first << 4 | second >> 4,
+        [_, class, ..] => *class,
+        _ => 0,
+    };
+    let codepoint = class >> 2;
+    match (codepoint >> 3, codepoint & 0b111) {
+        (1..=4, 0b100) => Colour::Yellow,
+        (1..=4, 0b110) => Colour::Red,
+        _ => Colour::Green,
     }
 }
 
@@ -114,6 +132,26 @@ mod tests {
         assert_eq!(packet, expected);
         packet[1] = 0x2f;
         assert_eq!(Label::of(&packet).ecn, Ecn::Ect0);
+    }
+
+    #[test]
+    fn assured_forwarding_tells_which_packets_go_first() {
+        // RFC 2597: AF11 is 001010, AF42 100100, AF33 011110. Expedited forwarding (46) says nothing.
+        let told = [
+            (0b001010, Colour::Green),
+            (0b001100, Colour::Yellow),
+            (0b100100, Colour::Yellow),
+            (0b011110, Colour::Red),
+            (46, Colour::Green),
+            (0, Colour::Green),
+            (0b101100, Colour::Green),
+        ];
+        for (codepoint, colour) in told {
+            assert_eq!(Label::of(&header_4(codepoint << 2)).colour, colour, "{codepoint}");
+            let mut six = [0; 40];
+            six[..2].copy_from_slice(&[0x60 | codepoint >> 2, codepoint << 6]);
+            assert_eq!(Label::of(&six).colour, colour, "{codepoint}");
+        }
     }
 
     #[test]

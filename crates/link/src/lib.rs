@@ -13,17 +13,26 @@
 //! [`Pool`] of fixed size; nothing is allocated for a packet.
 
 mod air;
+mod capture;
 mod checksum;
 mod header;
+mod measured;
+mod merger;
 mod packet;
 mod pool;
 mod report;
 mod segments;
+mod sightings;
+mod timetable;
 mod way;
 
-pub use air::Jitter;
+pub use air::{Distances, Jitter};
+pub use capture::{capture_head, capture_packets};
 pub use header::{Label, mark};
+pub use merger::Merger;
 pub use pool::{Pool, Room};
 pub use report::{Carried, WayReport};
 pub use segments::{Offload, Segments, Unusable};
+pub use sightings::{Remark, Sight, Sighting, Sightings};
+pub use timetable::Change;
 pub use way::{Delivery, Way};

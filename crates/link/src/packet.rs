@@ -1,6 +1,6 @@
 //! A packet that is kept: where its bytes are, and what a queue has to know of it.
 
-use vermilion_aqm::{Ecn, Packet};
+use vermilion_aqm::{Colour, Ecn, Packet};
 
 use crate::header::Label;
 
@@ -11,8 +11,10 @@ pub struct Held {
     pub slot: u32,
     /// Its bytes, from the IP header on.
     pub size: u32,
-    /// Flow and ECN codepoint.
+    /// Flow, ECN codepoint and drop precedence.
     pub label: Label,
+    /// Whether its transport checksum was completed here, and so is right.
+    pub is_whole: bool,
 }
 
 impl Packet for Held {
@@ -35,5 +37,10 @@ impl Packet for Held {
     #[inline]
     fn flow(&self) -> u32 {
         self.label.flow
+    }
+
+    #[inline]
+    fn colour(&self) -> Colour {
+        self.label.colour
     }
 }

@@ -30,6 +30,9 @@ pub struct EmulatorReport {
     /// microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing_error_us: Option<Summary>,
+    /// Packets that somebody wanted to see and for whose notes there was no room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_seen: Option<u64>,
 }
 
 /// What became of packets outside of the queue.
@@ -47,4 +50,6 @@ pub struct Carried {
     pub too_long: u64,
     /// What arrived and was no packet that can be carried.
     pub unusable: u64,
+    /// Changes of the discipline that it refused when their time had come.
+    pub changes_refused: u64,
 }

@@ -32,6 +32,8 @@ pub struct Offload {
     pub needs_checksum: bool,
     /// How it is to be cut: one of the constants below.
     pub kind: u8,
+    /// Bytes before the data, if that is told; it is not believed.
+    pub headers: u16,
     /// Bytes of data in each segment.
     pub segment: u16,
     /// From where on the checksum covers the packet.
@@ -61,10 +63,23 @@ impl Offload {
         Self {
             needs_checksum: header[0] & 1 != 0,
             kind: header[1] & !Self::CONGESTION,
+            headers: word(2),
             segment: word(4),
             checksum_start: word(6),
             checksum_offset: word(8),
         }
+    }
+
+    /// The header that says this.
+    #[must_use]
+    pub fn written(&self) -> [u8; Self::BYTES] {
+        let mut header = [0; Self::BYTES];
+        (header[0], header[1]) = (u8::from(self.needs_checksum), self.kind);
+        let words = [self.headers, self.segment, self.checksum_start, self.checksum_offset];
+        for (place, word) in header[2..].chunks_exact_mut(2).zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        header
     }
 }
 

@@ -1,19 +1,25 @@
 //! One direction of a link: a queue, a transmitter and a wire for real packets.
 
-use vermilion_aqm::Ecn;
+use vermilion_aqm::{Dropped, Ecn};
 use vermilion_netsim::random::{Purpose, Stream};
-use vermilion_netsim::results::{LedgerResults, LinkMetrics, Spans, Summary};
+use vermilion_netsim::results::{LedgerResults, Summary};
 use vermilion_netsim::scenario::{HIGHEST_RATE, LONGEST_DELAY, Link};
 use vermilion_netsim::turn_link::TurnLink;
-use vermilion_netsim::{Distribution, Ledger, LinkWindow, Span};
+use vermilion_netsim::{Distribution, Ledger, Series, Span, State};
 use vermilion_parameters::{ParameterError, Values};
 
-use crate::air::{Air, Jitter};
+use crate::air::{Air, Distances, Jitter};
 use crate::header::{Label, mark};
+use crate::measured::Measured;
 use crate::packet::Held;
 use crate::pool::{Pool, Room};
 use crate::report::{Carried, EmulatorReport, WayReport};
 use crate::segments::{Offload, Segments};
+use crate::sightings::{Remark, Sight, Sightings};
+use crate::timetable::{Change, Event, Timetable};
+
+/// Readings that are kept until they are taken; of more, the oldest are given up.
+const MOST_READINGS: usize = 1 << 16;
 
 /// A packet that is to be handed on. It keeps its place until [`Way::delivered`] or [`Way::refused`]
 /// is told of it.
@@ -22,6 +28,14 @@ pub struct Delivery {
     held: Held,
     /// When it is due, in nanoseconds.
     pub due: u64,
+}
+
+impl Delivery {
+    /// Whether its transport checksum was completed here, and so is right.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.held.is_whole
+    }
 }
 
 /// See the module's head. Times are nanoseconds since its beginning; one that is before the last
@@ -34,10 +48,12 @@ pub struct Way {
     now: u64,
     carried: Carried,
     lateness: Distribution,
-    total: LinkWindow,
-    /// Since when is measured, and the packets that waited then.
-    measured_since: u64,
-    queued_then: u64,
+    measured: Measured,
+    timetable: Timetable,
+    /// Time between readings, and those that nobody has taken.
+    readings: Option<(u64, Series)>,
+    sightings: Option<Sightings>,
+    distances: Distances,
 }
 
 impl Way {
@@ -64,10 +80,71 @@ impl Way {
             now: 0,
             carried: Carried::default(),
             lateness: Distribution::default(),
-            total: LinkWindow::default(),
-            measured_since: 0,
-            queued_then: 0,
+            measured: Measured::from(0, 0),
+            timetable: Timetable::default(),
+            readings: None,
+            sightings: None,
+            distances: Distances::default(),
         })
+    }
+
+    /// From now on, addresses are farther away than the end of the wire. Packets that are on it already
+    /// arrive when they would have.
+    ///
+    /// # Errors
+    /// One of them is too far away.
+    pub fn set_distances(&mut self, distances: Distances) -> Result<(), ParameterError> {
+        if distances.longest() > LONGEST_DELAY {
+            let accepted = format!("from 0 to {LONGEST_DELAY} ns");
+            return Err(ParameterError::new("distances", distances.longest(), accepted));
+        }
+        self.air.let_overtake();
+        self.distances = distances;
+        Ok(())
+    }
+
+    /// Changes the link when a time has come.
+    ///
+    /// # Errors
+    /// A rate or a delay that no link can have. What the discipline says of its parameters is known
+    /// only then; what it refuses is counted.
+    pub fn change_at(&mut self, at: u64, change: Change) -> Result<(), ParameterError> {
+        if let Some(rate) = change.rate {
+            check_rate(rate)?;
+        }
+        if let Some(delay) = change.delay.filter(|&delay| delay > LONGEST_DELAY) {
+            let accepted = format!("from 0 to {LONGEST_DELAY} ns");
+            return Err(ParameterError::new("delay", delay, accepted));
+        }
+        self.timetable.change(at, change);
+        Ok(())
+    }
+
+    /// Measures over a whole and its phases, in place of everything.
+    pub fn measure(&mut self, total: Span, phases: &[Span]) {
+        self.measured = Measured::new(total, phases);
+        self.timetable.set_boundaries(self.measured.boundaries());
+    }
+
+    /// Reads the queue every so many nanoseconds from now on.
+    pub fn read_every(&mut self, interval: u64) {
+        self.readings = Some((interval.max(1), Series::default()));
+        self.timetable.read_from(self.now, interval);
+    }
+
+    /// The readings since they were last taken.
+    pub fn take_readings(&mut self) -> Series {
+        self.readings.as_mut().map(|(_, series)| series.take()).unwrap_or_default()
+    }
+
+    /// Notes which packets pass, from now on.
+    pub fn watch(&mut self, sightings: Option<Sightings>) {
+        self.sightings = sightings;
+    }
+
+    /// The packets that were seen.
+    pub fn sightings(&mut self) -> Option<&mut Sightings> {
+        self.sightings.as_mut()
     }
 
     /// What a kernel hands over arrives at `now`: one packet, or several in one.
@@ -91,43 +168,126 @@ impl Way {
             };
             let size = size as u32;
             segments.write(number, self.pool.bytes_mut(slot, size));
-            self.offer(Held { slot, size, label });
+            self.offer(Held { slot, size, label, is_whole: offload.needs_checksum });
         }
     }
 
     #[inline]
     fn offer(&mut self, held: Held) {
-        let pool = &mut self.pool;
-        self.link.offer(self.now, held, &mut |gone| pool.give_back(gone.packet.slot));
-        self.take_turns();
+        let (now, pool, sightings) = (self.now, &mut self.pool, &mut self.sightings);
+        // The arrival is noted before what becomes of it, which the queue tells at once.
+        if let Some(sightings) = sightings {
+            let bytes = pool.bytes(held.slot, held.size);
+            sightings.note(now, Sight::Arrives, Remark::None, bytes);
+        }
+        self.link.offer(now, held, &mut |gone| drop_packet(pool, sightings, now, gone));
+        self.take_turns(now);
     }
 
     /// Brings the link up to date: everything happens that was to happen until `now`, each at its own
     /// time.
     pub fn advance(&mut self, now: u64) {
-        self.now = self.now.max(now);
-        self.take_turns();
+        let now = self.now.max(now);
+        while self.timetable.next() <= now {
+            let at = self.timetable.next().max(self.now);
+            // As in the simulator, what is known beforehand comes first at its instant.
+            self.take_turns(at.saturating_sub(1));
+            self.now = at;
+            match self.timetable.pop() {
+                Some(Event::Change(change)) => self.change(change),
+                Some(Event::Boundary) => {
+                    self.close_windows();
+                    self.measured.note_queue(at, u64::from(self.link.queue().0));
+                }
+                Some(Event::Reading) => self.read(),
+                None => break,
+            }
+        }
+        self.now = now;
+        self.take_turns(now);
     }
 
     #[inline]
-    fn take_turns(&mut self) {
-        let pool = &mut self.pool;
-        while self.link.next_turn() <= self.now {
+    fn take_turns(&mut self, until: u64) {
+        let (pool, sightings) = (&mut self.pool, &mut self.sightings);
+        while self.link.next_turn() <= until {
             let turn = self.link.next_turn();
-            let taken = self.link.take(turn, &mut |gone| pool.give_back(gone.packet.slot));
-            match taken {
-                Some(taken) if taken.lost => pool.give_back(taken.packet.slot),
-                Some(taken) => self.air.push(taken.end + self.link.delay(), taken.packet),
-                None => {}
+            let taken = self.link.take(turn, &mut |gone| drop_packet(pool, sightings, turn, gone));
+            let Some(taken) = taken else { continue };
+            let held = taken.packet;
+            if let Some(sightings) = sightings {
+                let remark = match (taken.lost, taken.marked) {
+                    (true, _) => Remark::Lost,
+                    (false, true) => Remark::Marked,
+                    (false, false) => Remark::None,
+                };
+                sightings.note(turn, Sight::Departs, remark, pool.bytes(held.slot, held.size));
             }
+            if taken.lost {
+                pool.give_back(held.slot);
+                continue;
+            }
+            let farther = match self.distances.is_empty() {
+                true => 0,
+                false => self.distances.of(pool.bytes(held.slot, held.size)),
+            };
+            self.air.push(taken.end + self.link.delay() + farther, held);
         }
     }
 
+    fn close_windows(&mut self) {
+        self.link.close_window(self.now, &mut self.measured.covering(self.now));
+    }
+
+    fn read(&mut self) {
+        let Some((interval, series)) = &mut self.readings else { return };
+        if series.len() >= MOST_READINGS {
+            series.take();
+        }
+        let state = State {
+            ledger: self.link.ledger(self.now),
+            average_queue: self.link.average_queue(),
+            drop_probability: self.link.drop_probability(),
+            queue: self.link.queue(),
+        };
+        series.note(self.now, *interval, state);
+    }
+
+    /// Changes the link now, when it is up to date.
+    fn change(&mut self, change: Change) {
+        if let Some(rate) = change.rate {
+            self.close_windows();
+            if let Some((before, after)) = self.link.set_rate(self.now, rate) {
+                self.air.move_last(before, after);
+            }
+        }
+        if let Some(delay) = change.delay {
+            self.link.set_delay(delay);
+        }
+        if let Some(model) = change.loss {
+            self.link.set_loss(model);
+        }
+        if let Some(values) = &change.queue
+            && self.take_parameters(values).is_err()
+        {
+            self.carried.changes_refused += 1;
+        }
+    }
+
+    fn take_parameters(&mut self, changed: &Values) -> Result<(), ParameterError> {
+        if self.link.set_parameters(self.now, changed)? {
+            let pool = &mut self.pool;
+            self.link.flush(self.now, &mut |held| pool.give_back(held.slot));
+        }
+        Ok(())
+    }
+
     /// When something is to be done next, if nothing arrives before: [`Way::advance`] is due, or a
-    /// packet is to be handed on. `None` while the way is empty.
+    /// packet is to be handed on, or the link changes. `None` while the way is empty and stays as it is.
     #[must_use]
     pub fn next_due(&self) -> Option<u64> {
         let turn = self.link.next_turn();
+        let turn = turn.min(self.timetable.next_change().unwrap_or(u64::MAX));
         let turn = (turn < u64::MAX).then_some(turn);
         match (turn, self.air.next_due()) {
             (Some(turn), Some(arrival)) => Some(turn.min(arrival)),
@@ -144,6 +304,10 @@ impl Way {
         if held.label.ecn == Ecn::CongestionExperienced {
             // Whoever bore the mark already keeps it: the same bits are set again.
             mark(self.pool.bytes_mut(held.slot, held.size));
+        }
+        if let Some(sightings) = &mut self.sightings {
+            let bytes = self.pool.bytes(held.slot, held.size);
+            sightings.note(due, Sight::HandedOn, Remark::None, bytes);
         }
         Some(Delivery { held, due })
     }
@@ -198,11 +362,7 @@ impl Way {
     /// A value that the discipline refuses.
     pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<(), ParameterError> {
         self.advance(now);
-        if self.link.set_parameters(self.now, changed)? {
-            let pool = &mut self.pool;
-            self.link.flush(self.now, &mut |held| pool.give_back(held.slot));
-        }
-        Ok(())
+        self.take_parameters(changed)
     }
 
     /// Changes the rate, to be constant from now on.
@@ -210,45 +370,53 @@ impl Way {
     /// # Errors
     /// No rate that a link can have.
     pub fn set_rate(&mut self, now: u64, rate: u64) -> Result<(), ParameterError> {
-        if !(1..=HIGHEST_RATE).contains(&rate) {
-            let accepted = format!("from 1 to {HIGHEST_RATE} bit/s");
-            return Err(ParameterError::new("rate", rate, accepted));
-        }
+        check_rate(rate)?;
         self.advance(now);
-        self.link.close_window(self.now, &mut [&mut self.total]);
-        if let Some((before, after)) = self.link.set_rate(self.now, rate) {
-            self.air.move_last(before, after);
-        }
+        self.change(Change { rate: Some(rate), ..Change::default() });
         Ok(())
     }
 
     /// Forgets what has been measured: what is reported begins now. Ledger and counts go on.
     pub fn measure_from(&mut self, now: u64) {
         self.advance(now);
-        self.link.close_window(self.now, &mut []);
-        self.total.clear();
-        self.measured_since = self.now;
-        self.queued_then = u64::from(self.link.queue().0);
+        self.close_windows();
+        self.measured = Measured::from(self.now, u64::from(self.link.queue().0));
+        self.timetable.set_boundaries(Vec::new());
     }
 
     /// What has been measured until `now`.
     pub fn report(&mut self, now: u64) -> WayReport {
         self.advance(now);
-        self.link.close_window(self.now, &mut [&mut self.total]);
-        let span = Span { begin: self.measured_since, end: self.now };
+        self.close_windows();
         let queued = self.link.queue().0;
-        let metrics = LinkMetrics::of(&self.total, span, (self.queued_then, u64::from(queued)));
-        let seconds = (span.end - span.begin) as f64 / 1e9;
         let waiting = self.link.waiting_so_far(self.now);
         WayReport {
             ledger: LedgerResults::of(&self.link.ledger(self.now), queued, waiting),
             emulator: EmulatorReport {
                 carried: self.carried,
-                throughput_bit_per_s: (seconds > 0.0).then(|| self.total.bits / seconds),
+                throughput_bit_per_s: self.measured.throughput(self.now),
                 on_the_wire: self.air.len() as u64,
                 timing_error_us: Summary::of(&self.lateness, 1e-3),
+                not_seen: self.sightings.as_ref().map(Sightings::left_out),
             },
-            spans: Spans { total: metrics.clone(), phases: vec![metrics] },
+            spans: self.measured.spans(self.now, u64::from(queued)),
         }
     }
+}
+
+fn check_rate(rate: u64) -> Result<(), ParameterError> {
+    if (1..=HIGHEST_RATE).contains(&rate) {
+        return Ok(());
+    }
+    let accepted = format!("from 1 to {HIGHEST_RATE} bit/s");
+    Err(ParameterError::new("rate", rate, accepted))
+}
+
+#[inline]
+fn drop_packet(pool: &mut Pool, sightings: &mut Option<Sightings>, now: u64, gone: Dropped<Held>) {
+    if let Some(sightings) = sightings {
+        let bytes = pool.bytes(gone.packet.slot, gone.packet.size);
+        sightings.note(now, Sight::Dropped, gone.reason.into(), bytes);
+    }
+    pool.give_back(gone.packet.slot);
 }

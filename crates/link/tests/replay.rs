@@ -15,7 +15,8 @@ use vermilion_aqm::{
     AnyDiscipline, Arrival, Coin, Decide, Departure, Discipline, ForeignDiscipline, ForeignFactory,
     LinkFacts, Verdict,
 };
-use vermilion_netsim::{Scenario, Simulation};
+use vermilion_link::Change;
+use vermilion_netsim::{Scenario, Simulation, Span};
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
 const SEED: u64 = 5;
@@ -282,5 +283,84 @@ fn books_are_the_simulators() {
         let report = way.report(12_000_000_000);
         assert_eq!(report.ledger, expected, "{}", algorithm.name);
         assert!(expected.drops > 100 && expected.losses > 100, "{}: {expected:?}", algorithm.name);
+    }
+}
+
+/// A link that changes: what is measured of it, phase by phase and over time, is what the simulator tells.
+#[test]
+fn changes_phases_and_series_are_the_simulators() {
+    let of = |name| ALGORITHMS.iter().find(|each| each.name == name).expect("it is there");
+    for algorithm in [of("red"), of("codel"), of("drop-tail"), of("pie")] {
+        let scenario = || -> Scenario {
+            let mut scenario = network(algorithm.name, &json!({}));
+            scenario.flows = serde_json::from_value(json!([{
+                "name": "datagrams", "count": 3, "path": ["uplink"], "rtt_ns": 20_000_000,
+                "traffic": {"kind": "poisson", "rate_bit_per_s": 2_600_000},
+                "start_ns": [0, 0],
+            }]))
+            .expect("a test's flows can be read");
+            // Where a discipline decides at arrival, the simulator draws what the wire loses then too,
+            // so that a change of losses reaches the packets that wait at another time than here.
+            let loss = match algorithm.name {
+                "codel" => json!({"model": "bernoulli", "probability": 0.1}),
+                _ => json!(null),
+            };
+            scenario.changes = serde_json::from_value(json!([
+                {"at_ns": 3_000_000_000_u64, "link": "uplink", "rate_bit_per_s": 6_000_000},
+                {"at_ns": 5_000_000_000_u64, "link": "uplink", "delay_ns": 25_000_000,
+                 "queue": {"limit": 30.0}},
+                {"at_ns": 8_000_000_000_u64, "link": "uplink", "rate_bit_per_s": 9_000_000,
+                 "loss": loss},
+            ]))
+            .expect("a test's changes can be read");
+            (scenario.warm_up_ns, scenario.settle_ns) = (1_000_000_000, 500_000_000);
+            scenario.probe_interval_ns = Some(100_000_000);
+            scenario
+        };
+        let tail = of("drop-tail");
+        let log = Arc::new(Mutex::new(Log::default()));
+        let mut recorded = scenario();
+        recorded.links[0].queue.discipline = tail.name.to_owned();
+        recorded.changes.clear();
+        let factory = Recorder { algorithm: tail, log: Arc::clone(&log) };
+        recorded.links[0].queue.foreign = Some(Arc::new(factory));
+        Simulation::new(recorded, SEED).unwrap().run(&AtomicBool::new(false)).unwrap();
+
+        let mut simulation = Simulation::new(scenario(), SEED).unwrap();
+        simulation.run(&AtomicBool::new(false)).unwrap();
+        let series = simulation.series()[0].clone();
+        let expected =
+            serde_json::to_value(&simulation.into_results(false).links["uplink"]).unwrap();
+
+        let mut way = way(&scenario().links[0], SEED);
+        for change in scenario().changes {
+            way.change_at(change.at_ns, Change::of(&change)).unwrap();
+        }
+        let second = 1_000_000_000;
+        let phase = |begin: f64, end| Span { begin: (begin * 1e9) as u64, end: end * second };
+        let phases = [phase(1.0, 3), phase(3.5, 5), phase(5.5, 8), phase(8.5, 12)];
+        way.measure(phase(1.0, 12), &phases);
+        way.read_every(second / 10);
+        let log = log.lock().unwrap();
+        for (number, (arrival, _)) in log.packets.iter().enumerate() {
+            let bytes = packet(number as u64, arrival.size as usize, 0, arrival.flow as u16);
+            take_due(&mut way, arrival.now);
+            way.arrive(arrival.now, &common::WHOLE, &bytes);
+        }
+        let report = serde_json::to_value(way.report(12 * second)).unwrap();
+        for key in ["total", "phases", "ledger"] {
+            assert_eq!(report[key], expected[key], "{}", algorithm.name);
+        }
+        assert_eq!(report["emulator"]["changes_refused"], 0);
+        let readings = way.take_readings();
+        assert_eq!(readings.time_s.len(), 121);
+        assert_eq!(readings.queue_packets, series.queue_packets, "{}", algorithm.name);
+        assert_eq!(readings.throughput_bit_per_s, series.throughput_bit_per_s);
+        assert_eq!((&readings.drops, &readings.arrivals), (&series.drops, &series.arrivals));
+        assert!(way.take_readings().is_empty());
+        let drops = |phase: usize| expected["phases"][phase]["drops"].as_u64().unwrap();
+        assert!(drops(2) > 100, "{}: {expected}", algorithm.name);
+        let lost = expected["phases"][3]["losses"].as_u64().unwrap();
+        assert_eq!(lost > 100, algorithm.name == "codel", "{lost}");
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::plain_sum;
 use proptest::prelude::*;
-use vermilion_link::{Offload, Segments, Unusable};
+use vermilion_link::{Merger, Offload, Segments, Unusable, mark};
 
 const FIN_PSH_ACK_CWR: u8 = 0x01 | 0x08 | 0x10 | 0x80;
 
@@ -80,6 +80,7 @@ fn cut(offload: &Offload, packet: &[u8]) -> Vec<Vec<u8>> {
 
 fn offload(kind: u8, segment: usize, begin: usize, checksum_offset: u16) -> Offload {
     Offload {
+        headers: 0,
         needs_checksum: true,
         kind,
         segment: segment as u16,
@@ -207,4 +208,117 @@ fn what_does_not_fit_is_no_packet() {
     assert_eq!(refused(&right, &[]), Unusable::Contradiction);
     // Without data there is one packet, of its headers.
     assert_eq!(cut(&right, &packet[..header]).len(), 1);
+}
+
+/// What a kernel would cut, cut, and merged again for another kernel: cut there, it is the same.
+#[test]
+fn pieces_that_are_merged_are_cut_into_the_same_packets() {
+    for (version_6, tcp_options) in [(false, 0), (false, 3), (true, 3), (true, 10)] {
+        let (mut packet, begin, _) = tcp(version_6, 0, tcp_options, 10_000);
+        // Neither the last packet of all nor one of a reduced window.
+        packet[begin + 13] = 0x18;
+        let kind = if version_6 { Offload::TCP_6 } else { Offload::TCP_4 };
+        let offload = Offload {
+            needs_checksum: true,
+            kind,
+            headers: 0,
+            segment: 1448,
+            checksum_start: begin as u16,
+            checksum_offset: 16,
+        };
+        let packets = cut(&offload, &packet);
+        assert_eq!(packets.len(), 7);
+        let mut merger = Merger::default();
+        assert!(packets.iter().all(|each| merger.add(each, true)), "{version_6} {tcp_options}");
+        // After the last one, which is shorter and pushed, nothing comes.
+        assert!(!merger.add(&packets[0], true));
+        assert_eq!(merger.packets(), 7);
+        let (told, piece) = merger.finish();
+        let read = Offload::read(told.written());
+        assert_eq!(read, told);
+        assert_eq!(cut(&read, piece), packets);
+        merger.clear();
+
+        // Alone, a packet stays as it is.
+        assert!(merger.add(&packets[3], true));
+        assert_eq!(merger.finish(), (Offload::default(), packets[3].as_slice()));
+        merger.clear();
+
+        // A packet is missing; one is marked; one's checksum may be wrong; one acknowledges more.
+        let differs = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut other = packets[1].clone();
+            change(&mut other);
+            let mut merger = Merger::default();
+            merger.add(&packets[0], true) && !merger.add(&other, true)
+        };
+        assert!(differs(&|other| *other = packets[2].clone()));
+        assert!(differs(&|other| mark(other)));
+        assert!(differs(&|other| other[begin + 11] ^= 1));
+        assert!(differs(&|other| other[begin + 13] |= 0x01));
+        assert!(differs(&|other| other[begin + 1] ^= 1));
+        assert!(!differs(&|_| ()));
+        let mut merger = Merger::default();
+        assert!(merger.add(&packets[0], true) && !merger.add(&packets[1], false));
+    }
+}
+
+proptest! {
+    /// Whatever is merged, cutting it gives what was merged.
+    #[test]
+    fn nothing_is_merged_that_would_not_come_out_the_same(
+        version_6 in any::<bool>(),
+        sizes in prop::collection::vec(prop::sample::select(vec![1448_usize, 1448, 1448, 700]), 1..40),
+        flips in prop::collection::vec((0..40_usize, 0..80_usize, any::<u8>()), 0..6),
+    ) {
+        let (first, begin, data_at) = tcp(version_6, 0, 3, 0);
+        let mut packets = Vec::new();
+        let mut sequence = 7_u32;
+        for (number, size) in sizes.iter().enumerate() {
+            let mut packet = first.clone();
+            packet.extend(data(*size));
+            packet[begin + 13] = 0x10;
+            packet[begin + 4..begin + 8].copy_from_slice(&sequence.to_be_bytes());
+            sequence += *size as u32;
+            if version_6 {
+                let length = (packet.len() - 40) as u16;
+                packet[4..6].copy_from_slice(&length.to_be_bytes());
+            } else {
+                let length = packet.len() as u16;
+                packet[2..4].copy_from_slice(&length.to_be_bytes());
+                packet[4..6].copy_from_slice(&(number as u16).to_be_bytes());
+            }
+            for &(_, at, bits) in flips.iter().filter(|flip| flip.0 == number) {
+                packet[at.min(data_at)] ^= bits;
+            }
+            // The checksums that a kernel would have completed.
+            if !version_6 {
+                packet[10..12].fill(0);
+                let sum = !(plain_sum(&packet[..20]) as u16);
+                packet[10..12].copy_from_slice(&sum.to_be_bytes());
+            }
+            packet[begin + 16..begin + 18].fill(0);
+            let sum = !(transport_sum(&packet, begin, 6) as u16);
+            packet[begin + 16..begin + 18].copy_from_slice(&sum.to_be_bytes());
+            packets.push(packet);
+        }
+        let mut merger = Merger::default();
+        let mut merged: Vec<Vec<u8>> = Vec::new();
+        let mut out = Vec::new();
+        for packet in packets.iter().map(Some).chain([None]) {
+            if packet.is_some_and(|packet| merger.add(packet, true)) {
+                merged.push(packet.unwrap().clone());
+                continue;
+            }
+            let (offload, piece) = merger.finish();
+            let found = if merged.len() == 1 { vec![piece.to_vec()] } else { cut(&offload, piece) };
+            prop_assert_eq!(&found, &merged);
+            out.append(&mut merged);
+            merger.clear();
+            if let Some(packet) = packet {
+                prop_assert!(merger.add(packet, true));
+                merged.push(packet.clone());
+            }
+        }
+        prop_assert_eq!(out, packets);
+    }
 }

@@ -3,6 +3,19 @@
 use crate::any_link::AnyLink;
 use crate::link_books::Ledger;
 
+/// What a reading shows of a link.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// Totals since time 0.
+    pub ledger: Ledger,
+    /// The discipline's own average in packets, if it has one.
+    pub average_queue: Option<f64>,
+    /// The discipline's drop or mark probability, if it has one.
+    pub drop_probability: Option<f64>,
+    /// Packets and bytes that wait.
+    pub queue: (u32, u64),
+}
+
 /// The readings of one link. All columns have one length; what a discipline does not have is NaN.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
@@ -29,11 +42,22 @@ pub struct Series {
 
 impl Series {
     /// Reads `link` at `now`; `interval` is the time since the last reading, in nanoseconds.
-    pub fn read(&mut self, now: u64, interval: u64, link: &mut AnyLink) {
-        let ledger = link.ledger(now);
-        let average = link.average_queue().unwrap_or(f64::NAN);
-        let probability = link.drop_probability().unwrap_or(f64::NAN);
-        let (packets, bytes) = link.queue();
+    pub(crate) fn read(&mut self, now: u64, interval: u64, link: &mut AnyLink) {
+        let state = State {
+            ledger: link.ledger(now),
+            average_queue: link.average_queue(),
+            drop_probability: link.drop_probability(),
+            queue: link.queue(),
+        };
+        self.note(now, interval, state);
+    }
+
+    /// Takes a reading at `now`; `interval` is the time since the last one, in nanoseconds.
+    pub fn note(&mut self, now: u64, interval: u64, state: State) {
+        let ledger = state.ledger;
+        let average = state.average_queue.unwrap_or(f64::NAN);
+        let probability = state.drop_probability.unwrap_or(f64::NAN);
+        let (packets, bytes) = state.queue;
         let last = std::mem::replace(&mut self.last, ledger);
         let sent = ledger.forwarded_bytes - last.forwarded_bytes;
         self.time_s.push(now as f64 / 1e9);
@@ -45,5 +69,23 @@ impl Series {
         self.arrivals.push((ledger.arrivals - last.arrivals) as f64);
         self.drops.push((ledger.drops - last.drops) as f64);
         self.marks.push((ledger.marks - last.marks) as f64);
+    }
+
+    /// Readings that are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.time_s.len()
+    }
+
+    /// Whether none is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.time_s.is_empty()
+    }
+
+    /// The readings so far, which are forgotten here; the next one goes on from the last.
+    pub fn take(&mut self) -> Self {
+        let rest = Self { last: self.last, ..Self::default() };
+        std::mem::replace(self, rest)
     }
 }

@@ -68,7 +68,8 @@ pub fn outcome<'py>(
     Ok((json(results)?, series))
 }
 
-fn arrays<'py>(python: Python<'py>, series: &Series) -> PyResult<Bound<'py, PyDict>> {
+/// The columns of a time series.
+pub fn arrays<'py>(python: Python<'py>, series: &Series) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(python);
     for (name, column) in [
         ("time_s", &series.time_s),

@@ -3,6 +3,10 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+#[cfg(target_os = "linux")]
+use vermilion_link::{Sight, Sighting};
+#[cfg(target_os = "linux")]
+use vermilion_monitor::Passage;
 use vermilion_monitor::{
     Departures, End, Flow, Largest, Listener, Monitor, RoundTrip, read_ring_block,
 };
@@ -62,6 +66,32 @@ impl InterfaceMonitor {
                 })
             })
             .map_err(|error| unreadable(&error))
+    }
+
+    /// Takes notes of packets that leave through the exit of a link's queue, and of those that come
+    /// the other way.
+    #[cfg(target_os = "linux")]
+    fn feed_sightings(&mut self, python: Python<'_>, leaving: &[u8], arriving: &[u8]) {
+        let Self { monitor, notes } = self;
+        python.detach(|| {
+            let mut leaving = Sighting::read(leaving).peekable();
+            let mut arriving = Sighting::read(arriving).peekable();
+            loop {
+                let leaves = match (leaving.peek(), arriving.peek()) {
+                    (Some(one), Some(other)) => one.time <= other.time,
+                    (one, _) => one.is_some(),
+                };
+                let (next, passage) = match leaves {
+                    true => (leaving.next(), Passage::Leaving),
+                    false => (arriving.next(), Passage::Arriving),
+                };
+                let Some(sighting) = next else { return };
+                if sighting.sight == Sight::HandedOn {
+                    notes.departures.passes(passage);
+                    monitor.observe(&sighting.captured(), notes);
+                }
+            }
+        });
     }
 
     /// Time has gone on.

@@ -36,7 +36,7 @@ mod _core {
     use super::interface_monitor::InterfaceMonitor;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::link::Link;
+    use super::link::{Link, capture_head, capture_packets};
     #[pymodule_export]
     use super::monitor::{CaptureError, CaptureMonitor};
     #[pymodule_export]

@@ -1,15 +1,19 @@
 //! An emulated link between two devices that Python has opened.
 
+use std::collections::HashMap;
 use std::io::Error;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use vermilion_link::{Jitter, Room, Way};
+use pyo3::types::{PyBytes, PyDict};
+use vermilion_link::{
+    Change, Distances, Jitter, Room, Sight, Sightings, Way, capture_head as head,
+    capture_packets as packets,
+};
 use vermilion_link_io::{Device, Emulator, Pacing, owned};
-use vermilion_netsim::scenario;
+use vermilion_netsim::{Span, scenario};
 use vermilion_parameters::ParameterError;
 
 use crate::convert;
@@ -41,7 +45,7 @@ fn number(way: usize) -> PyResult<usize> {
 impl Link {
     #[new]
     #[pyo3(signature = (ways, devices, seed=1, jitters=[(0, false), (0, false)], largest=1500,
-                        room=65_536, busy=false, wakers=vec![]))]
+                        room=65_536, busy=false, wakers=vec![], merge=false))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         python: Python<'_>,
@@ -53,6 +57,7 @@ impl Link {
         room: u32,
         busy: bool,
         wakers: Vec<i32>,
+        merge: bool,
     ) -> PyResult<Self> {
         let session = Arc::<Session>::default();
         let room = Room { packets: room, largest };
@@ -72,10 +77,19 @@ impl Link {
         let ends = [end(0)?, end(1)?];
         let pacing = if busy { Pacing::Busy } else { Pacing::Sleep };
         let wakers = wakers.into_iter().map(descriptor).collect::<PyResult<_>>()?;
-        Ok(Self { emulator: Emulator::new(ends, pacing), wakers, session })
+        let mut emulator = Emulator::new(ends, pacing);
+        if merge {
+            emulator.merge();
+        }
+        Ok(Self { emulator, wakers, session })
     }
 
-    /// Nanoseconds since it was made.
+    /// Its time begins now.
+    fn begin(&mut self) {
+        self.emulator.begin();
+    }
+
+    /// Nanoseconds since it was made, or since it was told to begin.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.emulator.now()
@@ -95,10 +109,68 @@ impl Link {
         Ok(self.emulator.is_there(number(way)?))
     }
 
-    /// Forgets what has been measured.
-    fn measure_from_now(&mut self) {
+    /// Measures over a whole and its phases, of both ways.
+    fn measure(&mut self, total: (u64, u64), phases: Vec<(u64, u64)>) {
+        let span = |(begin, end)| Span { begin, end };
+        let phases: Vec<Span> = phases.into_iter().map(span).collect();
+        (0..2).for_each(|way| self.emulator.way(way).measure(span(total), &phases));
+    }
+
+    /// Has a way changed when a time has come, as a change of a core scenario says.
+    fn change_at(&mut self, way: usize, change: &str) -> PyResult<()> {
+        let change: scenario::Change = serde_json::from_str(change)
+            .map_err(|error| refused(ParameterError::new("change", error, "a change as JSON")))?;
+        let way = self.emulator.way(number(way)?);
+        way.change_at(change.at_ns, Change::of(&change)).map_err(refused)
+    }
+
+    /// Puts IPv4 addresses farther away than the end of a way.
+    fn set_distances(&mut self, way: usize, distances: HashMap<[u8; 4], u64>) -> PyResult<()> {
+        let distances = Distances::new(distances);
+        self.emulator.way(number(way)?).set_distances(distances).map_err(refused)
+    }
+
+    /// Reads both queues every so many nanoseconds.
+    fn read_every(&mut self, nanoseconds: u64) {
+        (0..2).for_each(|way| self.emulator.way(way).read_every(nanoseconds));
+    }
+
+    /// The readings of a way since they were last taken.
+    fn take_readings<'py>(
+        &mut self,
+        python: Python<'py>,
+        way: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let now = self.emulator.now();
-        (0..2).for_each(|way| self.emulator.way(way).measure_from(now));
+        let way = self.emulator.way(number(way)?);
+        way.advance(now);
+        convert::arrays(python, &way.take_readings())
+    }
+
+    /// Notes packets of both ways where the queues are, where they are handed on, or at both.
+    fn watch(&mut self, at_queues: bool, at_ends: bool, kept: u16, room: usize) {
+        let queues = [Sight::Arrives, Sight::Departs, Sight::Dropped];
+        let wanted: Vec<Sight> = queues
+            .into_iter()
+            .filter(|_| at_queues)
+            .chain(at_ends.then_some(Sight::HandedOn))
+            .collect();
+        for way in 0..2 {
+            self.emulator.way(way).watch(Some(Sightings::new(&wanted, kept, room)));
+        }
+    }
+
+    /// The notes of packets of a way since they were last taken.
+    fn take_sightings<'py>(
+        &mut self,
+        python: Python<'py>,
+        way: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let sightings = self.emulator.way(number(way)?).sightings();
+        Ok(match sightings {
+            Some(sightings) => sightings.take(|notes| PyBytes::new(python, notes)),
+            None => PyBytes::new(python, &[]),
+        })
     }
 
     /// What has been measured of a way, as JSON.
@@ -145,4 +217,23 @@ impl Link {
     fn queue_parameters(&mut self, way: usize) -> PyResult<String> {
         convert::json(self.emulator.way(number(way)?).values())
     }
+}
+
+/// The beginning of a capture file with the packets of ways of these names.
+#[pyfunction]
+pub fn capture_head(python: Python<'_>, ways: Vec<String>) -> Bound<'_, PyBytes> {
+    let names: Vec<&str> = ways.iter().map(String::as_str).collect();
+    PyBytes::new(python, &head(&names))
+}
+
+/// Notes of packets as the next bytes of a capture file, and how many packets those are.
+#[pyfunction]
+pub fn capture_packets<'py>(
+    python: Python<'py>,
+    notes: Vec<Vec<u8>>,
+    most: u64,
+) -> (Bound<'py, PyBytes>, u64) {
+    let notes: Vec<&[u8]> = notes.iter().map(Vec::as_slice).collect();
+    let (bytes, count) = python.detach(|| packets(&notes, most));
+    (PyBytes::new(python, &bytes), count)
 }

@@ -146,7 +146,7 @@ class Wanted:
             if given and not there:
                 message = f"{option} needs {needed}"
                 raise UserError(message)
-        if plant == "kernel" and (series or self.packets or self.distributions):
+        if plant != "simulator" and (series or self.packets or self.distributions):
             message = (
                 "--flow-series, --flent, --packets, --distributions and --windows are of the "
                 "simulator; "

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperCommand
 
-from vermilion.cli import options
-from vermilion.cli.output import note, output_file
+from vermilion.cli import instruments, options
+from vermilion.cli.output import note
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _COMMAND = "vermilion.link.command"
 class CommandBehindDashes(TyperCommand):
     """Everything behind ``--`` is the command, with options of its own."""
 
+    # Typer brings a Click of its own along, whose context the type checker takes for another one.
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Takes the command away before the options are read."""
         own = list(args)
@@ -167,6 +168,41 @@ def link(
             show_default=False,
         ),
     ] = None,
+    series: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the time series of both queues, as vermilion run does: .csv, or .parquet.",
+            show_default=False,
+        ),
+    ] = None,
+    probe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="The interval of the time series, like 0.1s (the default).",
+            show_default=False,
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw waiting times, throughput, drops and marks over time, of the way on which "
+            "packets wait longest: .svg, .png, or a page with the tables, .html.",
+            show_default=False,
+        ),
+    ] = None,
+    packets: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the first 128 bytes of every packet that arrives, leaves or is dropped: "
+            ".pcapng, for Wireshark and vermilion monitor.",
+            show_default=False,
+        ),
+    ] = None,
+    most_packets: instruments.MostPackets = None,
     seed: options.Seed = 1,
     plugins: options.Plugins = None,
     target: options.Json = None,
@@ -177,6 +213,7 @@ def link(
     queue under any of the disciplines. When it ends, what happened on both ways is shown, and
     its exit code is this command's. Nothing is left behind, whichever ends first.
     """
+    from vermilion.cli.link_outputs import LinkOutputs
     from vermilion.link.emulation import Surroundings, emulate
     from vermilion.link.errors import LinkError
     from vermilion.link.inside import EXIT_NOT_FOUND
@@ -190,6 +227,8 @@ def link(
     if peer is not None and not isolated:
         message = "--peer is about the other end of --isolated; expected both or neither"
         raise UserError(message)
+    outputs = LinkOutputs(target, series, probe, figure, packets, most_packets)
+    outputs.check()
     options.load_plugins(plugins)
     jitter_s = 0.0 if jitter is None else options.seconds("--jitter", jitter)
     surroundings = Surroundings(
@@ -207,16 +246,13 @@ def link(
     said = {key: value for key, value in given.items() if value is not None}
     sets = (overrides or (), uplink or (), downlink or ())
     plan = _plan(scenario, said, sets, name, reverse=reverse, warm_up=warm_up)
-    with ExitStack() as outputs:
-        file = target and outputs.enter_context(output_file("--json", target))
+    with ExitStack() as files:
+        recorder, write = outputs.opened(files)
         try:
-            emulation = emulate(plan, command, surroundings)
+            emulation = emulate(plan, command, surroundings, recorder=recorder)
         except LinkError as error:
             raise UserError(str(error)) from None
-        if file:
-            import json
-
-            file.write(f"{json.dumps(emulation.data, indent=2, allow_nan=False)}\n")
+        write(plan, emulation)
     from vermilion.cli.link_tables import print_emulation
 
     # Of a command that was not there, the message has said all there is to say.
@@ -259,7 +295,8 @@ def _plan(
         )
         raise UserError(message)
     loaded = load_scenario(scenario)
-    if loaded.changes:
-        note("the scenario's changes are left out: a link is emulated as it is at the beginning")
     changed = Options(warm_up=warm_up, overrides=both, uplink=up, downlink=down)
-    return plan_of_scenario(loaded, name, changed, reverse=reverse)
+    plan = plan_of_scenario(loaded, name, changed, reverse=reverse)
+    if len(plan.changes) < len(loaded.changes):
+        note("changes of links that are not emulated are left out")
+    return plan

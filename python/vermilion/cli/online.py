@@ -270,8 +270,8 @@ def online(
 ) -> int:
     """Keep a changing network tuned.
 
-    The network is a running simulation (or a kernel: --plant) with a hidden seed, or with --router
-    the one at a queue of this machine, which is only observed unless told otherwise. The
+    The network is a running simulation (or another plant: --plant) with a hidden seed, or with
+    --router the one at a queue of this machine, which is only observed unless told otherwise. The
     controller sees what a router can export; it notices changes, rebuilds a model, tunes it,
     applies what is significantly better, verifies and rolls back. Every decision is shown with its
     reason.
@@ -379,7 +379,7 @@ def _shown_queues(
     from vermilion.report.short_queue import short_queue
 
     # A drop-tail queue in the simulator is no rival of one in a kernel.
-    rival = None if plant == "kernel" else short_queue(runs)
+    rival = short_queue(runs) if plant == "simulator" else None
     rivals = [] if rival is None else [rival]
     queues = [(views, rivals) for views in _by_queue(runs)]
     if shown:
@@ -461,7 +461,7 @@ class _Freedom:
     knowledge: Literal["full", "flow count", "counters"]
     paths: tuple[tuple[str, ...], ...]
     atlas: Path | None
-    plant: Literal["simulator", "kernel"]
+    plant: Literal["simulator", "emulator", "kernel"]
 
 
 def _ask(proposal: "Propose") -> "Command":
@@ -486,6 +486,7 @@ def _run(
     shown: bool,
 ) -> "OnlineRun":
     from vermilion.kernel_plant.errors import KernelPlantError
+    from vermilion.link.errors import LinkError
     from vermilion.online.drive.run import run_online
     from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
@@ -536,11 +537,19 @@ def _run(
     except KernelPlantError as error:
         message = f"--plant kernel: {error}"
         raise UserError(message) from None
+    except LinkError as error:
+        message = f"--plant emulator: {error}"
+        raise UserError(message) from None
 
 
-def _plant(name: Literal["simulator", "kernel"]) -> "Plant | None":
+def _plant(name: Literal["simulator", "emulator", "kernel"]) -> "Plant | None":
     if name == "simulator":
         return None
+    if name == "emulator":
+        from vermilion.emulator_plant import EmulatorPlant
+        from vermilion.online.drive.run import PROBE_INTERVAL_S
+
+        return EmulatorPlant(PROBE_INTERVAL_S)
     from vermilion.kernel_plant import KernelPlant
 
     return KernelPlant()

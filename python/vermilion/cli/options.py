@@ -49,10 +49,11 @@ Plugins = Annotated[
 ]
 
 Plant = Annotated[
-    Literal["simulator", "kernel"],
+    Literal["simulator", "emulator", "kernel"],
     typer.Option(
-        help='What the scenario runs on: the "simulator", or the "kernel": a real Linux kernel\'s '
-        "TCP and queues, in virtual time (see: make kernel)."
+        help='What the scenario runs on: the "simulator", the "emulator" or the "kernel". The '
+        "emulator is this machine's TCP through an emulated link, in real time. The kernel is a "
+        "real Linux kernel's TCP and queues, in virtual time (see: make kernel)."
     ),
 ]
 

@@ -101,7 +101,7 @@ def run(
     windows: instruments.Windows = False,
     flent: instruments.FlentFile = None,
 ) -> None:
-    """Run a scenario once, in the simulator or on a real kernel.
+    """Run a scenario once, in the simulator, through an emulated link or on a real kernel.
 
     Shows what happened on each link and to each group of flows.
 
@@ -150,6 +150,8 @@ def run(
         with ProgressBar("simulating" if plant == "simulator" else "running", 1.0) as bar:
             if plant == "kernel":
                 result = _run_on_kernel(loaded, seed, interval, bar.callback)
+            elif plant == "emulator":
+                result = _run_on_emulator(loaded, seed, interval, bar.callback)
             else:
                 result = simulate.run(
                     loaded,
@@ -246,4 +248,25 @@ def _run_on_kernel(
         return run_on_kernel(scenario, seed, interval_s, progress=progress)
     except KernelPlantError as error:
         message = f"--plant kernel: {error}"
+        raise UserError(message) from None
+
+
+def _run_on_emulator(
+    scenario: "Scenario",
+    seed: int,
+    interval_s: float | None,
+    progress: "Callable[[float], object] | None",
+) -> "Result":
+    """Runs a scenario through an emulated link.
+
+    Raises:
+        UserError: there can be none here, or it failed.
+    """
+    from vermilion.emulator_plant import run_on_emulator
+    from vermilion.link.errors import LinkError
+
+    try:
+        return run_on_emulator(scenario, seed, interval_s, progress=progress)
+    except LinkError as error:
+        message = f"--plant emulator: {error}"
         raise UserError(message) from None

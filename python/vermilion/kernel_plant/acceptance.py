@@ -24,6 +24,9 @@ LARGEST_PACKET_BYTES: Final = 1514
 HEADER_BYTES: Final = 66
 """Of a segment of Linux at the queue: Ethernet, IPv4, and TCP with its timestamps."""
 
+FRAME_BYTES: Final = 14
+"""Of these, Ethernet's."""
+
 DATAGRAM_HEADER_BYTES: Final = 42
 """Ethernet, IPv4 and UDP."""
 
@@ -77,7 +80,7 @@ def check_scenario(scenario: CoreScenario) -> None:
     for link in scenario.links:
         _check_link(link)
     for group in scenario.flows:
-        _check_group(group)
+        check_group(group)
     for number, change in enumerate(scenario.changes):
         if change.loss is not None:
             raise _unmapped(f"changes.{number}.loss", "a table", "no loss on the wire")
@@ -100,7 +103,12 @@ def _check_link(link: CoreLink) -> None:
                 raise _unmapped(f"{at}.rate_schedule.{number}", rate, "a rate above 0")
 
 
-def _check_group(group: CoreFlowGroup) -> None:
+def check_group(group: CoreFlowGroup) -> None:
+    """Refuses flows that a real kernel's programs and TCP cannot be.
+
+    Raises:
+        FieldError: naming the field, the value and what is accepted.
+    """
     at = f"flows.{group.name}"
     size = group.packet_size_bytes
     if not SMALLEST_PACKET_BYTES <= size <= LARGEST_PACKET_BYTES:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vermilion.kernel_plant.traffic_plan import PlannedFlow
-    from vermilion.kernel_plant.windows import Window
     from vermilion.scenario.core_scenario import CoreScenario
+    from vermilion.scenario.windows import Window
     from vermilion.simulate.result_data import Measured
 
 SAMPLE_NS: Final = 20_000_000
@@ -79,15 +79,26 @@ def measured(
             "phases": [_link(samples, own, each, in_turns=in_turns) for each in phases],
             "ledger": _ledger(samples),
         }
-    groups: dict[str, Any] = {
+    forwarded = sum(int(samples[-1, _PACKETS]) for samples in of.samples)
+    groups = measured_flows(scenario, flows, total, phases, of)
+    return {"packets_forwarded": forwarded, "links": links, "flows": groups}
+
+
+def measured_flows(
+    scenario: CoreScenario,
+    flows: Sequence[PlannedFlow],
+    total: Window,
+    phases: Sequence[Window],
+    of: Measurements,
+) -> dict[str, Any]:
+    """What was measured of each group of flows: see :func:`measured`."""
+    return {
         group.name: {
             "total": _group(group.name, flows, total, of),
             "phases": [_group(group.name, flows, each, of) for each in phases],
         }
         for group in scenario.flows
     }
-    forwarded = sum(int(samples[-1, _PACKETS]) for samples in of.samples)
-    return {"packets_forwarded": forwarded, "links": links, "flows": groups}
 
 
 def series(samples: NDArray[np.int64], interval_ns: int) -> dict[str, NDArray[np.float64]]:

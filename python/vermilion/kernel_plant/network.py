@@ -16,9 +16,9 @@ from vermilion.kernel_plant.queues import made_by, settings
 from vermilion.kernel_plant.timetable import rate_at_start, rates_over_time, timetable
 from vermilion.kernel_plant.topology import commands
 from vermilion.kernel_plant.traffic_plan import planned_flows
-from vermilion.kernel_plant.windows import windows
 from vermilion.routers.base import RouterError
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.windows import windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

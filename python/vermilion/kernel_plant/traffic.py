@@ -22,6 +22,7 @@ from vermilion.kernel_plant.topology import FAR, NEAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
 _PORT: Final = 5001
 _BACKLOG: Final = 4096
@@ -91,7 +92,11 @@ class Traffic:
     """All flows."""
 
     def __init__(
-        self, orders: Sequence[dict[str, Any]], begins_ns: int, agent: socket.socket
+        self,
+        orders: Sequence[dict[str, Any]],
+        begins_ns: int,
+        agent: socket.socket,
+        inside: Callable[[str], AbstractContextManager[None]] = inside,
     ) -> None:
         """Prepare.
 
@@ -99,7 +104,9 @@ class Traffic:
             orders: of each flow.
             begins_ns: the time 0 of the plan, by the guest's clock.
             agent: where questions come from and answers go.
+            inside: how to be in the namespace of the senders, and in that of the receivers.
         """
+        self._inside = inside
         self._begins_ns = begins_ns
         self._agent = agent
         self._flows = [_Flow(number, each) for number, each in enumerate(orders)]
@@ -109,7 +116,7 @@ class Traffic:
         self._by_address: dict[tuple[str, int], tuple[_Flow, int]] = {}
         self._transfers: list[list[Any]] = []
         self._open_transfers: dict[tuple[str, int], int] = {}
-        with inside(FAR):
+        with self._inside(FAR):
             self._listener = socket.create_server(("0.0.0.0", _PORT), backlog=_BACKLOG)  # noqa: S104 - a network of its own
             self._listener.settimeout(0.0)
             self._datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -132,6 +139,10 @@ class Traffic:
                 continue
             for key, _ in self._selector.select(left_s):
                 key.data()
+
+    def counters(self) -> list[list[int]]:
+        """Of each flow: bytes received in order, packets sent again, timeouts."""
+        return [flow.counters() for flow in self._flows]
 
     def _now_ns(self) -> int:
         return time.monotonic_ns() - self._begins_ns
@@ -157,7 +168,7 @@ class Traffic:
             self._at(stop_ns, lambda: self._stop(flow))
 
     def _connect(self, flow: _Flow, size: int) -> None:
-        with inside(NEAR):
+        with self._inside(NEAR):
             sender = socket.socket()
         orders = flow.orders
         tcp = socket.IPPROTO_TCP
@@ -272,7 +283,7 @@ class Traffic:
 
     def add_datagram_sender(self, flow: _Flow) -> socket.socket:
         """A socket that sends a flow's datagrams."""
-        with inside(NEAR):
+        with self._inside(NEAR):
             sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sender.bind((flow.orders["source"], 0))
         self._by_address[sender.getsockname()] = (flow, -1)
@@ -297,10 +308,7 @@ class Traffic:
     def _answer(self) -> None:
         if not self._agent.recv(1):
             os._exit(0)
-        document = {
-            "flows": [flow.counters() for flow in self._flows],
-            "transfers": self._transfers,
-        }
+        document = {"flows": self.counters(), "transfers": self._transfers}
         text = json.dumps(document).encode()
         self._agent.settimeout(None)
         self._agent.sendall(struct.pack("=Q", len(text)) + text)

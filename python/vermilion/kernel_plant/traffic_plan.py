@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.kernel_plant.acceptance import (
     CONGESTION_CONTROLS,
     DATAGRAM_HEADER_BYTES,
+    FRAME_BYTES,
     HEADER_BYTES,
 )
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from vermilion.scenario.core_network import CoreFlowGroup
     from vermilion.scenario.core_scenario import CoreScenario
 
-_OPTIONS_AND_HEADERS: Final = HEADER_BYTES - 12
-"""What a maximum segment size leaves out; it counts the 12 bytes of timestamps as data."""
+_OPTIONS: Final = 12
+"""Of timestamps: a maximum segment size counts them as data."""
 
 _BITS_NS: Final = 8_000_000_000
 _MOST_TRANSFERS: Final = 200_000
@@ -61,17 +62,32 @@ def planned_flows(
     hosts: Sequence[Host],
     members: Mapping[str, Sequence[int]],
     seed: int,
+    *,
+    frame_bytes: int = FRAME_BYTES,
 ) -> list[PlannedFlow]:
-    """Every flow of a scenario, group by group."""
+    """Every flow of a scenario, group by group.
+
+    Args:
+        scenario: whose.
+        hosts: of :func:`.hosts.hosts_of`, with ``members``.
+        members: of each group, the numbers of its flows' hosts.
+        seed: of what is drawn.
+        frame_bytes: what a packet has at the queue before its IP header.
+    """
     return [
-        _flow(scenario, group, number, hosts[host], seed)
+        _flow(scenario, group, number, hosts[host], seed, frame_bytes)
         for group in scenario.flows
         for number, host in enumerate(members[group.name])
     ]
 
 
 def _flow(
-    scenario: CoreScenario, group: CoreFlowGroup, number: int, host: Host, seed: int
+    scenario: CoreScenario,
+    group: CoreFlowGroup,
+    number: int,
+    host: Host,
+    seed: int,
+    frame_bytes: int,
 ) -> PlannedFlow:
     def stream(purpose: str) -> random.Random:
         return random.Random(f"{seed}/{group.name}/{number}/{purpose}")  # noqa: S311 - no secret
@@ -88,15 +104,15 @@ def _flow(
         "stop_ns": stop_ns,
     }
     if group.sender is None:
-        payload = group.packet_size_bytes - DATAGRAM_HEADER_BYTES
+        payload = group.packet_size_bytes - DATAGRAM_HEADER_BYTES + FRAME_BYTES - frame_bytes
         orders |= {"kind": "datagrams", "payload": payload}
         orders |= _datagrams(group, draw, end_ns - start_ns)
     else:
-        payload = group.packet_size_bytes - HEADER_BYTES
+        payload = group.packet_size_bytes - HEADER_BYTES + FRAME_BYTES - frame_bytes
         orders |= {
             "kind": "bulk",
             "congestion_control": CONGESTION_CONTROLS[group.sender.congestion_control],
-            "maximum_segment": group.packet_size_bytes - _OPTIONS_AND_HEADERS,
+            "maximum_segment": payload + _OPTIONS,
         }
         if group.traffic["kind"] != "bulk":
             orders["kind"] = "transfers"

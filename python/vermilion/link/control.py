@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import struct
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import _core
@@ -19,11 +20,17 @@ from vermilion.routers import RouterError
 from vermilion.routers.emulated import LARGEST_MESSAGE, socket_address
 
 if TYPE_CHECKING:
+    from vermilion.link.recorder import Recorder
+    from vermilion.link.witness import Witness
     from vermilion.scenario import Scenario
 
 _CREDENTIALS: Final = struct.Struct("=iII")
 _QUESTIONS_AT_ONCE: Final = 64
 """Before packets have their turn again."""
+
+
+Address = str | bytes | tuple[Any, ...]
+"""Of who asks, as ``recvmsg`` gives it."""
 
 
 class Control:
@@ -32,12 +39,18 @@ class Control:
     Args:
         name: of the link.
         scenario: with its two ways.
+        recorder: that knows what a monitor beside a queue has seen.
+        largest_packet: bytes.
 
     Raises:
         LinkError: the name is taken, or no name.
     """
 
-    def __init__(self, name: str, scenario: Scenario) -> None:
+    def __init__(
+        self, name: str, scenario: Scenario, recorder: Recorder, largest_packet: int
+    ) -> None:
+        self._recorder = recorder
+        self._largest_packet = largest_packet
         self._links = {each.name: each for each in scenario.core().links}
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -68,24 +81,40 @@ class Control:
             except OSError:
                 return
             if sender and _is_allowed(told):
-                try:
-                    self._socket.sendto(json.dumps(self._answer(data, link)).encode(), sender)
-                except OSError:
-                    continue  # who has asked has gone, or does not read
+                self._take_question(data, sender, link)
 
-    def _answer(self, data: bytes, link: _core.Link) -> dict[str, Any]:
+    def _take_question(self, data: bytes, sender: Address, link: _core.Link) -> None:
         number = None
         try:
             question = json.loads(data)
             number = question["number"]
+            if question["ask"] == "observe":
+                self._observe(number, WAYS.index(question["way"]), sender, link)
+                return
             answer = self._done(question, link)
         except _core.ParameterError as refusal:
             field, value, accepted = refusal.args
             message = f"{field}: {value} is not accepted; expected {accepted}"
-            return {"number": number, "refused": message}
+            self._send({"number": number, "refused": message}, sender)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return {"number": number, "refused": "the question makes no sense"}
-        return {"number": number, "answer": answer}
+            self._send({"number": number, "refused": "the question makes no sense"}, sender)
+        else:
+            self._send({"number": number, "answer": answer}, sender)
+
+    def _observe(self, number: object, way: int, sender: Address, link: _core.Link) -> None:
+        """Counters of now; what a monitor has seen is added outside of the data path."""
+        counters = link.counters(way)
+
+        def answer(witness: Witness) -> None:
+            told = {"counters": counters, **witness.told()}
+            self._send({"number": number, "answer": told}, sender)
+
+        self._recorder.witness(link, way, self._largest_packet, answer)
+
+    def _send(self, message: dict[str, Any], sender: Address) -> None:
+        # Who has asked may have gone, or does not read.
+        with suppress(OSError):
+            self._socket.sendto(json.dumps(message).encode(), sender)
 
     def _done(self, question: dict[str, Any], link: _core.Link) -> object:
         way = WAYS.index(question["way"])

@@ -10,8 +10,8 @@ import socket
 import sys
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from vermilion import _core
 from vermilion.link import kernel
@@ -22,12 +22,19 @@ from vermilion.link.errors import LinkError
 from vermilion.link.inside import Orders, fork_inside
 from vermilion.link.masquerade import Masquerade, check_forwarding
 from vermilion.link.plan import WAYS
+from vermilion.link.recorder import Recorder
+from vermilion.scenario.windows import windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from ipaddress import IPv4Address
     from types import FrameType
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from vermilion.scenario import Scenario
+    from vermilion.scenario.windows import Window
 
 INTERFACE: Final = "vermilion%d"
 """How the world's end of the link is called; the kernel puts a number in."""
@@ -63,6 +70,10 @@ class Surroundings:
         busy: whether a core is kept busy for the sake of exact times.
         room: packets that a way holds at most.
         control: a name under which others may ask for counters and change the queues.
+        program: in place of the command, something of this program's own
+            (:class:`.inside.Orders`).
+        distances_ns: by how much IPv4 addresses are farther away than the end of the downlink.
+        spans: the whole time and the phases that are measured; ``None`` for the scenario's.
     """
 
     isolated: bool = False
@@ -75,6 +86,9 @@ class Surroundings:
     busy: bool = False
     room: int = 65_536
     control: str | None = None
+    program: Callable[[int, int], int] | None = None
+    distances_ns: Mapping[str, int] = field(default_factory=dict)
+    spans: tuple[Window, Sequence[Window]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +98,12 @@ class Emulation:
     Attributes:
         exit_code: of the command, as a shell has it.
         data: what was measured, under the keys of a result of the simulator and some more.
+        series: the time series of each way, if they were wanted.
     """
 
     exit_code: int
     data: dict[str, Any]
+    series: dict[str, dict[str, NDArray[np.float64]]] = field(default_factory=dict)
 
 
 def emulate(
@@ -95,6 +111,8 @@ def emulate(
     command: Sequence[str],
     surroundings: Surroundings,
     *,
+    recorder: Recorder | None = None,
+    at_start: Callable[[_core.Link], object] = lambda _link: None,
     each_look: Callable[[_core.Link], object] = lambda _link: None,
 ) -> Emulation:
     """Runs a command in a network namespace whose only way out is the link.
@@ -104,14 +122,18 @@ def emulate(
             happens after its duration neither.
         command: the program and its arguments.
         surroundings: how.
+        recorder: what is written down meanwhile.
+        at_start: called when the command has been started, before the first packet.
         each_look: called about ten times a second, to look at the link and to change it.
 
     Raises:
         LinkError: the link cannot be emulated here.
         ScenarioError: something of the link is refused by the core.
     """
+    recorder = Recorder() if recorder is None else recorder
     with ExitStack() as stack:
-        return _Running(scenario, command, surroundings, stack).to_its_end(each_look)
+        running = _Running(scenario, command, surroundings, recorder, stack)
+        return running.to_its_end(at_start, each_look)
 
 
 class _Running:
@@ -122,15 +144,17 @@ class _Running:
         scenario: Scenario,
         command: Sequence[str],
         surroundings: Surroundings,
+        recorder: Recorder,
         stack: ExitStack,
     ) -> None:
         self._scenario = scenario
+        self._recorder = recorder
         self._surroundings = surroundings
         self._signals: list[int] = []
         self._interrupted = False
         self._control = None
         if surroundings.control is not None:
-            self._control = Control(surroundings.control, scenario)
+            self._control = Control(surroundings.control, scenario, recorder, surroundings.mtu)
             stack.callback(self._control.close)
         if not surroundings.isolated:
             _check_may_lead_out()
@@ -146,6 +170,7 @@ class _Running:
             mtu=surroundings.mtu,
             offload=surroundings.offload,
             command=list(command),
+            program=surroundings.program,
         )
         with theirs:
             self._inside = fork_inside(orders, theirs)
@@ -157,7 +182,8 @@ class _Running:
             name = name_of(outer)
             set_up(name, addresses.outer[:1], surroundings.mtu, default_route=False)
             ends = addresses.inner[0]
-            rule = Masquerade(f"vermilion-link-{addresses.number}", ends.own)  # type: ignore[arg-type]
+            # The first pair of addresses is IPv4's, which is what the rule is about.
+            rule = Masquerade(f"vermilion-link-{addresses.number}", cast("IPv4Address", ends.own))
             stack.callback(rule.close)
             devices = [outer, *devices]
         wakers = [self._channel.fileno(), self._wake_on_signals(stack)]
@@ -171,7 +197,7 @@ class _Running:
         core = self._scenario.core()
         up, down = (round(each * NANOSECONDS) for each in chosen.jitter_s)
         try:
-            return _core.Link(
+            link = _core.Link(
                 (core.link(WAYS[0]).text, core.link(WAYS[1]).text),
                 devices,
                 seed=chosen.seed,
@@ -180,10 +206,21 @@ class _Running:
                 room=chosen.room,
                 busy=chosen.busy,
                 wakers=list(wakers),
+                merge=chosen.offload,
             )
         except OSError as error:
             message = f"the link's devices cannot be taken over ({error.strerror})"
             raise LinkError(message) from None
+        for change in core.changes:
+            told = {key: value for key, value in asdict(change).items() if value is not None}
+            link.change_at(WAYS.index(change.link), json.dumps(told))
+        total, phases = windows(core) if chosen.spans is None else chosen.spans
+        link.measure(total, phases)
+        if chosen.distances_ns:
+            distances = chosen.distances_ns.items()
+            far = {socket.inet_aton(address): nanoseconds for address, nanoseconds in distances}
+            link.set_distances(1, far)
+        return link
 
     def _devices(self, stack: ExitStack) -> list[int]:
         """The devices of the namespaces, which are to be closed."""
@@ -202,36 +239,41 @@ class _Running:
             raise LinkError(told["error"])
         return files
 
-    def to_its_end(self, each_look: Callable[[_core.Link], object]) -> Emulation:
+    def to_its_end(
+        self, at_start: Callable[[_core.Link], object], each_look: Callable[[_core.Link], object]
+    ) -> Emulation:
         """Carries packets until the command has ended."""
-        link = self._link
+        link, recorder = self._link, self._recorder
         kernel.wake_on_time()
-        wall, cpu = time.monotonic(), time.process_time()
-        warm_up_ns, end_ns = (
-            round(each * NANOSECONDS) for each in (self._scenario.warm_up, self._scenario.duration)
-        )
-        is_measured, found = warm_up_ns == 0, None
         self._channel.send(b"{}")
+        at_start(link)
+        wall, cpu = time.monotonic(), time.process_time()
+        end_ns = round(self._scenario.duration * NANOSECONDS)
+        found: dict[str, Any] | None = None
+        recorder.begin(link)
         ended: Mapping[str, Any] | None = None
         while ended is None:
             now = link.now_ns
             next_look = now + _LOOK_NS
-            if not is_measured:
-                next_look = min(next_look, warm_up_ns)
-            elif found is None:
+            if found is None:
                 next_look = min(next_look, end_ns)
             link.run(max(0, next_look - now))
-            if not is_measured and link.now_ns >= warm_up_ns:
-                link.measure_from_now()
-                is_measured = True
-            if is_measured and found is None and link.now_ns >= end_ns:
-                found = self._reports()
+            if found is None:
+                recorder.look(link)
+                found = self._reports() if link.now_ns >= end_ns else None
             each_look(link)
             if self._control is not None:
                 self._control.answer(link)
             self._pass_signals_on()
             ended = self._told()
         timing = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
+        if found is None:
+            recorder.look(link)
+        try:
+            recorder.end()
+        except OSError as error:
+            message = f"--packets: the file cannot be written ({error.strerror})"
+            raise LinkError(message) from None
         return self._emulation(found or self._reports(), ended, timing)
 
     def _reports(self) -> dict[str, Any]:
@@ -258,7 +300,9 @@ class _Running:
             "flows": {},
             "exit_code": code,
         }
-        return Emulation(code, data)
+        if self._recorder.jobs_lost:
+            data["notes_thrown_away"] = self._recorder.jobs_lost
+        return Emulation(code, data, self._recorder.series())
 
     def _told(self) -> Mapping[str, Any] | None:
         """That the command has ended, if that was told."""

@@ -28,7 +28,7 @@ from vermilion.link.device import Ends, name_of, open_device, put_up, set_up
 from vermilion.link.errors import LinkError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
 INTERFACE: Final = "link0"
@@ -53,6 +53,8 @@ class Orders:
         mtu: bytes of the largest packet.
         offload: whether kernels may hand over many segments in one.
         command: what is run.
+        program: in place of the command, something of this program's own, with the namespaces of
+            the command's end and of the other one: it returns an exit code.
     """
 
     user_namespace: bool
@@ -62,6 +64,7 @@ class Orders:
     mtu: int
     offload: bool
     command: Sequence[str]
+    program: Callable[[int, int], int] | None = None
 
 
 def fork_inside(orders: Orders, channel: socket.socket) -> int:
@@ -152,8 +155,11 @@ def _be_first(orders: Orders, channel: socket.socket) -> None:
         kernel.enter(namespaces[0])
         _start(orders.peer, inner[0].other, inner[0].own)
         kernel.enter(namespaces[-1])
-    command = _start(orders.command, inner[0].own, inner[0].other)
-    code = command if isinstance(command, int) else _ended(command, channel, woken)
+    if orders.program is not None:
+        code = _ended(_fork(orders.program, namespaces), channel, woken)
+    else:
+        command = _start(orders.command, inner[0].own, inner[0].other)
+        code = command if isinstance(command, int) else _ended(command.pid, channel, woken)
     if code is None:
         return
     counts = [_counts(namespace) for namespace in reversed(namespaces)]
@@ -191,7 +197,22 @@ def _start(command: Sequence[str], own: object, other: object) -> subprocess.Pop
         return EXIT_NOT_EXECUTABLE
 
 
-def _ended(command: subprocess.Popen[bytes], channel: socket.socket, woken: int) -> int | None:
+def _fork(program: Callable[[int, int], int], namespaces: Sequence[int]) -> int:
+    """Runs a program of ours as the command: the number of its process."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = program(namespaces[-1], namespaces[0])
+        except BaseException:  # noqa: BLE001 - whatever it was, it is told here, and nothing goes on
+            sys.excepthook(*sys.exc_info())
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    return child
+
+
+def _ended(command: int, channel: socket.socket, woken: int) -> int | None:
     """The exit code of the command as a shell has it; ``None`` if nobody waits for it any more."""
     watched: list[socket.socket | int] = [channel, woken]
     while True:
@@ -204,13 +225,13 @@ def _ended(command: subprocess.Popen[bytes], channel: socket.socket, woken: int)
             if not message:
                 return None
             with suppress(ProcessLookupError):
-                os.kill(command.pid, int(json.loads(message)["signal"]))
+                os.kill(command, int(json.loads(message)["signal"]))
         code = _reaped(command)
         if code is not None:
             return code
 
 
-def _reaped(command: subprocess.Popen[bytes]) -> int | None:
+def _reaped(command: int) -> int | None:
     """Takes away every process that has ended: how the command has, if it is among them."""
     code = None
     while True:
@@ -220,7 +241,7 @@ def _reaped(command: subprocess.Popen[bytes]) -> int | None:
             return code
         if number == 0:
             return code
-        if number == command.pid:
+        if number == command:
             exit_code = os.waitstatus_to_exitcode(status)
             code = exit_code if exit_code >= 0 else _SIGNALLED - exit_code
 

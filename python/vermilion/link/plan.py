@@ -126,6 +126,18 @@ def plan_of_scenario(
         "warm_up": f"{scenario.warm_up} s",
         "links": dict(zip(WAYS, ways, strict=True)),
     }
+    if "settle" in scenario.document:
+        document["settle"] = scenario.document["settle"]
+    names = {name: UPLINK if not reverse else DOWNLINK}
+    if group.return_path:
+        names[group.return_path[0]] = DOWNLINK if not reverse else UPLINK
+    changes = [
+        {**deepcopy(dict(each)), "link": names[each["link"]]}
+        for each in scenario.document.get("changes", ())
+        if each["link"] in names
+    ]
+    if changes:
+        document["changes"] = changes
     return _planned(document, scenario.origin, options)
 
 

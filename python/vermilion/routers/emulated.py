@@ -13,23 +13,31 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import numpy as np
+
 from vermilion.routers.base import (
+    FlowTraffic,
+    Knowledge,
     LinkConfiguration,
+    Observation,
     OperatedRouter,
     ParameterValue,
     PushPrice,
     Reading,
     RouterError,
     RouterSilent,
+    RttSamples,
 )
 from vermilion.scenario.errors import printable, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
 SCHEME: Final = "link:"
 WAYS: Final = ("uplink", "downlink")
-LARGEST_MESSAGE: Final = 1 << 16
+LARGEST_MESSAGE: Final = 1 << 18
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ACCEPTED: Final = '"link:NAME" or "link:NAME/downlink", with the name given to --control'
@@ -90,6 +98,8 @@ class EmulatedRouter(OperatedRouter):
 
     Args:
         address: like "link:NAME/uplink".
+        knowledge: what is asked of the monitor beside the queue. It begins when it is first asked.
+        link: how the link is called; by default "uplink" or "downlink".
 
     Raises:
         RouterError: there is no such link.
@@ -97,7 +107,10 @@ class EmulatedRouter(OperatedRouter):
 
     kind: ClassVar[str] = "emulated"
 
-    def __init__(self, address: str) -> None:
+    def __init__(
+        self, address: str, knowledge: Knowledge = "full", link: str | None = None
+    ) -> None:
+        self._knowledge = knowledge
         self.address: EmulatedAddress = parse_address(address)
         self._number = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -118,7 +131,7 @@ class EmulatedRouter(OperatedRouter):
             self._socket.close()
             raise
         self._configuration = LinkConfiguration(
-            link=self.address.way, discipline=told["discipline"], delay_s=told["delay_s"]
+            link=link or self.address.way, discipline=told["discipline"], delay_s=told["delay_s"]
         )
         self._ahead_s: float = told["now_ns"] / _NS_PER_S - time.monotonic()
         if self._configuration.discipline == _LINUX_RED:
@@ -140,6 +153,36 @@ class EmulatedRouter(OperatedRouter):
         told = self._ask("counters")
         time_s = told.pop("now_ns") / _NS_PER_S
         return Reading(time_s=time_s, **told)
+
+    def observe(self) -> Observation:
+        """The counters, and what the monitor has seen since the last call."""
+        if self._knowledge == "counters":
+            return Observation(self.read())
+        told = self._ask("observe")
+        round_trips, traffic = told["round_trips"], told["traffic"]
+        more = told
+        while more["more"]:
+            more = self._ask("observe")
+            round_trips += more["round_trips"]
+            traffic += more["traffic"]
+        counters = told["counters"]
+        reading = Reading(time_s=counters.pop("now_ns") / _NS_PER_S, **counters)
+        if self._knowledge == "flow count":
+            return Observation(reading, told["active_flows"])
+        flows, nanoseconds = _columns(round_trips, 2)
+        numbers, packets, sizes, data, responsive = _columns(traffic, 5)
+        return Observation(
+            reading,
+            told["active_flows"],
+            RttSamples(flows, nanoseconds / _NS_PER_S),
+            FlowTraffic(
+                # Flows of which only acknowledgements leave have numbers below 0, as on a router.
+                np.where(data != 0, numbers, -numbers - 1),
+                packets,
+                sizes,
+                responsive != 0,
+            ),
+        )
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every discipline parameter now in force."""
@@ -189,3 +232,7 @@ class EmulatedRouter(OperatedRouter):
         if "refused" in told:
             raise RouterError(str(told["refused"]))
         return told["answer"]
+
+
+def _columns(rows: list[list[int]], width: int) -> NDArray[np.int64]:
+    return np.array(rows, dtype=np.int64).reshape(-1, width).T

@@ -9,6 +9,7 @@ pub const ROOM: Room = Room { packets: 4096, largest: 1500 };
 pub const WHOLE: Offload = Offload {
     needs_checksum: false,
     kind: Offload::WHOLE,
+    headers: 0,
     segment: 0,
     checksum_start: 0,
     checksum_offset: 0,

@@ -1,7 +1,6 @@
 //! A packet trace as a capture file: pcapng, an interface for each end of each link and of each group's hosts.
 //!
-//! Source: draft-ietf-opsawg-pcapng, "PCAP Next Generation (pcapng) Capture File Format". Times are whole
-//! nanoseconds since the run began, which is 1970 to who reads the file. A packet is seen at
+//! Times are whole nanoseconds since the run began, which is 1970 to who reads the file. A packet is seen at
 //!
 //! - `GROUP sender` and `GROUP receiver`, when it is sent there or delivered,
 //! - `LINK in`, when it arrives at the queue; a comment says that it was dropped at once, or marked,
@@ -15,20 +14,10 @@ use std::collections::HashMap;
 use super::frame::frame;
 use super::legend::Legend;
 use super::record::{PacketEvent, PacketRecord, Place, Reason};
+use crate::pcapng;
 use crate::scenario::Scenario;
 
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const MAGIC: u32 = 0x1a2b_3c4d;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
 const ETHERNET: u16 = 1;
-
-const COMMENT: u16 = 1;
-const APPLICATION: u16 = 4;
-const INTERFACE_NAME: u16 = 2;
-const RESOLUTION: u16 = 9;
-/// The more significant bit clear: a power of ten.
-const NANOSECONDS: u8 = 9;
 
 /// Where a packet is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +53,7 @@ impl CaptureWriter {
         let mut bytes = Vec::with_capacity(128 * records.len() + 64);
         if !self.begun {
             self.begun = true;
-            begin(&mut bytes);
+            pcapng::begin(&mut bytes);
         }
         for (index, record) in records.iter().enumerate() {
             let group = connections.get(record.connection).group;
@@ -72,19 +61,14 @@ impl CaptureWriter {
             let comment = comment(record, &records[index + 1..], legend);
             let number = self.number(interface, scenario, &mut bytes);
             let frame = frame(record, connections.get(record.connection), self.whole);
-            let mut body = Vec::with_capacity(frame.bytes.len() + comment.len() + 48);
-            body.extend(number.to_le_bytes());
-            body.extend(((record.time >> 32) as u32).to_le_bytes());
-            body.extend((record.time as u32).to_le_bytes());
-            body.extend((frame.bytes.len() as u32).to_le_bytes());
-            body.extend(frame.length.to_le_bytes());
-            body.extend(frame.bytes);
-            pad(&mut body);
-            if !comment.is_empty() {
-                option(&mut body, COMMENT, comment.as_bytes());
-                end_options(&mut body);
-            }
-            block(&mut bytes, ENHANCED_PACKET, &body);
+            let sight = pcapng::Packet {
+                interface: number,
+                time: record.time,
+                bytes: &frame.bytes,
+                original_length: frame.length,
+                comment: &comment,
+            };
+            sight.write(&mut bytes);
         }
         bytes
     }
@@ -93,14 +77,7 @@ impl CaptureWriter {
     fn number(&mut self, interface: Interface, scenario: &Scenario, bytes: &mut Vec<u8>) -> u32 {
         let next = self.interfaces.len() as u32;
         *self.interfaces.entry(interface).or_insert_with(|| {
-            let mut body = Vec::new();
-            body.extend(ETHERNET.to_le_bytes());
-            body.extend([0; 2]);
-            body.extend(0_u32.to_le_bytes()); // frames of any length
-            option(&mut body, INTERFACE_NAME, name(interface, scenario).as_bytes());
-            option(&mut body, RESOLUTION, &[NANOSECONDS]);
-            end_options(&mut body);
-            block(bytes, INTERFACE_DESCRIPTION, &body);
+            pcapng::describe_interface(bytes, ETHERNET, &name(interface, scenario));
             next
         })
     }
@@ -187,38 +164,4 @@ fn drop_words(record: &PacketRecord, link: u32, legend: &Legend<'_>) -> String {
 
 fn discipline(link: u32, scenario: &Scenario) -> &str {
     &scenario.links[link as usize].queue.discipline
-}
-
-fn begin(bytes: &mut Vec<u8>) {
-    let mut body = Vec::new();
-    body.extend(MAGIC.to_le_bytes());
-    body.extend(1_u16.to_le_bytes());
-    body.extend(0_u16.to_le_bytes());
-    body.extend(u64::MAX.to_le_bytes()); // the section's length is not known
-    option(&mut body, APPLICATION, b"Vermilion");
-    end_options(&mut body);
-    block(bytes, SECTION_HEADER, &body);
-}
-
-fn block(bytes: &mut Vec<u8>, kind: u32, body: &[u8]) {
-    let length = body.len() as u32 + 12;
-    bytes.extend(kind.to_le_bytes());
-    bytes.extend(length.to_le_bytes());
-    bytes.extend(body);
-    bytes.extend(length.to_le_bytes());
-}
-
-fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
-    body.extend(code.to_le_bytes());
-    body.extend((value.len() as u16).to_le_bytes());
-    body.extend(value);
-    pad(body);
-}
-
-fn end_options(body: &mut Vec<u8>) {
-    body.extend([0; 4]);
-}
-
-fn pad(body: &mut Vec<u8>) {
-    body.resize(body.len().next_multiple_of(4), 0);
 }

@@ -1,0 +1,132 @@
+//! What is seen of packets that pass, and what changes while they do.
+
+#[allow(dead_code, reason = "each test needs a part of it")]
+mod common;
+
+use std::collections::HashMap;
+
+use common::{MILLISECOND, WHOLE, link, number_of, packet, plain_sum, take_due, way};
+use serde_json::json;
+use vermilion_link::{
+    Change, Distances, Remark, Sight, Sighting, Sightings, capture_head, capture_packets,
+};
+use vermilion_monitor::CaptureReader;
+
+const ALL: [Sight; 4] = [Sight::Arrives, Sight::Departs, Sight::Dropped, Sight::HandedOn];
+
+#[test]
+fn every_packet_is_seen_where_it_comes_by() {
+    // Ten packets of 1 ms each at once, of which three have room.
+    let mut way = way(&link(8_000_000, "drop-tail", json!({"limit": 3.0})), 1);
+    way.watch(Some(Sightings::new(&ALL, 40, 1 << 16)));
+    for number in 0..10 {
+        way.arrive(MILLISECOND, &WHOLE, &packet(number, 1000, 0, 0));
+    }
+    take_due(&mut way, 100 * MILLISECOND);
+    let notes = way.sightings().unwrap().take(<[u8]>::to_vec);
+    let seen: Vec<Sighting<'_>> = Sighting::read(&notes).collect();
+    let at = |sight| seen.iter().filter(move |each| each.sight == sight);
+    let departures: Vec<_> = at(Sight::Departs).map(|each| each.time / MILLISECOND).collect();
+    // One is in transmission and three wait.
+    assert_eq!(departures, [1, 2, 3, 4]);
+    assert_eq!(at(Sight::Arrives).count(), 10);
+    assert_eq!(at(Sight::Dropped).count(), 6);
+    assert!(at(Sight::Dropped).all(|each| each.remark == Remark::Overflow));
+    let handed_on: Vec<_> = at(Sight::HandedOn).map(|each| each.time / MILLISECOND).collect();
+    assert_eq!(handed_on, [12, 13, 14, 15]);
+    for (number, each) in at(Sight::Arrives).enumerate() {
+        assert_eq!(each.bytes, &packet(number as u64, 1000, 0, 0)[..40]);
+        assert_eq!(each.size, 1000);
+    }
+    assert!(way.sightings().unwrap().take(<[u8]>::is_empty));
+}
+
+#[test]
+fn what_has_no_room_is_counted_and_harms_nothing() {
+    let mut way = way(&link(8_000_000, "drop-tail", json!({})), 1);
+    way.watch(Some(Sightings::new(&[Sight::HandedOn], 48, 200)));
+    for number in 0..10 {
+        way.arrive(0, &WHOLE, &packet(number, 1000, 0, 0));
+    }
+    assert_eq!(take_due(&mut way, 100 * MILLISECOND).len(), 10);
+    let notes = way.sightings().unwrap().take(<[u8]>::to_vec);
+    // 16 bytes and 48 for each.
+    assert_eq!((notes.len(), Sighting::read(&notes).count()), (192, 3));
+    assert_eq!(way.report(100 * MILLISECOND).emulator.not_seen, Some(7));
+    for cut in 0..notes.len() {
+        assert_eq!(Sighting::read(&notes[..cut]).count(), cut / 64);
+    }
+}
+
+#[test]
+fn notes_become_a_capture_file_in_order_of_time() {
+    let mut ways =
+        [1, 2].map(|seed| way(&link(8_000_000, "drop-tail", json!({"limit": 2.0})), seed));
+    let mut notes = Vec::new();
+    for (number, way) in (0..).zip(&mut ways) {
+        way.watch(Some(Sightings::new(&ALL, 1500, 1 << 16)));
+        for packet_number in 0..4 {
+            let bytes = packet(packet_number, 500, 0, number);
+            way.arrive(u64::from(number) * MILLISECOND / 3, &WHOLE, &bytes);
+        }
+        take_due(way, 100 * MILLISECOND);
+        notes.push(way.sightings().unwrap().take(<[u8]>::to_vec));
+    }
+    let notes: Vec<&[u8]> = notes.iter().map(Vec::as_slice).collect();
+    let (packets, count) = capture_packets(&notes, 1000);
+    // Of each way four arrive, three leave and one is dropped.
+    assert_eq!(count, 16);
+    let mut file = capture_head(&["uplink", "downlink"]);
+    file.extend(packets);
+    let mut reader = CaptureReader::new();
+    let (mut times, mut whole) = (Vec::new(), 0);
+    reader
+        .feed(&file, &mut |captured| {
+            times.push(captured.time.unwrap());
+            whole += usize::from(captured.bytes.len() == 500);
+            assert_eq!(plain_sum(&captured.bytes[..20]), 0xffff);
+        })
+        .unwrap();
+    reader.finish().unwrap();
+    assert_eq!((times.len(), whole), (16, 16));
+    assert!(times.is_sorted());
+    assert_eq!(capture_packets(&notes, 5).1, 5);
+}
+
+#[test]
+fn packets_to_one_address_keep_their_order_and_others_overtake() {
+    let mut way = way(&link(80_000_000, "drop-tail", json!({})), 1);
+    let far = HashMap::from([([10, 0, 0, 2], 30 * MILLISECOND)]);
+    way.set_distances(Distances::new(far)).unwrap();
+    for number in 0..20 {
+        let mut bytes = packet(number, 1000, 0, 0);
+        if number % 2 == 1 {
+            bytes[19] = 3; // an address that is at the end of the wire
+        }
+        way.arrive(0, &WHOLE, &bytes);
+    }
+    let taken = take_due(&mut way, 1000 * MILLISECOND);
+    let numbers: Vec<u64> = taken.iter().map(|(_, bytes)| number_of(bytes)).collect();
+    let expected: Vec<u64> = (0..10).map(|n| 2 * n + 1).chain((0..10).map(|n| 2 * n)).collect();
+    assert_eq!(numbers, expected);
+    // 0.1 ms for each packet before it and itself, 10 ms of wire, and 30 ms beyond for the others.
+    let tenth = MILLISECOND / 10;
+    assert_eq!((taken[0].0, taken[10].0), (10 * MILLISECOND + 2 * tenth, 40 * MILLISECOND + tenth));
+    let endless = HashMap::from([([10, 0, 0, 2], u64::MAX)]);
+    assert_eq!(way.set_distances(Distances::new(endless)).unwrap_err().field, "distances");
+}
+
+#[test]
+fn changes_that_cannot_be_are_refused_or_counted() {
+    let mut way = way(&link(8_000_000, "red", json!({})), 1);
+    let rate = Change { rate: Some(0), ..Change::default() };
+    assert_eq!(way.change_at(5, rate).unwrap_err().field, "rate");
+    let delay = Change { delay: Some(u64::MAX), ..Change::default() };
+    assert_eq!(way.change_at(5, delay).unwrap_err().field, "delay");
+    let queue = serde_json::from_value(json!({"min_threshold": -4.0})).unwrap();
+    way.change_at(5, Change { queue: Some(queue), ..Change::default() }).unwrap();
+    assert_eq!(way.next_due(), Some(5));
+    way.advance(10);
+    assert_eq!(way.carried().changes_refused, 1);
+    assert_eq!(way.next_due(), None);
+}

@@ -1,0 +1,105 @@
+"""What ``vermilion link`` writes beside its table, under the words of ``vermilion run``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vermilion.cli import options
+from vermilion.cli.figure import figure_format
+from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, check_outputs, output_file
+from vermilion.cli.series import series_output
+from vermilion.cli.user_error import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import ExitStack
+
+    from vermilion.link.emulation import Emulation
+    from vermilion.link.recorder import Recorder
+    from vermilion.scenario import Scenario
+
+_PROBE_S = 0.1
+_CAPTURE = ".pcapng"
+
+
+@dataclass(frozen=True)
+class LinkOutputs:
+    """The files that are asked for; ``None`` where one is not."""
+
+    json: str | None
+    series: str | None
+    probe: str | None
+    figure: str | None
+    packets: str | None
+    most_packets: int | None
+
+    def check(self) -> None:
+        """Refuses options that are about nothing, and files that cannot be.
+
+        Raises:
+            UserError: the first of them.
+        """
+        check_outputs(json=self.json, series=self.series, figure=self.figure, packets=self.packets)
+        if self.probe is not None and self.series is None and self.figure is None:
+            message = "--probe needs --series FILE or --figure FILE, where its time series go"
+            raise UserError(message)
+        if self.most_packets is not None and self.packets is None:
+            message = "--most-packets needs --packets FILE"
+            raise UserError(message)
+        for option, given in (
+            ("--series", self.series),
+            ("--figure", self.figure),
+            ("--packets", self.packets),
+        ):
+            if given == STANDARD_OUTPUT:
+                message = (
+                    f'{option}: "-" is not accepted, because standard output is the command\'s; '
+                    "expected a file name"
+                )
+                raise UserError(message)
+        if self.packets is not None and Path(self.packets).suffix.lower() != _CAPTURE:
+            message = f"--packets: {self.packets} is not accepted; expected a name in {_CAPTURE}"
+            raise UserError(message)
+
+    def opened(self, files: ExitStack) -> tuple[Recorder, Callable[[Scenario, Emulation], None]]:
+        """What records, and what writes when the command has ended; files are open from now on.
+
+        Raises:
+            UserError: a file that cannot be written, or a package that is missing.
+        """
+        from vermilion.link.recorder import MOST_PACKETS, Recorder
+
+        kind = "" if self.figure is None else figure_format(self.figure)
+        json_file = self.json and files.enter_context(output_file("--json", self.json))
+        write_series = self.series and files.enter_context(series_output("--series", self.series))
+        drawing = self.figure and files.enter_context(binary_output_file("--figure", self.figure))
+        capture = None
+        if self.packets is not None:
+            capture = files.enter_context(binary_output_file("--packets", self.packets))
+        interval_s = None
+        if self.series is not None or self.figure is not None:
+            interval_s = _PROBE_S if self.probe is None else options.seconds("--probe", self.probe)
+            if interval_s <= 0.0:
+                message = f"--probe: {self.probe} is not accepted; expected a time above 0"
+                raise UserError(message)
+
+        def write(plan: Scenario, emulation: Emulation) -> None:
+            from vermilion.simulate import Result
+
+            if json_file:
+                json_file.write(f"{json.dumps(emulation.data, indent=2, allow_nan=False)}\n")
+            result = Result(emulation.data, emulation.series)  # type: ignore[arg-type] # from JSON
+            if write_series:
+                write_series(result)
+            if drawing:
+                from vermilion.report.run_figure import run_figure
+
+                ended_s = emulation.data["links"]["uplink"]["total"]["end_s"]
+                lasted = {"duration": max(ended_s, interval_s or 0.0)}
+                run = plan.model_copy(update=lasted)
+                drawing.write(run_figure(run, result).rendered(kind))
+
+        return Recorder(interval_s, capture, self.most_packets or MOST_PACKETS), write

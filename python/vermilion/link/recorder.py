@@ -1,0 +1,154 @@
+"""What is written down of a link while it carries packets: series, packets, round trips.
+
+The data path only notes. A thread of its own does the rest: it writes the capture file, and feeds
+the monitor and answers what is asked of it. Notes have a room of fixed size; what has none is
+counted, and packets never wait for it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import numpy as np
+
+from vermilion import _core
+from vermilion.link.plan import WAYS
+from vermilion.link.witness import Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+KEPT_BYTES: Final = 128
+"""Of each packet that is noted: the headers of IP and TCP with all their options."""
+
+MOST_PACKETS: Final = 1_000_000
+MOST_POINTS: Final = 1_000_000
+"""Of a time series; after them no more are kept."""
+
+_ROOM_BYTES: Final = 16 << 20
+_WAITING_JOBS: Final = 64
+
+
+class Recorder:
+    """What is recorded of a link.
+
+    Args:
+        interval_s: between the points of the time series; ``None`` for none.
+        packets: an open file to which packets are written as pcapng.
+        most_packets: after so many no more are written.
+    """
+
+    def __init__(
+        self,
+        interval_s: float | None = None,
+        packets: BinaryIO | None = None,
+        most_packets: int = MOST_PACKETS,
+    ) -> None:
+        self._interval_s = interval_s
+        self._file = packets
+        self._left = most_packets
+        self._columns: list[list[dict[str, NDArray[np.float64]]]] = [[], []]
+        self._points = 0
+        self._witnesses: dict[int, Witness] = {}
+        self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_WAITING_JOBS)
+        self._thread: threading.Thread | None = None
+        self._failure: OSError | None = None
+        self._lost_jobs = 0
+
+    def begin(self, link: _core.Link) -> None:
+        """Has the link note what is wanted, from now on."""
+        if self._interval_s is not None:
+            link.read_every(round(self._interval_s * 1e9))
+        if self._file is not None:
+            self._file.write(_core.capture_head(list(WAYS)))
+        self._watch(link)
+
+    def look(self, link: _core.Link) -> None:
+        """Takes what has been noted; about every 100 ms, and at the end."""
+        if self._interval_s is not None and self._points < MOST_POINTS:
+            for way in range(len(WAYS)):
+                taken = link.take_readings(way)
+                self._columns[way].append(taken)
+                self._points += len(taken["time_s"]) if way == 0 else 0
+        if self._file is None and not self._witnesses:
+            return
+        notes = [link.take_sightings(way) for way in range(len(WAYS))]
+        now_ns = link.now_ns
+        self._do(lambda: self._take(notes, now_ns))
+
+    def witness(
+        self, link: _core.Link, way: int, largest_packet: int, answer: Callable[[Witness], None]
+    ) -> None:
+        """Has somebody told what a monitor beside the queue of a way has seen.
+
+        The first who asks has the monitor begin.
+        """
+        if way not in self._witnesses:
+            self._witnesses[way] = Witness(way, largest_packet)
+            self._watch(link)
+        witness = self._witnesses[way]
+        self.look(link)
+        self._do(lambda: answer(witness))
+
+    def series(self) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """The time series of both ways."""
+        if self._interval_s is None:
+            return {}
+        return {
+            name: {
+                column: np.concatenate([each[column] for each in pieces]) for column in pieces[0]
+            }
+            for name, pieces in zip(WAYS, self._columns, strict=True)
+            if pieces
+        }
+
+    def end(self) -> None:
+        """Waits until everything has been written.
+
+        Raises:
+            OSError: the file of packets could not be written.
+        """
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+            self._thread = None
+        if self._failure is not None:
+            raise self._failure
+
+    @property
+    def jobs_lost(self) -> int:
+        """How often notes were thrown away because writing them took too long."""
+        return self._lost_jobs
+
+    def _watch(self, link: _core.Link) -> None:
+        if self._file is not None or self._witnesses:
+            link.watch(self._file is not None, bool(self._witnesses), KEPT_BYTES, _ROOM_BYTES)
+
+    def _do(self, job: Callable[[], None]) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+        try:
+            self._jobs.put_nowait(job)
+        except queue.Full:
+            self._lost_jobs += 1
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+    def _take(self, notes: list[bytes], now_ns: int) -> None:
+        for way, witness in self._witnesses.items():
+            witness.see(notes[way], notes[1 - way], now_ns)
+        if self._file is None or self._failure is not None or self._left == 0:
+            return
+        text, count = _core.capture_packets(notes, self._left)
+        self._left -= count
+        try:
+            self._file.write(text)
+        except OSError as error:
+            self._failure = error
