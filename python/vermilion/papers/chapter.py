@@ -20,8 +20,8 @@ say about them. A claim is broken down into quantities that can be measured, eac
 of what the paper leaves open. A check holds when the whole 95 % interval over {seeds} seeds lies in
 the range that is wanted, and fails when all of it lies outside. A claim *holds* when all of its
 checks do, and *holds in part* when some do. It *does not hold* when none does, and *cannot be
-judged* when all are open. No verdict is written by hand. `vermilion papers --report papers.html` makes a
-page that has every check and all tables.
+judged* when all are open. No verdict is written by hand. `vermilion papers --report papers.html`
+makes a page that has every check and all tables.
 """
 
 
