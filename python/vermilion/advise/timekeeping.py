@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_HURRIED_STAGE: Final = 0.3
+_HURRIED_STAGE: Final = 0.1
 _CAUTION: Final = 0.85
 """Of what the pace so far promises: the last runs of a batch do not keep all cores busy."""
 
 
-HURRY_S: Final = 5.0
+HURRY_S: Final = 8.0
 """In which an answer is given to somebody who has pressed Ctrl-C."""
 
 
