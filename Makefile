@@ -30,7 +30,9 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link test-long kernel lint lint-rust lint-python lint-prose docs examples bench wheel wheels test-wheel lock clean tools profile
+.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link test-long kernel \
+	lint lint-rust lint-python lint-prose docs links examples bench wheel wheels test-wheel lock clean \
+	tools profile-tools
 
 help: ## list the targets
 	@echo "Vermilion: make <target>"
@@ -110,6 +112,9 @@ lint-prose: $(CORE) $(DEVELOPMENT)
 docs: $(CORE) $(DEVELOPMENT) ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "The documentation is $(CURDIR)/docs/_build/html/index.html"
+
+links: $(CORE) $(DEVELOPMENT) ## ask every address outside of the documentation whether it is there (needs the Internet)
+	$(BIN)/python -m sphinx -b linkcheck --keep-going --quiet docs docs/_build/links
 
 examples: $(CORE) $(DEVELOPMENT) ## run the examples in README.md and docs again and show their output there
 	$(BIN)/python docs/refresh_examples.py

@@ -1,13 +1,17 @@
 """Checks the sentences that users meet: ``make lint-prose``.
 
-It reads README.md, the pages of the documentation, the help of every command, and the templates of
-pages. The rules are those of ``docs/style.md``. Sentences from before the rules are counted in
-``docs/prose_debt.json``: a page may have as many of each kind as stand there, and no more.
+It reads README.md, the pages of the documentation, the help of every command, the templates of
+pages, the docstrings of what the package offers (``vermilion.__all__`` and the rooms' own), and the
+sentences in the code: errors, the log, what a command says. The rules are those of
+``docs/style.md``. Sentences from before the rules are counted in ``docs/prose_debt.json``: a page
+may have as many of each kind as stand there, and no more.
 ``--write`` writes the counts down after a page has become better; ``--all`` shows every sentence.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import re
 import sys
@@ -22,6 +26,10 @@ ROOT: Final = Path(__file__).parents[1]
 DEBT: Final = Path(__file__).parent / "prose_debt.json"
 MOST_WORDS: Final = 32
 """In a sentence of prose."""
+LEAST_WORDS: Final = 4
+"""In a text of the code that is taken for a sentence."""
+_NO_PROSE: Final = ("SELECT", "INSERT", "UPDATE", "CREATE", "ALTER", "PRAGMA", "BEGIN", "<", "#")
+"""How texts of the code begin that nobody reads."""
 
 RULES: Final = {
     # A reader has to solve these before they say anything.
@@ -128,6 +136,11 @@ def texts() -> Iterator[tuple[str, str]]:
     for page in sorted([*package.rglob("*.j2"), *package.rglob("*.html")]):
         yield str(page.relative_to(ROOT)), _MARKUP.sub("\n\n", page.read_text(encoding="utf-8"))
     yield "help", "\n\n".join(help_texts())
+    yield "docstrings", "\n\n".join(docstrings())
+    for room in sorted(each for each in package.iterdir() if each.is_dir()):
+        said = [text for file in sorted(room.rglob("*.py")) for text in said_in(file)]
+        if said:
+            yield f"sentences in {room.relative_to(ROOT)}", "\n\n".join(said)
 
 
 def help_texts() -> Iterator[str]:
@@ -140,6 +153,52 @@ def help_texts() -> Iterator[str]:
     for command in group.commands.values():  # type: ignore[attr-defined] - a group has them
         yield str(command.help or "")
         yield from (str(getattr(each, "help", None) or "") for each in command.params)
+
+
+def docstrings() -> Iterator[str]:
+    """The first paragraphs of what a program may import from the package and its rooms."""
+    import vermilion
+
+    for name in sorted(vermilion.__all__):
+        offered = getattr(vermilion, name)
+        if inspect.ismodule(offered):
+            yield from _paragraphs(offered)
+            inside = getattr(offered, "__all__", ())
+            yield from (
+                text for each in inside for text in _paragraphs(getattr(offered, each, None))
+            )
+        else:
+            yield from _paragraphs(offered)
+
+
+def _paragraphs(offered: object) -> list[str]:
+    if not (inspect.ismodule(offered) or inspect.isclass(offered) or inspect.isroutine(offered)):
+        return []
+    # What follows are arguments and attributes, in an order of their own.
+    return [(inspect.getdoc(offered) or "").split("\n\n")[0].replace("``", "`")]
+
+
+def said_in(file: Path) -> Iterator[str]:
+    """The sentences in a file's code, with "N" in place of what is put in; no docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    inside = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr | ast.Expr)
+        for part in ast.walk(node)
+        if part is not node and (isinstance(node, ast.JoinedStr) or part is node.value)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inside:
+            text = _text(node)
+            if len(text.split()) >= LEAST_WORDS and not text.lstrip().startswith(_NO_PROSE):
+                yield text
+
+
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    return "".join(_text(part) if isinstance(part, ast.Constant) else "N" for part in node.values)
 
 
 def counted(found: Iterable[Fault]) -> dict[str, dict[str, int]]:

@@ -161,3 +161,40 @@ class TestOption:
         captured = capsys.readouterr()
         assert "--deadline" in captured.err
         assert captured.err.count("\n") == 1
+
+
+def interrupting(monkeypatch, at, each_s=0.05, times=1):
+    """A machine at which somebody presses Ctrl-C at these batches."""
+    machine = Machine(each_s)
+    batches = iter(range(1000))
+
+    def run_jobs_until_pressed(texts, jobs, **options):
+        if at <= next(batches) < at + times:
+            raise KeyboardInterrupt
+        return machine.run_jobs(texts, jobs, **options)
+
+    monkeypatch.setattr(measuring, "run_jobs", run_jobs_until_pressed)
+    monkeypatch.setattr(engine, "QUICK_PACKETS", BUDGET)
+    return machine
+
+
+@pytest.mark.parametrize("at", [0, 2])
+def test_ctrl_c_ends_it_within_seconds_with_what_there_is(monkeypatch, at):
+    machine = interrupting(monkeypatch, at)
+    asked = question()
+    begun = machine.now
+    found = advise(asked, assumed(asked), deadline_s=600.0, clock=machine.clock)
+    assert found.interrupted
+    assert document(found)["interrupted"]
+    assert any(each.startswith("Ctrl-C ended it") for each in warnings(found))
+    before = machine.now
+    uncut = advise(asked, assumed(asked), deadline_s=600.0, clock=machine.clock)
+    assert not uncut.interrupted
+    assert before - begun < machine.now - before
+
+
+def test_a_second_ctrl_c_ends_it_at_once(monkeypatch):
+    machine = interrupting(monkeypatch, 1, times=2)
+    asked = question()
+    with pytest.raises(KeyboardInterrupt):
+        advise(asked, assumed(asked), deadline_s=600.0, clock=machine.clock)

@@ -180,8 +180,11 @@ def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
     [
         (["--objective=links.bottleneck.drop_rate"] * 2, "two with --pareto"),
         (["--pareto", "--deadline=soon"], "--deadline"),
-        (["--pareto", "--resume=x.json"], "--resume is of a tuning without --pareto"),
-        (["--pareto", "--warm-start=x.json"], "--warm-start is of a tuning without --pareto"),
+        (["--pareto", "--resume=x.json"], "--resume cannot be used with --pareto or --robust"),
+        (
+            ["--pareto", "--warm-start=x.json"],
+            "--warm-start cannot be used with --pareto or --robust",
+        ),
         (["--pareto", "--fidelity=auto"], "--fidelity auto cannot be used with --pareto"),
         (["--pareto", "--device=eth0"], "expected --profile"),
         (["--parent=1:10"], "expected --profile"),

@@ -209,7 +209,10 @@ def test_the_clock_wakes_a_guest_when_it_has_asked_and_answers_its_call(tmp_path
     ("script", "words"),
     [
         ([(START, 0)], "the kernel has ended"),
-        ([(START, 0), (REQUEST, 2**63 - 1), (WAIT, 0)], "sleeps for ever"),
+        (
+            [(START, 0), (REQUEST, 2**63 - 1), (WAIT, 0)],
+            "the kernel sleeps and nothing will wake it",
+        ),
         ([(77, 0)], "unknown to its clock"),
     ],
 )

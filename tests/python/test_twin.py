@@ -233,3 +233,23 @@ def test_a_real_queue_comes_back_from_the_captures_of_a_real_tool(tmp_path):
     assert min(each.base_rtt_s for each in evidence.flows) == pytest.approx(0.04, abs=0.005)
     sides = {each.name: each for each in compare_with(evidence, made, [1, 2])}
     assert sides["throughput"].twin == pytest.approx(sides["throughput"].capture, rel=0.1)
+
+
+def test_ctrl_c_keeps_the_seeds_that_are_done(web, web_twin, monkeypatch):
+    from vermilion import simulate
+
+    run = simulate.run
+    seeds = []
+
+    def until_pressed(scenario, *, seed):
+        if seed == 3:
+            raise KeyboardInterrupt
+        seeds.append(seed)
+        return run(scenario, seed=seed)
+
+    monkeypatch.setattr(simulate, "run", until_pressed)
+    kept = compare_with(web, web_twin, [1, 2, 3, 4], keeps_at_interrupt=True)
+    assert seeds == [1, 2]
+    assert kept == compare_with(web, web_twin, [1, 2])
+    with pytest.raises(KeyboardInterrupt):
+        compare_with(web, web_twin, [3])

@@ -139,6 +139,7 @@ class Advice:
         length: of the runs of the comparison, from 0, the least, to 1.
         deadline_s: seconds that the answer might take; ``None`` for as long as it takes.
         time_was_up: whether anything was left out to keep that.
+        interrupted: whether Ctrl-C ended it with what it had.
     """
 
     question: Question
@@ -157,6 +158,7 @@ class Advice:
     length: float = 1.0
     deadline_s: float | None = None
     time_was_up: bool = False
+    interrupted: bool = False
 
     @property
     def keep(self) -> bool:
@@ -210,7 +212,8 @@ def advise(
     Raises:
         ScenarioError: a seed or a discipline that is not accepted, or a deadline in which not even
             the queue in force could be simulated.
-        KeyboardInterrupt: at Ctrl-C.
+        KeyboardInterrupt: at Ctrl-C, where there is nothing to answer with yet, and at a second
+            one. The first ends the work within seconds, with what it has.
     """
     begun = clock()
     check_seed(question.seed)
@@ -226,6 +229,8 @@ def advise(
         present.queue,
     )
     before = case.compare()
+    if not case.seeds and keeper.hurried:
+        raise KeyboardInterrupt
     if not case.seeds:
         raise ScenarioError(
             "--deadline",
@@ -270,6 +275,7 @@ def advise(
         case.length,
         deadline_s,
         keeper.was_up,
+        keeper.hurried,
     )
 
 

@@ -106,6 +106,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "simulations": advice.simulations,
         **({} if advice.deadline_s is None else {"deadline_s": advice.deadline_s}),
         "time_was_up": advice.time_was_up,
+        "interrupted": advice.interrupted,
         "version": _core.VERSION,
     }
 

@@ -91,7 +91,7 @@ class Family:
         found = [] if defaults is None else [defaults]
         settings = [self.setting_or_none(question, values) for values in self.rules(question)]
         found += [
-            replace(each, label=f"{self.kind}, by rule of thumb")
+            replace(each, label=f"{self.kind}, rule of thumb")
             for each in settings
             if each is not None
         ]

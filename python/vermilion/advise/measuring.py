@@ -169,14 +169,25 @@ class Laboratory:
         besides = margins_for(self.question).measured_besides
         delays = any(each.bound.path.needs_flow_delays for each in besides)
         begun = self.time.clock()
-        results = run_jobs(
-            texts,
-            jobs,
-            threads=self.threads,
-            progress=report,
-            deadline_s=None if math.isinf(self.time.until) else self.time.left_s,
-            flow_delays=delays,
-        )
+
+        def simulated() -> list[Result | None]:
+            return run_jobs(
+                texts,
+                jobs,
+                threads=self.threads,
+                progress=report,
+                deadline_s=None if math.isinf(self.time.until) else self.time.left_s,
+                flow_delays=delays,
+            )
+
+        try:
+            results = simulated()
+        except KeyboardInterrupt:
+            if self.time.hurried:
+                raise
+            # What fits into the moment that is left is an answer, and half a batch is none.
+            self.time.hurry()
+            results = simulated()
         done = [result is not None for result in results]
         spent = math.fsum(cost for cost, ran in zip(costs * len(seeds), done, strict=True) if ran)
         self.time.count(self.time.clock() - begun, spent)

@@ -17,8 +17,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_HURRIED_STAGE: Final = 0.1
 _CAUTION: Final = 0.85
 """Of what the pace so far promises: the last runs of a batch do not keep all cores busy."""
+
+
+HURRY_S: Final = 8.0
+"""In which an answer is given to somebody who has pressed Ctrl-C."""
 
 
 class TimeUpError(Exception):
@@ -35,6 +40,7 @@ class Timekeeper:
         simulated_s: seconds that batches took so far.
         packets: what they came to.
         was_up: whether anything was left out because of the time.
+        ends: when all stages stop; without end until somebody is in a hurry.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -42,6 +48,20 @@ class Timekeeper:
     simulated_s: float = 0.0
     packets: float = 0.0
     was_up: bool = False
+    ends: float = math.inf
+
+    @property
+    def hurried(self) -> bool:
+        """Whether somebody wants the answer now."""
+        return math.isfinite(self.ends)
+
+    def hurry(self) -> None:
+        """Ends all stages within :data:`HURRY_S` seconds, with what there is."""
+        now = self.clock()
+        self.ends = now + HURRY_S
+        # The rest is for the stages to come: a search that nobody compares is no answer.
+        self.until = min(self.until, now + _HURRIED_STAGE * HURRY_S)
+        self.was_up = True
 
     @property
     def left_s(self) -> float:
@@ -72,4 +92,4 @@ class Timekeeper:
         try:
             yield
         finally:
-            self.until = usual
+            self.until = min(usual, self.ends)

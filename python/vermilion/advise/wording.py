@@ -149,7 +149,12 @@ def warnings(advice: Advice) -> list[str]:
     """What to know before acting, a sentence or two each."""
     question, present = advice.question, advice.present
     said = list(present.notes)
-    if advice.time_was_up and advice.deadline_s is not None:
+    if advice.interrupted:
+        said.append(
+            "Ctrl-C ended it before everything was tried: this is the best of what was, and a run "
+            "to the end may find another."
+        )
+    elif advice.time_was_up and advice.deadline_s is not None:
         said.append(
             f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, before "
             "everything was tried: this is the best of what was, and another run may find "

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
@@ -137,7 +138,7 @@ def advise(
     target: options.Json = None,
     seed: options.Seed = 1,
     threads: options.Threads = None,
-) -> None:
+) -> int:
     """Advise on a queue: keep it, or what to set instead.
 
     You say how fast the line is, how far and how many the transfers are, and how long packets may
@@ -197,6 +198,10 @@ def advise(
         print_advice(advice)
         if report:
             typer.echo(f"\nwrote {report}")
+    if advice.interrupted:
+        note("interrupted: this is the best of what was tried by then")
+        return EXIT_INTERRUPTED
+    return 0
 
 
 def _complete(given: dict[str, str | None]) -> dict[str, str]:

@@ -89,7 +89,7 @@ def monitor(
     listening: Listening | None = None
     if interface is not None:
         if cut_short:
-            message = "--cut-short is for a capture; leave it away with --interface"
+            message = "--cut-short is for a capture; leave it out with --interface"
             raise UserError(message)
         for_s = None if for_ is None else options.seconds("--for", for_)
         summary, listening = _listen(interface, for_s, flows, largest_packet, most)
@@ -116,7 +116,7 @@ def monitor(
 
         show(summary, listening)
     if stopped:
-        note("interrupted: this is of the packets that were read by then")
+        note("interrupted: this counts the packets that were read by then")
         return EXIT_INTERRUPTED
     return 0
 

@@ -280,7 +280,7 @@ def online(
     if router or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
 
-        _refuse_given(context, _OF_SIMULATIONS, "is for a simulation; leave it away with --router")
+        _refuse_given(context, _OF_SIMULATIONS, "is for a simulation; leave it out with --router")
         online_router(
             RouterRequest(
                 addresses=tuple(router or ()),

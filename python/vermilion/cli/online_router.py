@@ -104,8 +104,8 @@ def online_router(request: RouterRequest) -> None:
     addresses = request.addresses or (service.router or "",)
     if len(addresses) > 1 and service.monitor:
         message = (
-            "--monitor listens to one interface; of several queues only counters are known: leave "
-            "it away, and say with --path which of them flows cross"
+            "--monitor listens to one interface; of several queues only counters are known. Leave "
+            "it out, and say with --path which of them flows cross"
         )
         raise UserError(message)
     if len(addresses) == 1 and request.paths:

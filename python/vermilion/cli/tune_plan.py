@@ -117,8 +117,7 @@ def check_together(
         and not pareto,
     }
     wrong |= {
-        f"{name} is of a tuning without --pareto and --robust": given
-        and (pareto or robust is not None)
+        f"{name} cannot be used with --pareto or --robust": given and (pareto or robust is not None)
         for name, given in of_one.items()
     }
     for message, applies in wrong.items():

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import completion, options
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from vermilion.twin import Comparison, Twin
@@ -68,7 +70,7 @@ def twin(
         typer.Option("--cut-short", help="Read a file that ends too early as far as it goes."),
     ] = False,
     target: options.Json = None,
-) -> None:
+) -> int:
     """Make a scenario that behaves like a capture.
 
     Long flows, short transfers with fitted sizes and arrivals, round trips, ECN, the share that
@@ -90,7 +92,15 @@ def twin(
             raise UserError(message) from None
         with ProgressBar("simulating", float(seeds)) as bar:
             chosen = range(1, seeds + 1)
-            sides = compare_with(evidence, made, chosen, bar.callback) if seeds else ()
+            done = 0
+
+            def advance(count: float) -> None:
+                nonlocal done
+                done = int(count)
+                if bar.callback is not None:
+                    bar.callback(count)
+
+            sides = compare_with(evidence, made, chosen, advance, keeps_at_interrupt=True)
         if output is not None:
             outputs.enter_context(output_file("--output", output)).write(made.text)
         if target is not None:
@@ -100,6 +110,11 @@ def twin(
             file.write(f"{json.dumps(_document(made, sides), indent=2, allow_nan=False)}\n")
         if STANDARD_OUTPUT not in {output, target}:
             _show(made, sides, output)
+    if done < seeds:
+        met = f"{done} of {how_many(seeds, 'seed')}"
+        note(f"interrupted: the scenario is whole, and was simulated with {met}")
+        return EXIT_INTERRUPTED
+    return 0
 
 
 def _rate(text: str) -> float:

@@ -149,7 +149,7 @@ def _check_sender(at: str, group: CoreFlowGroup) -> None:
         known = list(_AS_LINUX_DOES.get(parameter, ()))
         known += [linux[parameter]] if parameter in linux else []
         if value not in (known or [table.parameters[parameter].default]):
-            accepted = "what Linux does; leave it away, or use the simulator"
+            accepted = "what Linux does; leave it out, or use the simulator"
             raise FieldError(f"{at}.sender.{parameter}", value, accepted)
 
 

@@ -95,7 +95,7 @@ class Calendar:
         while self._call is None:
             if self._waits:
                 if self._wakes_at_ns >= _FOREVER_NS:
-                    message = "the kernel sleeps for ever"
+                    message = "the kernel sleeps and nothing will wake it"
                     raise GuestError(message)
                 self._wake()
             else:

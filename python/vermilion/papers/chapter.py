@@ -18,10 +18,10 @@ _INTRODUCTION = """\
 Figures of the source papers, re-run with `vermilion papers`, and what became of what the papers
 say about them. A claim is broken down into quantities that can be measured, each in every reading
 of what the paper leaves open. A check holds when the whole 95 % interval over {seeds} seeds lies in
-the range that is wanted, and fails when all of it lies outside; a claim *holds* when all of its
-checks do, *holds in part* when some do, *does not hold* when none does, and *cannot be judged*
-when all are open. No verdict is written by hand. `vermilion papers --report papers.html` makes a
-page that has every check and all tables.
+the range that is wanted, and fails when all of it lies outside. A claim *holds* when all of its
+checks do, and *holds in part* when some do. It *does not hold* when none does, and *cannot be
+judged* when all are open. No verdict is written by hand. `vermilion papers --report papers.html`
+makes a page that has every check and all tables.
 """
 
 

@@ -48,7 +48,7 @@ def _set_up(run: OnlineRun) -> str:
     return (
         f"The queue before the link {run.link} ({format_quantity(rate, RATE)}) is managed by "
         f"{link.queue.discipline}. Two copies of the network carry the same traffic from the same "
-        f"seed: in one nobody touches the setting of the queue, in the other Vermilion watches "
+        f"seed. In one nobody touches the setting of the queue. In the other Vermilion watches "
         f"what a router can export and changes the setting where that {_aim(run)}."
     )
 

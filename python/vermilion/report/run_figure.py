@@ -115,8 +115,8 @@ class RunFigure:
     def _words(self) -> str:
         """What the figure shows."""
         return (
-            f"Link {self.link}: above, what waits in its queue; in the middle, the goodput of each "
-            "group of flows over each phase, and what the link carries; below, the share of "
+            f"Link {self.link}. Above: what waits in its queue. In the middle: the goodput of each "
+            "group of flows over each phase, and what the link carries. Below: the share of "
             "packets that was dropped or marked. "
             + ("At the bottom, the windows of single flows. " if self.windows else "")
             + "Shaded: what is measured of each phase."

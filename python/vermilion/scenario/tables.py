@@ -115,7 +115,7 @@ class Link(Table):
 
     rate: Rate = Field(default=0.0, description="bit/s; 0 where it varies")
     rate_schedule: Steps | None = Field(default=None, description="times and rates")
-    repeat: Seconds | None = Field(default=None, description="when a schedule begins anew, s")
+    repeat: Seconds | None = Field(default=None, description="after which a schedule repeats, s")
     trace: StrictStr | None = Field(default=None, description="a file of delivery opportunities")
     delay: Delay = Field(description="one-way propagation delay after the queue, s")
     queue: Queue = Field(description='a table, like { discipline = "drop-tail" }')

@@ -10,7 +10,7 @@ from vermilion.twin.scenario import LINK
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vermilion.simulate.result_data import Summary
+    from vermilion.simulate.result_data import ResultData, Summary
     from vermilion.twin.evidence import Evidence
     from vermilion.twin.scenario import Twin
 
@@ -41,6 +41,8 @@ def compare_with(
     twin: Twin,
     seeds: Sequence[int],
     progress: Callable[[float], object] | None = None,
+    *,
+    keeps_at_interrupt: bool = False,
 ) -> tuple[Comparison, ...]:
     """Simulates a twin, and puts it beside its capture.
 
@@ -49,14 +51,26 @@ def compare_with(
         twin: made of it.
         seeds: with which it is simulated.
         progress: told how many of them are done.
+        keeps_at_interrupt: whether Ctrl-C ends it with the seeds that are done; with none of them
+            nothing is compared.
+
+    Raises:
+        KeyboardInterrupt: at Ctrl-C, where nothing is to be kept.
     """
     from vermilion import simulate
 
-    runs = []
-    for done, seed in enumerate(seeds, start=1):
-        runs.append(simulate.run(twin.scenario, seed=seed).data)
+    runs: list[ResultData] = []
+    for seed in seeds:
+        try:
+            runs.append(simulate.run(twin.scenario, seed=seed).data)
+        except KeyboardInterrupt:
+            if not keeps_at_interrupt:
+                raise
+            break
         if progress is not None:
-            progress(float(done))
+            progress(float(len(runs)))
+    if not runs:
+        return ()
     link = [run["links"][LINK]["total"] for run in runs]
     wait_s = evidence.mean_wait_s
     wait_ms = None if wait_s is None else 1e3 * wait_s

@@ -289,7 +289,7 @@ _WORDS: Final = {
     "UnknownSecurityName": "the agent knows no such user as the credentials have",
     "UnsupportedSecurityLevel": "the agent's user has no authentication with privacy",
     "UnsupportedSecLevel": "the agent's user has no authentication with privacy",
-    "NotInTimeWindow": "the agent's clock and what it says of it differ, and asking anew has not "
+    "NotInTimeWindow": "the agent's clock and what it says of it differ, and asking again has not "
     "helped",
 }
 
