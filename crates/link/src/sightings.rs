@@ -3,7 +3,7 @@
 //! Whoever carries packets must not wait for who looks at them. So what a packet looks like is copied
 //! here, and taken from here by somebody with time. What has no room is counted, and not noted.
 
-use vermilion_aqm::DropReason;
+use vermilion_aqm::{DropKind, DropReason};
 use vermilion_monitor::{Captured, LinkType};
 
 /// Where a packet is seen.
@@ -46,10 +46,10 @@ const REMARKS: [Remark; 6] =
 
 impl From<DropReason> for Remark {
     fn from(reason: DropReason) -> Self {
-        match reason {
-            DropReason::Early => Self::Early,
-            DropReason::Forced => Self::Forced,
-            DropReason::Overflow => Self::Overflow,
+        match reason.kind() {
+            DropKind::Early => Self::Early,
+            DropKind::Forced => Self::Forced,
+            DropKind::Overflow => Self::Overflow,
         }
     }
 }
