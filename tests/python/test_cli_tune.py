@@ -220,8 +220,14 @@ def test_several_scenarios_are_tuned_together(vermilion):
         (["varying-load", "--robust=worst", "--weights=1,2"], "--robust mean"),
         (["varying-load", "--robust=worst", "--pareto"], "only one of them"),
         (["varying-load", "--robust=worst", "--deadline=soon"], "--deadline"),
-        (["varying-load", "--robust=worst", "--resume=x.json"], "without --pareto and --robust"),
-        (["varying-load", "--robust=worst", "--warm-start=x.json"], "--warm-start is of a tuning"),
+        (
+            ["varying-load", "--robust=worst", "--resume=x.json"],
+            "--resume cannot be used with --pareto or --robust",
+        ),
+        (
+            ["varying-load", "--robust=worst", "--warm-start=x.json"],
+            "--warm-start cannot be used with --pareto or --robust",
+        ),
         (["varying-load", "--robust=worst", "--fidelity=some"], "auto, full"),
     ],
 )
