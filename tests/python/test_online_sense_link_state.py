@@ -84,14 +84,14 @@ def test_silence_although_there_are_flows_is_an_outage_after_two_seconds():
     assert link.go_on(1.8, flows=16).kind == "busy"
     state = link.go_on(0.3, flows=16)
     assert state.kind == "outage"
-    assert state.words == "there are 16 flows and no packet has come for 1.0 s"
+    assert state.words == "16 flows open, and no packet came in 1.0 s"
 
 
 def test_a_backlog_that_stands_is_an_outage_whoever_there_is():
     link = Link().busy()
     state = link.go_on(2.2, backlog=100)
     assert state.kind == "outage"
-    assert state.words == "100 packets wait and none has left for 1.0 s"
+    assert state.words == "100 packets in the queue, and none has left for 1.0 s"
 
 
 def test_next_to_nothing_is_an_outage_too():

@@ -29,7 +29,7 @@ _TELLING = frozenset({"busy", "unknown"})  # of the second nobody knows that it 
 _WORDS = {
     "idle": "there is nothing to carry",
     "outage": "nothing gets through",
-    "elsewhere": "something else than this link limits the traffic",
+    "elsewhere": "something other than this link limits the traffic",
 }
 
 
@@ -41,7 +41,8 @@ def pause_if_silent(turn: Turn) -> None:
         return
     turn.decide(
         DecisionKind.PAUSED,
-        f"{_WORDS[link.kind]}: {link.words}; nothing is judged or tuned meanwhile",
+        f"{_WORDS[link.kind]} ({link.words}); until the link is busy again, nothing is judged or "
+        "tuned",
         link_state=link.kind,
     )
     turn.change(promise=None)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from vermilion.scenario.how_many import how_many
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -169,12 +171,15 @@ def _look_at_silence(
     if seconds < LOOKED_AT_S - _EPSILON_S:
         return None
     if waiting > 0 and stretch.empty == 0.0:
-        left = "none has left" if packets == 0 else f"{packets} have left"
-        return "outage", f"{waiting} packets wait and {left} for {seconds:.1f} s"
+        left = {0: "none has left", 1: "1 has left"}.get(packets, f"{packets} have left")
+        return (
+            "outage",
+            f"{how_many(waiting, 'packet')} in the queue, and {left} for {seconds:.1f} s",
+        )
     if flows is not None and packets < flows * seconds:
-        came = "no packet has come" if packets == 0 else f"{packets} packets have come"
-        return "outage", f"there are {flows} flows and {came} for {seconds:.1f} s"
-    return ("idle", f"no packet has come for {seconds:.1f} s") if packets == 0 else None
+        came = f"only {how_many(packets, 'packet')} came" if packets else "no packet came"
+        return "outage", f"{how_many(flows, 'flow')} open, and {came} in {seconds:.1f} s"
+    return ("idle", f"no packet came in {seconds:.1f} s") if packets == 0 else None
 
 
 def _look_at_traffic(stretch: _Stretch, signals: int) -> tuple[LinkKind, str] | None:
@@ -182,12 +187,12 @@ def _look_at_traffic(stretch: _Stretch, signals: int) -> tuple[LinkKind, str] | 
     if 1.0 - stretch.empty > _MOSTLY_WAITING or (stretch.load or 0.0) >= _FULL:
         words = (
             f"packets waited at {1.0 - stretch.empty:.0%} of the readings of "
-            f"{stretch.seconds:.1f} s and {stretch.in_words()}"
+            f"{stretch.seconds:.1f} s, and {stretch.in_words()}"
         )
         return "busy", words
     if signals > 0:
-        words = f"{signals} packets were dropped or marked in {SIGNALS_S:.0f} s"
-        return "busy", f"{words} and {stretch.in_words()}"
+        words = f"{how_many(signals, 'packet')} dropped or marked in {SIGNALS_S:.0f} s"
+        return "busy", f"{words}, and {stretch.in_words()}"
     if stretch.empty >= _MOSTLY_EMPTY:
         words = (
             f"{stretch.in_words()}, but no packet waited at {stretch.empty:.0%} of the readings "

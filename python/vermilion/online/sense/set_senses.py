@@ -21,6 +21,7 @@ from vermilion.online.sense.senses import HISTORY_S, Senses
 from vermilion.online.sense.set_picture import PathTraffic, SetPicture, set_picture
 from vermilion.online.sense.set_sample import SetSample
 from vermilion.online.sense.set_stretch import SetStretch
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,13 +45,15 @@ _MEASURED_DOUBT = 0.05
 _UNHEARD_DOUBT = 0.5
 _COUNTED_DOUBT = 0.02
 _ORDER_INFERRED = (
-    "the order of queues along a path is not seen, and taken to be that of the configuration"
+    "the order of queues along a path is not seen, so that of the configuration is assumed"
 )
 _PATHS_UNKNOWN = (
-    "counters do not tell which flows cross several queues: each queue is taken to have its own"
+    "counters do not tell which flows cross several queues, so each queue is assumed to have its "
+    "own"
 )
 _PATHS_CONFIGURED = (
-    "counters do not tell how many flows take which path: as many are taken as make up the counts"
+    "counters do not tell how many flows take which path, so numbers that make up the counts are "
+    "assumed"
 )
 _TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "idle")
 
@@ -273,7 +276,7 @@ class SetSenses:
         if any(len(path.links) > 1 and path.links not in self.configured for path in paths):
             unknown.append(_ORDER_INFERRED)
         if left_out:
-            unknown.append(f"{left_out} flows are left out, of which no round trip is known")
+            unknown.append(f"{how_many(left_out, 'flow')} left out, with no known round trip")
         return set_picture(corrected, paths, unknown)
 
     def _guessed(self, pictures: Mapping[str, TrafficPicture]) -> SetPicture:
