@@ -99,7 +99,7 @@ def run(
     distributions: instruments.DistributionsFile = None,
     windows: instruments.Windows = False,
 ) -> None:
-    """Run a scenario once, in the simulator, through an emulated link or on a real kernel.
+    """Run a scenario once, simulated, emulated or on a real kernel.
 
     Shows what happened on each link and to each group of flows.
 
