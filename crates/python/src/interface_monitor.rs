@@ -86,7 +86,9 @@ impl InterfaceMonitor {
                     false => (arriving.next(), Passage::Arriving),
                 };
                 let Some(sighting) = next else { return };
-                if sighting.sight == Sight::HandedOn {
+                // What leaves is seen when the queue has let it go, as its counters have it.
+                let seen = if leaves { Sight::Departs } else { Sight::HandedOn };
+                if sighting.sight == seen {
                     notes.departures.passes(passage);
                     monitor.observe(&sighting.captured(), notes);
                 }

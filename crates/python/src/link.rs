@@ -150,10 +150,11 @@ impl Link {
     /// Notes packets of both ways where the queues are, where they are handed on, or at both.
     fn watch(&mut self, at_queues: bool, at_ends: bool, kept: u16, room: usize) {
         let queues = [Sight::Arrives, Sight::Departs, Sight::Dropped];
+        let ends = [Sight::Departs, Sight::HandedOn];
         let wanted: Vec<Sight> = queues
             .into_iter()
             .filter(|_| at_queues)
-            .chain(at_ends.then_some(Sight::HandedOn))
+            .chain(ends.into_iter().filter(|_| at_ends))
             .collect();
         for way in 0..2 {
             self.emulator.way(way).watch(Some(Sightings::new(&wanted, kept, room)));

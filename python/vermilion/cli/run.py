@@ -101,7 +101,7 @@ def run(
     windows: instruments.Windows = False,
     flent: instruments.FlentFile = None,
 ) -> None:
-    """Run a scenario once, in the simulator, through an emulated link or on a real kernel.
+    """Run a scenario once, simulated, emulated or on a real kernel.
 
     Shows what happened on each link and to each group of flows.
 

@@ -269,12 +269,14 @@ class _Running:
         timing = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
         if found is None:
             recorder.look(link)
+            found = self._reports()
+            recorder.look_at_packets(link)
         try:
             recorder.end()
         except OSError as error:
             message = f"--packets: the file cannot be written ({error.strerror})"
             raise LinkError(message) from None
-        return self._emulation(found or self._reports(), ended, timing)
+        return self._emulation(found, ended, timing)
 
     def _reports(self) -> dict[str, Any]:
         return {name: json.loads(self._link.report(way)) for way, name in enumerate(WAYS)}

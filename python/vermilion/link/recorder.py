@@ -74,6 +74,10 @@ class Recorder:
                 taken = link.take_readings(way)
                 self._columns[way].append(taken)
                 self._points += len(taken["time_s"]) if way == 0 else 0
+        self.look_at_packets(link)
+
+    def look_at_packets(self, link: _core.Link) -> None:
+        """Takes the packets that have been noted, and nothing else: the link's time stays."""
         if self._file is None and not self._witnesses:
             return
         notes = [link.take_sightings(way) for way in range(len(WAYS))]

@@ -1,7 +1,7 @@
 """What a passive monitor beside the queue of one way has seen: flows, round trips, volumes.
 
-It sees a packet of its way when the link hands it on, and those of the other way likewise: as a
-monitor at an interface sees what leaves and what comes in.
+It sees a packet of its way when its transmission begins, and one of the other way when it arrives:
+as a monitor at an interface sees what leaves and what comes in.
 """
 
 from __future__ import annotations

@@ -184,6 +184,18 @@ class EmulatedRouter(OperatedRouter):
             ),
         )
 
+    def active_flows(self) -> int | None:
+        """How many flows have begun and not ended."""
+        return self.observe().active_flows
+
+    def rtt_samples(self) -> RttSamples | None:
+        """Round trips since the last call."""
+        return self.observe().round_trips
+
+    def flow_traffic(self) -> FlowTraffic | None:
+        """What each flow sent since the last call."""
+        return self.observe().traffic
+
     def parameters(self) -> dict[str, ParameterValue]:
         """Every discipline parameter now in force."""
         in_force: dict[str, ParameterValue] = self._ask("parameters")
