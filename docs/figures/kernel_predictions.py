@@ -28,7 +28,8 @@ _VERDICTS: Final = ("verified", "unproven", "rolled-back")
 _NUMBER: Final = r"(-?[\d.]+(?:e[+-]?\d+)?)"
 _JUDGED: Final = re.compile(
     rf"mean queue {_NUMBER} packets \(model {_NUMBER}\), (.+?) {_NUMBER} (packets\^2|ms)"
-    rf" \(model {_NUMBER}(?:, (before|old setting by the model) {_NUMBER})?\)"
+    rf" \(model {_NUMBER}"
+    rf"(?:, (before|old setting by the model|model of the old setting) {_NUMBER})?\)"
 )
 _SAME: Final = 1.5
 """A promise within this factor of what came is taken for kept."""

@@ -228,7 +228,7 @@ def test_a_quiet_network_is_not_tuned_and_says_so_once():
     router.flows = 0
     controller = controlled(router, Oracle(), 60)
     assert kinds(controller) == ["start", "quiet", "end"]
-    assert of_kind(controller, "quiet")[0].reason == "nothing is tuned: no flow is active"
+    assert of_kind(controller, "quiet")[0].reason == "nothing is tuned, because no flow is active"
 
 
 def test_a_network_that_falls_quiet_and_wakes_is_tuned_again():

@@ -75,8 +75,9 @@ def test_a_setting_that_breaks_a_constraint_or_does_harm_is_refused_with_it(of_h
     verdict = judge(prediction([30.0] * 4), prediction([60.0] * 4), GOAL, [broken(of_harm=of_harm)])
     assert not verdict.apply
     assert verdict.judgement == "worse"
-    said = "it would do harm: " if of_harm else ""
-    assert verdict.reason.startswith(f"{said}links.bottleneck.utilization >= 0.9: reaches 60 ")
+    said = "a bound of harm, " if of_harm else ""
+    start = f"it would break {said}links.bottleneck.utilization >= 0.9 (60 "
+    assert verdict.reason.startswith(start)
 
 
 def test_harm_to_a_crowd_is_said_to_be_of_the_crowd():
@@ -88,7 +89,7 @@ def test_harm_to_a_crowd_is_said_to_be_of_the_crowd():
         GOAL,
         [replace(broken(of_harm=True), constraint=name)],
     )
-    assert verdict.reason.startswith(f"it would do harm: {name}: reaches 0.6 ")
+    assert verdict.reason.startswith(f"it would break a bound of harm, {name} (0.6 ")
 
 
 def test_a_setting_in_force_that_breaks_a_constraint_loses():
@@ -113,14 +114,14 @@ def test_the_reason_has_the_numbers_of_the_comparison():
     """Costs of 25 and 100 packets^2, the same with each seed."""
     verdict = judge(prediction([30.0] * 4, sd=5.0), prediction([30.0] * 4, sd=10.0), GOAL)
     assert verdict.reason == (
-        "significantly better: in the model cost 25.0 instead of 100.0 packets^2 (better by 75.0 "
+        "significantly better; in the model, cost 25.0 instead of 100.0 packets^2 (better by 75.0 "
         "+- 0.0 on 4 fresh seeds), mean queue 30.0 instead of 30.0 packets"
     )
 
 
 def test_the_reason_says_of_how_many_models_it_is_the_mean():
     new, old = prediction([30.0] * 4, sd=5.0), prediction([30.0] * 4, sd=10.0)
-    assert ": in the mean of 3 models cost 25.0" in judge(new, old, GOAL, models=3).reason
+    assert "; in the mean of 3 models, cost 25.0" in judge(new, old, GOAL, models=3).reason
 
 
 @pytest.mark.parametrize(("sign", "judged"), [(1.0, "better"), (-1.0, "worse")])

@@ -68,8 +68,8 @@ def test_what_is_not_explained_is_said_with_numbers():
         "newreno senders", explained=False, figures=(far, near), predicted_mean=22.0, noise=2.0
     )
     assert told.in_words() == (
-        "this network is not explained by newreno senders: "
-        "mean queue 51 packets seen, 22 +- 3 in the model"
+        "this network is not explained by newreno senders "
+        "(mean queue 51 packets seen, 22 +- 3 in the model)"
     )
     assert replace(told, explained=True).in_words() == (
         "what is seen is explained by newreno senders"

@@ -152,7 +152,7 @@ def test_where_the_best_does_harm_on_fresh_seeds_another_that_does_none_is_taken
     monkeypatch.setattr(search, "best_within_bounds", lambda *_: None)
     refused = solve(asked).answer
     assert refused.verdict.judgement == "worse"
-    assert "it would do harm" in refused.verdict.reason
+    assert "it would break a bound of harm, " in refused.verdict.reason
     assert taken.verdict.apply
     assert taken.candidate.value.mean < taken.incumbent.value.mean / 5.0
 
@@ -230,4 +230,6 @@ def test_harm_is_measured_against_the_setting_that_the_controller_met():
     assert own.verdict.apply
     assert drops(met.candidate) > now
     assert not met.verdict.apply
-    assert met.verdict.reason.startswith("it would do harm: links.bottleneck.drop_rate <= ref")
+    assert met.verdict.reason.startswith(
+        "it would break a bound of harm, links.bottleneck.drop_rate <= ref"
+    )

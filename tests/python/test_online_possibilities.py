@@ -142,7 +142,7 @@ def test_what_must_hold_must_hold_in_each():
     assert unsure.candidate.metric(path).mean < 0.05
     assert not sure.verdict.reason.startswith("links.bottleneck.drop_rate")
     assert not unsure.verdict.apply
-    assert unsure.verdict.reason.startswith("links.bottleneck.drop_rate <= 5 %: reaches")
+    assert unsure.verdict.reason.startswith("it would break links.bottleneck.drop_rate <= 5 % (")
 
 
 def test_the_setting_in_force_is_that_of_all_models():

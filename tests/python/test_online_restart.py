@@ -85,7 +85,9 @@ def test_a_killed_run_is_gone_on_with(tmp_path):
     path = tmp_path / "journal.sqlite"
     killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND, ("unproven", "it does no harm"))
     controller, effects = goes_on(path, SECOND)
-    assert reasons(effects)[0].startswith("an earlier run was not ended in order and is gone on")
+    assert reasons(effects)[0].startswith(
+        "an earlier run did not end in order, and this one continues it"
+    )
     assert isinstance(controller.state, Waiting)
     assert controller.original == FIRST
     assert controller.in_force == SECOND
@@ -243,7 +245,9 @@ def test_a_process_killed_in_the_middle_of_a_simulated_run_is_gone_on_with(tmp_p
             process.stderr
         )
     assert told[0][0].startswith("start watching")
-    assert told[1][0].startswith("start an earlier run was not ended in order and is gone on with")
+    assert told[1][0].startswith(
+        "start an earlier run did not end in order, and this one continues it"
+    )
     assert not any(line.startswith("hands-off") for line in told[1])
     [entry] = json.loads(undone(path, "--json", "-"))
     with sqlite3.connect(path) as database:

@@ -84,14 +84,14 @@ def test_silence_although_there_are_flows_is_an_outage_after_two_seconds():
     assert link.go_on(1.8, flows=16).kind == "busy"
     state = link.go_on(0.3, flows=16)
     assert state.kind == "outage"
-    assert state.words == "there are 16 flows and no packet has come for 1.0 s"
+    assert state.words == "16 flows open, and no packet came in 1.0 s"
 
 
 def test_a_backlog_that_stands_is_an_outage_whoever_there_is():
     link = Link().busy()
     state = link.go_on(2.2, backlog=100)
     assert state.kind == "outage"
-    assert state.words == "100 packets wait and none has left for 1.0 s"
+    assert state.words == "100 packets in the queue, and none has left for 1.0 s"
 
 
 def test_next_to_nothing_is_an_outage_too():
@@ -100,6 +100,24 @@ def test_next_to_nothing_is_an_outage_too():
     for _ in range(5):
         link.go_on(0.1, packets=1, flows=16)
         assert link.go_on(1.9, flows=16).kind == "outage"
+
+
+def test_a_trickle_that_never_waits_is_idle_though_packets_were_dropped_lately():
+    link = Link().busy()
+    for _ in range(5):  # 5 packets of 1250 in a second
+        link.go_on(0.5)
+        link.go_on(0.1, packets=5, drops=1)
+        state = link.go_on(0.4)
+    assert state.kind == "idle"
+    assert state.words == "the link carried 0.04 Mbit/s, 0% of its rate for 1.0 s"
+
+
+def test_silence_is_seen_before_it_is_believed():
+    link = Link().busy()
+    link.go_on(0.9, flows=16)
+    assert not link.watch.seems_silent
+    assert link.go_on(0.2, flows=16).kind == "busy"
+    assert link.watch.seems_silent
 
 
 def test_a_link_that_another_one_starves_is_told_from_a_busy_one():

@@ -284,7 +284,7 @@ def test_one_link_that_is_cut_off_makes_the_others_tell_nothing():
     cut.far.packets = 0
     senses = sensed(cut, 8.0, senses, 3.0)
     assert senses.link_state.kind == "outage"
-    assert "packets wait and none has left" in senses.link_state.words
+    assert "packets in the queue, and none has left" in senses.link_state.words
 
 
 def test_one_link_without_traffic_is_no_outage():

@@ -52,7 +52,7 @@ def test_a_claim_holds_when_all_of_it_does_and_in_part_when_some_does(checks, ve
 
 def test_the_reason_names_what_fails_before_what_is_open():
     why = reason([HOLDS, OPEN, FAILS])
-    assert why.startswith("1 of 3 checks hold; fails: a quantity 50")
+    assert why.startswith("1 of 3 checks holds; fails: a quantity 50")
     assert "open: a quantity 9" in why
     assert reason([HOLDS, HOLDS]) == "all 2 checks hold"
     assert reason([]) == "nothing was measured"

@@ -285,7 +285,7 @@ def _table_file(path: str) -> Any:  # noqa: ANN401 - of texts or of bytes
     return output_file("--table", path)
 
 
-def _write_table(path: str | None, file: Any, done: "Atlas") -> None:  # noqa: ANN401
+def _write_table(path: str | None, file: Any, done: "Atlas") -> None:  # noqa: ANN401 - likewise
     from vermilion.atlas.table import write_csv, write_parquet
 
     write: Callable[[Any, Atlas], None] = write_csv

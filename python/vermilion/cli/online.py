@@ -14,6 +14,7 @@ from vermilion.cli import completion, options
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.online_figure import OnlineFigure
+from vermilion.cli.online_json import as_json
 from vermilion.cli.online_page import PageRequest, SimulatedPage
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.plot import Plot
@@ -350,7 +351,7 @@ def online(
         if not runs:
             raise KeyboardInterrupt
         if json_file:
-            json_file.write(_as_json(runs, queues))
+            json_file.write(as_json(runs, queues))
         if report_file:
             from vermilion.report import online_report
 
@@ -388,19 +389,6 @@ def _shown_queues(
         for views, others in queues:
             print_price(views, others)
     return queues
-
-
-def _as_json(runs: "list[OnlineRun]", queues: "list[tuple[list[OnlineRun], list[Rival]]]") -> str:
-    import json
-
-    from vermilion import _core
-
-    document = {
-        "version": _core.VERSION,
-        "runs": [_document(run) for run in runs],
-        "price": [_price(views, others) for views, others in queues],
-    }
-    return f"{json.dumps(document, indent=2, allow_nan=False)}\n"
 
 
 _OF_SIMULATIONS = {
@@ -561,41 +549,3 @@ def _plant(name: Literal["simulator", "kernel"]) -> "Plant | None":
 def _by_queue(runs: "list[OnlineRun]") -> "list[list[OnlineRun]]":
     """The runs as each queue has seen them."""
     return [list(views) for views in zip(*(run.by_queue for run in runs), strict=True)]
-
-
-def _price(runs: "list[OnlineRun]", rivals: "list[Rival]") -> dict[str, object]:
-    """The price of a scenario over its seeds, for JSON."""
-    from vermilion.report.price_line import as_document, price_lines
-
-    return {
-        "scenario": runs[0].scenario.origin,
-        "link": runs[0].link,
-        "phases": [as_document(line) for line in price_lines(runs, rivals)],
-    }
-
-
-def _document(run: "OnlineRun") -> dict[str, object]:
-    """A run for JSON."""
-    return {
-        "scenario": run.scenario.origin,
-        "seed": run.seed,
-        "link": run.link,
-        **({"links": list(run.links)} if run.links else {}),
-        "target_packets": run.target_packets,
-        "objective": run.objective.label,
-        "parameters": list(run.parameters),
-        "decisions": [
-            {
-                "time_s": decision.time_s,
-                "kind": decision.kind,
-                "reason": decision.reason,
-                "details": decision.details,
-            }
-            for decision in run.decisions
-        ],
-        "settings": [
-            {"time_s": time_s, "parameters": parameters} for time_s, parameters in run.settings
-        ],
-        "tuned": run.tuned.data,
-        "untouched": run.reference.data,
-    }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING
 
-from vermilion.cli.figure import figure_format
-from vermilion.cli.output import binary_output_file
+from vermilion.cli.figure import FigureFile
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     Queues = Sequence[tuple[list[OnlineRun], list[Rival]]]
 
 
-class OnlineFigure:
+class OnlineFigure(FigureFile):
     """What was asked for, opened before the work begins. A context manager.
 
     Raises:
@@ -40,31 +38,19 @@ class OnlineFigure:
         if plot and not shown:
             message = '--plot goes to standard output; expected a file name in place of "-"'
             raise UserError(message)
-        self._kind = "" if figure is None else figure_format(figure)
-        if self._kind in {"svg", "png"} and len(scenarios) > 1:
+        super().__init__(figure)
+        if self.kind in {"svg", "png"} and len(scenarios) > 1:
             message = (
-                f"--figure draws one scenario as .{self._kind}; expected one SCENARIO, or a name "
+                f"--figure draws one scenario as .{self.kind}; expected one SCENARIO, or a name "
                 "that ends in .html"
             )
             raise UserError(message)
-        self._figure = figure
         self._plot = plot
-        self._opened = ExitStack()
-        self._file: BinaryIO | None = None
-
-    def __enter__(self) -> Self:
-        self._opened.__enter__()
-        if self._figure is not None:
-            self._file = self._opened.enter_context(binary_output_file("--figure", self._figure))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._opened.__exit__(*error)  # type: ignore[arg-type]
 
     def draw(self, queues: Queues) -> None:
         """Draws the first seed of the first queue, or on a page all of them."""
-        if self._file is not None:
-            self._file.write(self._rendered(queues))
+        if self.file is not None:
+            self.file.write(self._rendered(queues))
         if self._plot:
             from vermilion.cli.plot import show_panels
             from vermilion.report.queue_figure import queue_panels
@@ -73,7 +59,7 @@ class OnlineFigure:
                 show_panels(queue_panels(runs[0]))
 
     def _rendered(self, queues: Queues) -> bytes:
-        if self._kind == "html":
+        if self.kind == "html":
             from vermilion.report import online_report
 
             page = online_report([runs for runs, _ in queues], [others for _, others in queues])
@@ -83,4 +69,4 @@ class OnlineFigure:
         from vermilion.report.queue_figure import drawn_queues
 
         runs, _ = queues[0]
-        return picture(drawn_queues(runs[0], phases_of(runs)), self._kind)
+        return picture(drawn_queues(runs[0], phases_of(runs)), self.kind)

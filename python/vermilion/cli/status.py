@@ -16,6 +16,9 @@ from vermilion.scenario.errors import printable
 if TYPE_CHECKING:
     from vermilion.status import QueueStatus
 
+_MINUTE_S = 60.0
+_HOUR_S = 3600.0
+
 
 def status(
     journal: Annotated[
@@ -116,9 +119,9 @@ def _time(moment: datetime | None, now: datetime) -> str | None:
     ago = (now - moment).total_seconds()
     if ago < 0:  # a simulated network's clock may be ahead of everybody's
         return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-    words = f"{ago:.1f} s ago" if ago < 60 else f"{ago / 60:.0f} min ago"  # noqa: PLR2004
-    if ago >= 7200:  # noqa: PLR2004 - two hours
-        words = f"{ago / 3600:.0f} h ago"
+    words = f"{ago:.1f} s ago" if ago < _MINUTE_S else f"{ago / _MINUTE_S:.0f} min ago"
+    if ago >= 2 * _HOUR_S:
+        words = f"{ago / _HOUR_S:.0f} h ago"
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC, {words}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.papers.page import command_for, verdict_counts
+from vermilion.papers.verdict import exceptions, how_many_hold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,7 +99,12 @@ def _figure(outcome: PaperOutcome, figure: Figure, figure_path: str) -> Iterator
 def _claim(judged: JudgedClaim) -> Iterator[str]:
     yield ""
     yield f"*{_escaped(judged.claim.says)}* **{_sentence(judged.verdict.value)}**"
-    yield f"{_escaped(judged.claim.measured)} Here {_escaped(judged.why)}."
+    yield ""
+    yield f"{_escaped(judged.claim.measured)} Here {how_many_hold(judged.checks)}."
+    missed = exceptions(judged.checks)
+    if missed:
+        yield ""
+        yield from (f"- {_escaped(each)}" for each in missed)
     if judged.remark:
         yield ""
         yield _escaped(judged.remark)

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from vermilion.report.numbers import significant, with_interval
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,20 +135,27 @@ def judge(checks: Sequence[Check]) -> Verdict:
 
 def reason(checks: Sequence[Check]) -> str:
     """Why the verdict is what it is: how many checks hold, and which do not."""
+    return "; ".join([how_many_hold(checks), *exceptions(checks)])
+
+
+def how_many_hold(checks: Sequence[Check]) -> str:
+    """Like "11 of 13 checks hold"."""
     if not checks:
         return "nothing was measured"
     holding = sum(check.verdict is Verdict.HOLDS for check in checks)
-    exceptions = [check for check in checks if check.verdict is not Verdict.HOLDS]
-    # What fails says more than what is undecided.
-    exceptions.sort(key=lambda check: check.verdict is Verdict.OPEN)
-    if not exceptions:
+    if holding == len(checks):
         return "its check holds" if holding == 1 else f"all {holding} checks hold"
-    parts = [f"{holding} of {len(checks)} checks hold"]
-    parts += [
+    return f"{holding} of {how_many(len(checks), 'check')} {'holds' if holding == 1 else 'hold'}"
+
+
+def exceptions(checks: Sequence[Check]) -> list[str]:
+    """The checks that do not hold, in words: the first few, and how many more there are."""
+    found = [check for check in checks if check.verdict is not Verdict.HOLDS]
+    # What fails says more than what is undecided.
+    found.sort(key=lambda check: check.verdict is Verdict.OPEN)
+    parts = [
         ("fails: " if check.verdict is Verdict.FAILS else "open: ") + check.in_words()
-        for check in exceptions[:_NAMED_EXCEPTIONS]
+        for check in found[:_NAMED_EXCEPTIONS]
     ]
-    left = len(exceptions) - _NAMED_EXCEPTIONS
-    if left > 0:
-        parts.append(f"and {left} more")
-    return "; ".join(parts)
+    left = len(found) - _NAMED_EXCEPTIONS
+    return [*parts, f"and {left} more"] if left > 0 else parts

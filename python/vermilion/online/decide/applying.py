@@ -56,7 +56,7 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
         back = Change(
             "roll back",
             state.before,
-            "the change is in force only in part; what stood before it is put back",
+            "only a part of the change is in force; the setting before it is put back",
         )
         entering.send(turn, back)
 
@@ -98,15 +98,15 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
     elif turn.now_s - state.since_s > ANSWER_WITHIN_S:
         turn.decide(
             DecisionKind.END,
-            "the run has ended; the router is silent, so that nobody knows whether the first "
-            "setting has been restored",
+            "the run has ended; the router is silent, so nobody knows whether the first setting "
+            "has been restored",
         )
         turn.end()
 
 
 def _count_as_lost(turn: Turn, state: Applying, reason: str) -> None:
     turn.decide(
-        DecisionKind.LOST, f"the router's answer is lost ({reason}); what is in force is read back"
+        DecisionKind.LOST, f"the router's answer is lost ({reason}); reading back what is in force"
     )
     turn.read_back()
     turn.become(replace(state, lost=True))

@@ -25,7 +25,7 @@ def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
     change stays what can be restored, and what it asked for without an answer may be in force.
     """
     if turn.controller.in_force:
-        say_start(turn, "an earlier run was not ended in order and is gone on with; ")
+        say_start(turn, "an earlier run did not end in order, and this one continues it; ")
         entering.wait_anew(turn, "the controller goes on")
         found = event.in_force
         if dict(found) == dict(turn.controller.in_force):
@@ -42,7 +42,7 @@ def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
 def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:
     """Somebody else was in charge when an earlier run was killed, and still is."""
     turn.believe_in_force(event.in_force)
-    say_start(turn, "an earlier run was not ended in order and is gone on with; ")
+    say_start(turn, "an earlier run did not end in order, and this one continues it; ")
     entering.hands_off(turn, state.why)
 
 
@@ -72,7 +72,7 @@ def on_command(turn: Turn, state: State, event: Command) -> None:
         turn.end()
         return
     if policy.at_exit == "restore" and policy.mode != "observe" and changed:
-        reason = "the controller ends; what stood before its first change is put back"
+        reason = "the controller ends and puts back what stood before its first change"
         entering.send(turn, Change("restore", dict(controller.original), reason))
         return
     turn.decide(DecisionKind.END, "the run has ended")

@@ -33,7 +33,7 @@ def on_silent(turn: Turn, _state: object, event: Silent) -> None:
         return
     turn.decide(
         DecisionKind.BLIND,
-        f"the router has not answered for {silent_s:.1f} s ({event.reason}); nothing is tuned",
+        f"the router has not answered for {silent_s:.1f} s ({event.reason}), so nothing is tuned",
     )
     number = None
     setting = _for_blind_times(turn)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.objectives.metric_words import metric_in_words
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
-from vermilion.online.decide.verification import limit_of
+from vermilion.online.decide.verification import MEASURED, limit_of
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ STRETCH_S = 10.0
 
 _LOOK_S = 2.0
 _LEAST_S = 8.0
-_FORGOTTEN_S = 30.0  # so long a bound has to be kept before it can be broken anew
+_FORGOTTEN_S = 30.0  # so long a bound must be kept before it counts as broken again
 _NOT_THIS_LINK = frozenset({"idle", "outage", "elsewhere"})
 _SILENT = (Paused, Blind, HandsOff, Ended)  # nothing is judged in these
 
@@ -64,7 +64,7 @@ def _in_words(turn: Turn, bound: Constraint, lately: Stretch) -> str:
     limit = limit_of(bound, None)
     if measured is None or measured.low is None or measured.high is None:
         return ""
-    words = f"{bound.text}: measured {metric_in_words(bound.path, measured.mean)}"
+    words = f"{bound.text}{MEASURED}{metric_in_words(bound.path, measured.mean)})"
     if limit is None:
         # No link is used more than wholly, whatever stood there before.
         changed = dict(turn.controller.in_force) != dict(turn.controller.original)
@@ -73,12 +73,12 @@ def _in_words(turn: Turn, bound: Constraint, lately: Stretch) -> str:
         if bound.of_harm or not (changed or turn.controller.budget.changes_s) or not is_used_less:
             return ""
         return (
-            f"the network may break {words}; what it would be under the first setting is not known"
+            f"the network may break {words}; nobody knows what it would be under the first setting"
         )
     if (measured.high < limit) if bound.at_least else (measured.low > limit):
         return f"the network breaks {words}"
     if (measured.mean < limit) if bound.at_least else (measured.mean > limit):
         half_width = (measured.high - measured.low) / 2.0
         seen = metric_in_words(bound.path, measured.mean, half_width)
-        return f"the network seems to break {bound.text}: measured {seen}, which may be chance"
+        return f"the network seems to break {bound.text}{MEASURED}{seen}), but that may be chance"
     return ""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.online.decide.sequential import Persistence, TwoSidedCusum
 from vermilion.online.sense.picture import round_trip_distance
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from vermilion.online.sense.picture import TrafficPicture
@@ -96,7 +97,8 @@ class ConditionWatch:
         if rate.alarmed:
             return watch, Alarm(now.time_s, "rate", _rates_in_words(then, now))
         if flows.alarmed:
-            reason = f"{then.flows} flows have become {now.flows}"
+            have = "has" if then.flows == 1 else "have"
+            reason = f"{how_many(then.flows, 'flow')} {have} become {now.flows}"
             return watch, Alarm(now.time_s, "flows", reason)
         if round_trips.alarmed:
             return watch, Alarm(now.time_s, "round-trip", _trips_in_words(then, now, apart))
@@ -172,5 +174,5 @@ class QueueWatch:
             sample.time_s,
             "queue",
             f"the queue has drifted {shifted} the {test.reference:.1f} packets the model "
-            f"predicted: {batch:.1f} in the last second",
+            f"predicted, to {batch:.1f} in the last second",
         )

@@ -27,6 +27,7 @@ from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import Change, Doubt
@@ -96,8 +97,8 @@ def _notice_fluctuation(turn: Turn) -> None:
     if after.lasts and not before.lasts:
         turn.decide(
             DecisionKind.FLUCTUATING,
-            f"conditions have changed {len(after.changes_s)} times within a minute: one setting is "
-            f"sought for all {len(after.met)} that were met",
+            f"conditions have changed {len(after.changes_s)} times within a minute, so the search "
+            f"is now for one setting for all {len(after.met)} that were met",
         )
 
 
@@ -179,8 +180,8 @@ def say_unverified(turn: Turn, unverified: Verifying | None) -> None:
     if unverified is not None:
         turn.decide(
             DecisionKind.UNVERIFIED,
-            f"verification of the setting applied at {unverified.schedule.begun_s:.1f} s is "
-            "cancelled: conditions have changed",
+            f"the setting applied at {unverified.schedule.begun_s:.1f} s is not judged, because "
+            "conditions have changed",
         )
 
 
@@ -211,8 +212,9 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
             again_s = controller.budget.next_s(turn.now_s)
             turn.decide(
                 DecisionKind.HELD_BACK,
-                f"{words} not put in force: {controller.policy.changes_per_minute} changes have "
-                f"been made in the last minute; asked again in {again_s - turn.now_s:.0f} s",
+                f"{words} not put in force, because the last minute had "
+                f"{how_many(controller.policy.changes_per_minute, 'change')}, which is the limit; "
+                f"next try in {again_s - turn.now_s:.0f} s",
                 setting=dict(change.parameters),
             )
             turn.become(replace(instead, ask_again_s=again_s))
@@ -221,7 +223,7 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
             number = turn.number()
             turn.decide(
                 DecisionKind.PROPOSED,
-                f"proposal {number}: put in force {words}: {change.reason}",
+                f"proposal {number}, to put in force {words}: {change.reason}",
                 setting=dict(change.parameters),
                 number=number,
                 **change.details,

@@ -73,14 +73,14 @@ def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None
     if whole:
         turn.decide(
             DecisionKind.APPLIED,
-            "a change whose answer was lost is in force: "
+            "a change whose answer was lost is in force after all: "
             + setting_in_words(found, turn.controller.configuration),
             setting=dict(found),
         )
     elif controller.policy.mode == "observe":
-        turn.decide(DecisionKind.LOST, "a change whose answer was lost is in force only in part")
+        turn.decide(DecisionKind.LOST, "only a part of a change whose answer was lost is in force")
     else:
-        reason = "a change whose answer was lost is in force only in part; it is taken back"
+        reason = "only a part of a change whose answer was lost is in force; it is taken back"
         entering.send(turn, Change("roll back", dict(known), reason))
 
 

@@ -29,7 +29,7 @@ _TELLING = frozenset({"busy", "unknown"})  # of the second nobody knows that it 
 _WORDS = {
     "idle": "there is nothing to carry",
     "outage": "nothing gets through",
-    "elsewhere": "something else than this link limits the traffic",
+    "elsewhere": "something other than this link limits the traffic",
 }
 
 
@@ -41,16 +41,34 @@ def pause_if_silent(turn: Turn) -> None:
         return
     turn.decide(
         DecisionKind.PAUSED,
-        f"{_WORDS[link.kind]}: {link.words}; nothing is judged or tuned meanwhile",
+        f"{_WORDS[link.kind]} ({link.words}); until the link is busy again, nothing is judged or "
+        "tuned",
         link_state=link.kind,
     )
     turn.change(promise=None)
     turn.become(Paused(turn.now_s, resume))
 
 
+def pause_if_answer_is_late(turn: Turn, state: Searching) -> bool:
+    """Pause where the link has just fallen silent: no answer is put in force then."""
+    resume = _to_resume(turn, state)
+    if not turn.controller.senses.seems_silent or resume is None:
+        return False
+    turn.decide(
+        DecisionKind.PAUSED,
+        "an answer has come, but the link has carried next to nothing for a second; the answer is "
+        "not used, and nothing is judged or tuned until traffic is back",
+        link_state=turn.controller.senses.link_state.kind,
+    )
+    turn.change(promise=None)
+    turn.become(Paused(turn.now_s, resume))
+    return True
+
+
 def on_observed(turn: Turn, state: Paused, _event: Observed) -> None:
     """Go on once the queue tells something again."""
-    if turn.controller.senses.link_state.kind not in _TELLING:
+    senses = turn.controller.senses
+    if senses.link_state.kind not in _TELLING or senses.seems_silent:
         return
     turn.decide(
         DecisionKind.RESUMED,

@@ -6,12 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering, stepping
+from vermilion.online.decide import entering, pausing, stepping
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Change, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
@@ -47,17 +48,17 @@ def on_observed(turn: Turn, state: Searching, _event: Observed) -> None:
     """Give a search up that does not end: whoever does it should have done so long ago."""
     patience_s = max(_PATIENCE_DEADLINES * turn.deadline_s("refined"), _PATIENCE_S)
     if turn.now_s - state.begun_s > patience_s:
-        _fail(turn, state, f"nothing was heard of it for {patience_s:.0f} s")
+        _fail(turn, state, f"it has not answered for {patience_s:.0f} s")
 
 
 def on_found(turn: Turn, state: Searching, event: Found) -> None:
     """The search has ended."""
-    if event.number != state.number:
+    if event.number != state.number or pausing.pause_if_answer_is_late(turn, state):
         return
     finding = event.finding
     doubt = _doubt(turn, finding)
     if doubt:
-        _fail(turn, state, f"its answer makes no sense: {doubt}")
+        _fail(turn, state, f"its answer makes no sense ({doubt})")
         return
     _learn(turn, finding)
     answer = finding.answer
@@ -88,7 +89,7 @@ def on_failed(turn: Turn, state: Searching, event: SearchFailed) -> None:
 def _fail(turn: Turn, state: Searching, reason: str) -> None:
     turn.decide(
         DecisionKind.SEARCH_FAILED,
-        f"the search came to nothing: {reason}; the setting in force stays",
+        f"the search came to nothing, because {reason}; the setting in force stays",
     )
     _go_on(turn, state)
 
@@ -110,7 +111,7 @@ def _doubt(turn: Turn, finding: Finding) -> str:
     for prediction in (answer.candidate, answer.incumbent):
         if not math.isfinite(prediction.mean.mean):
             return f"a mean queue of {prediction.mean.mean} packets"
-    return "" if turn.traffic(answer.picture) else "no traffic that could be modelled"
+    return "" if turn.traffic(answer.picture) else "traffic that cannot be modelled"
 
 
 def _learn(turn: Turn, finding: Finding) -> None:
@@ -131,7 +132,7 @@ def _learn(turn: Turn, finding: Finding) -> None:
 def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
     explanation = finding.explanation
     if explanation is None or explanation.explained:
-        turn.decide(DecisionKind.KEPT, f"no answer: {finding.obstacle}")
+        turn.decide(DecisionKind.KEPT, f"no answer, because {finding.obstacle}")
         _go_on(turn, state)
         return
     stepping.begin(turn, finding)
@@ -155,13 +156,15 @@ def _without_a_model(turn: Turn, state: Searching) -> Change | None:
     # the operator had.
     regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
     harmless = controller.original if regime is None else {**controller.in_force, **regime.setting}
-    if state.unverified is None or state.stale or dict(harmless) == dict(controller.in_force):
+    # A verification that was cancelled, since conditions changed, has proved nothing either.
+    proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
+    if proven or state.stale or dict(harmless) == dict(controller.in_force):
         return None
     return Change(
         "roll back",
         harmless,
-        "only a model spoke for the setting, and that does not explain this network; the last one "
-        "that did no harm in these conditions is put back",
+        "only a model spoke for this setting, and it does not explain this network; the last "
+        "setting that did no harm in these conditions is put back",
         ask_again_s=turn.now_s + _ASK_AGAIN_S,
     )
 
@@ -181,13 +184,14 @@ def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
     if answer.verdict.apply and entering.is_drift(turn, turn.picture, answer.picture):
         turn.decide(
             DecisionKind.STALE,
-            f"conditions have moved on ({state.stale}), but only a step: the answer stands in "
-            "until the next one",
+            f"conditions have moved on ({state.stale}), but not far; the answer is used until the "
+            "next one",
         )
         _make(turn, state, answer)
         return
     turn.decide(
-        DecisionKind.STALE, f"the answer is not used, conditions have changed: {state.stale}"
+        DecisionKind.STALE,
+        f"the answer is not used, because conditions have changed ({state.stale})",
     )
     entering.wait_anew(turn, state.stale)
 
@@ -282,10 +286,10 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     turn.decide(
         DecisionKind.UNEXPLAINED,
         "the answer is not put in force, because its model does not explain what is seen under the "
-        f"setting in force: {why}; what does is looked for first"
+        f"setting in force ({why}); the controller first looks for a model that does"
         if missed
-        else "the answer is not put in force: its senders did not explain what was seen under the "
-        "setting in force a moment ago; what does is looked for first",
+        else "the answer is not put in force, because its senders did not explain what was seen "
+        "under the setting in force a moment ago; the controller first looks for senders that do",
         **{figure.name: [figure.seen, figure.model] for figure in missed},
     )
     if missed:
@@ -307,7 +311,7 @@ def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
     if better:
         turn.decide(
             DecisionKind.KEPT,
-            f"the setting in force does better on the network than the answer does in the model: "
+            "the setting in force does better on the network than the answer in the model; "
             f"{objective.label} {now.mean:.4g}, promised {promised:.4g} {objective.unit}".rstrip(),
         )
     return better
@@ -339,8 +343,8 @@ def _tell_tuned(turn: Turn, state: Searching, answer: Answer, took_s: float) -> 
     words = setting_in_words(answer.setting, turn.controller.configuration)
     turn.decide(
         DecisionKind.TUNED,
-        f"{answer.evaluations} settings tried in {took_s:.2f} s: {words}, predicted to hold "
-        f"{predicted.mean.mean:.1f} +- {predicted.sd.mean:.1f} packets",
+        f"{how_many(answer.evaluations, 'setting')} tried in {took_s:.2f} s: {words}, predicted to "
+        f"hold {predicted.mean.mean:.1f} +- {predicted.sd.mean:.1f} packets",
         evaluations=answer.evaluations,
         took_s=took_s,
         refining=state.refining,

@@ -63,7 +63,7 @@ class StarvationWatch:
         *others, last = watch.counts
         counted = f"{', '.join(map(str, others))} and {last}"
         return watch, (
-            f"in successive stretches of {self.over_s:.0f} s {counted} flows got less than 5 % of "
-            f"the mean share; the bound of harm allows {self.most:.1f}, and chance "
-            f"{allowed - self.most:.1f} more"
+            f"in {len(watch.counts)} successive stretches of {self.over_s:.0f} s, {counted} flows "
+            f"got less than 5 % of the mean share; the bound of harm allows {self.most:.1f}, and "
+            f"{allowed - self.most:.1f} more may be chance"
         )

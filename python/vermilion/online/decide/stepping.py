@@ -50,8 +50,8 @@ def step_on(turn: Turn, state: Watching) -> bool:
         turn.change(steps=None)
         turn.decide(
             DecisionKind.KEPT,
-            "no further step without a model is worth trying: the setting in force is the best of "
-            "its neighbourhood, as far as can be measured",
+            "as far as can be measured, no setting near the one in force is better; the controller "
+            "tries no further step without a model",
         )
         return False
     steps, setting = following
@@ -71,8 +71,8 @@ def step_on(turn: Turn, state: Watching) -> bool:
     )
     moved = {name: value for name, value in setting.items() if controller.in_force[name] != value}
     reason = (
-        "a step without a model, taken back unless the network gets better: "
-        f"{policy.objective.label} was {measured.mean:.4g} {policy.objective.unit}".rstrip()
+        "a step without a model, taken back unless it beats "
+        f"{policy.objective.label} {measured.mean:.4g} {policy.objective.unit}".rstrip()
     )
     entering.make(turn, Change("step", moved, reason, verifying=verifying), state)
     return True

@@ -125,7 +125,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Observed: _to(searching.on_observed, Waiting, Verifying, Watching),
         Alarm: _to(searching.on_alarm, Waiting),
         Silent: _GONE_BLIND,
-        Found: _to(searching.on_found, Waiting, Observing, Verifying, *_CHANGES),
+        Found: _to(searching.on_found, Waiting, Observing, Verifying, Paused, *_CHANGES),
         SearchFailed: _to(searching.on_failed, Waiting, Verifying, Watching),
         Command: _STOPPED,
     },

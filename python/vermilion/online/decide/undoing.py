@@ -31,7 +31,7 @@ def undo(turn: Turn, state: State) -> None:
         turn.change(paused_by_person=True)
         turn.decide(
             DecisionKind.PAUSED,
-            'a person has taken a change back: nothing is changed until they say "resume"',
+            'a person has taken a change back; nothing changes until they say "resume"',
             by="a person",
         )
     back = Change(

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _WORSE_THAN_MEASURED = 0.1  # of what was before: less is no reason to change a network twice
 _WORSE_THAN_PREDICTED = 0.5  # a prediction has an error of its own that its seeds do not show
 _UTILIZATION_LOST = 0.02
+MEASURED = " (measured "
+"""Stands between a broken bound and the value that breaks it."""
 _MOMENTS = 4  # that must all be worse, for a verdict before its time
 
 
@@ -98,7 +100,7 @@ def verify(
         verdict = "unproven" if why else "better"
     return Verification(
         verdict=verdict,
-        reason=f"{why}: {figures}" if why else figures,
+        reason=f"{why}; {figures}" if why else figures,
         broken=broken_bound(after, before, policy.bounds),
         details=_details(after, policy.objective),
     )
@@ -130,7 +132,7 @@ def clearly_worse(
     seconds = after.seconds
     return Verification(
         verdict="worse",
-        reason=f"every moment of {seconds:.1f} s is worse than the worst second before: "
+        reason=f"every moment of {seconds:.1f} s is worse than the worst second before; "
         f"{_figures(after, before, expected, objective)}",
         broken="",
         details=_details(after, objective),
@@ -150,16 +152,16 @@ def _why_worse(
     now = after.objective(objective)
     if before is None:
         if now is not None and not mends and _is_worse_than_predicted(now, expected, objective):
-            return "worse than the old setting would be"
+            return "worse than the old setting would be, as the model has it"
         return ""
     broken = broken_bound(after, before, policy.bounds)
     broken_before = broken_bound(before, None, policy.bounds)
-    if broken and _name(broken_before) != _name(broken):
-        return f"it breaks what the setting before kept ({broken})"
+    if broken and bound_named(broken_before) != bound_named(broken):
+        return f"it breaks a bound that the setting before kept, {broken}"
     # What the operator asked for comes first: to keep it may cost what is optimised.
     mends = mends or bool(broken_before and not broken)
     if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
-        return "the link is used less"
+        return "the link is used less than before"
     then = before.objective(objective)
     if now is None or then is None or mends:
         return ""
@@ -175,20 +177,20 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
     """Why a setting that does no harm is not known to help; "" where it is."""
     now = after.objective(objective)
     if now is None:
-        return "counters cannot tell the objective"
+        return "the objective cannot be measured by counters alone"
     then = None if before is None else before.objective(objective)
     if then is None:
-        return "nothing was measured before in these conditions"
+        return "there is no earlier measurement in these conditions to compare with"
     up = objective.maximised
     gained = _beyond(now, then, 0.0, up=up) and _change(now, then, up=up) >= objective.least_gain(
         then.mean
     )
-    return "" if gained else "no noticeable difference from before could be measured"
+    return "" if gained else "no noticeable difference from before was measured"
 
 
-def _name(broken: str) -> str:
+def bound_named(broken: str) -> str:
     """The bound of :func:`broken_bound`'s words, without what was measured."""
-    return broken.partition(":")[0]
+    return broken.partition(MEASURED)[0]
 
 
 def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[Constraint]) -> str:
@@ -206,7 +208,7 @@ def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[C
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
         if sure:
-            return f"{bound.text}: measured {metric_in_words(bound.path, measured.mean)}"
+            return f"{bound.text}{MEASURED}{metric_in_words(bound.path, measured.mean)})"
     return ""
 
 
@@ -256,7 +258,7 @@ def _figures(
     if now is not None:
         then = None if before is None else before.objective(objective)
         compared = (
-            f"old setting by the model {expected.cost_before:.4g}"
+            f"model of the old setting {expected.cost_before:.4g}"
             if then is None
             else f"before {then.mean:.4g}"
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.states import Change, Doubt, Verifying
-from vermilion.online.decide.verification import clearly_worse, verify
+from vermilion.online.decide.verification import bound_named, clearly_worse, verify
 from vermilion.online.plan.correction import LARGEST
 from vermilion.online.record.kinds import DecisionKind
 
@@ -87,12 +87,12 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     kind = DecisionKind.VERIFIED if result.verdict == "better" else DecisionKind.UNPROVEN
     turn.decide(kind, result.reason, **result.details)
     if result.broken and result.broken != turn.controller.broken:
-        name = result.broken.partition(":")[0]
+        name = bound_named(result.broken)
         watch = turn.controller.bounds_watch.with_broken([name], turn.now_s)
         turn.change(broken=result.broken, bounds_watch=watch)
         turn.decide(
             DecisionKind.CONSTRAINT_BROKEN,
-            f"the network breaks {result.broken}; no setting that was measured here keeps it",
+            f"the network breaks {result.broken}; no setting measured here keeps it",
         )
     _remember(turn, verifying, "better" if result.verdict == "better" else "unproven")
     doubt = None
@@ -122,9 +122,9 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
     turn.change(drift=controller.drift.answered(turn.now_s))
     turn.decide(
         DecisionKind.UNEXPLAINED,
-        f"under this setting the mean queue is {after.queue.mean:.1f} packets and the model says "
-        f"{expected:.1f}: no correction goes so far; what explains it is looked for in "
-        f"{_EXPLAIN_S:.0f} s, and the setting stays meanwhile",
+        f"the mean queue is {after.queue.mean:.1f} packets and the model says {expected:.1f}, too "
+        f"far apart to correct; the setting stays, and in {_EXPLAIN_S:.0f} s the controller "
+        "looks for a model that explains it",
         mean_queue=[after.queue.mean, expected],
     )
     return True
@@ -138,7 +138,7 @@ def starves(turn: Turn, harm: str) -> None:
         turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
     original = turn.controller.original
     turn.change(proven=original)
-    entering.send(turn, Change("roll back", original, f"it starves flows: {harm}"))
+    entering.send(turn, Change("roll back", original, f"it starves flows; {harm}"))
 
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:

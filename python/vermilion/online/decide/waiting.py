@@ -39,9 +39,11 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
         told = state.told
         if not patient and missing != told:
             told = missing
-            turn.decide(DecisionKind.QUIET, f"nothing is tuned: {missing}")
+            turn.decide(DecisionKind.QUIET, f"nothing is tuned, because {missing}")
         turn.become(replace(state, told=told, known_s=turn.now_s))
         return
+    if turn.controller.senses.seems_silent:
+        return  # what is seen now is no state to be modelled
     queueing_s = turn.queueing_s(picture)
     if _recall(turn, picture, queueing_s):
         return
@@ -89,8 +91,8 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
     entering.watch_conditions(turn, picture, traffic)
     ago_s = turn.now_s - regime.time_s
     reason = (
-        f"conditions as {ago_s:.0f} s ago have come back ({picture.in_words()}); their setting "
-        f"was {'verified' if regime.verdict == 'better' else 'kept, unproven,'} then"
+        f"the conditions of {ago_s:.0f} s ago are back ({picture.in_words()}); their setting "
+        f"was {'verified' if regime.verdict == 'better' else 'unproven and kept'} then"
     )
     turn.decide(DecisionKind.RECALLED, reason, setting=dict(regime.setting), found_s=regime.time_s)
     verifying = Verifying(

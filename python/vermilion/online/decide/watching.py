@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.bounds import STRETCH_S
 from vermilion.online.decide.fluctuation import CALM_S
-from vermilion.online.decide.verification import broken_bound
+from vermilion.online.decide.verification import bound_named, broken_bound
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.record.kinds import DecisionKind
 
@@ -28,7 +28,7 @@ def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
         return
     if turn.now_s >= state.ask_again_s:
         turn.become(replace(state, ask_again_s=float("inf")))
-        entering.refine(turn, turn.picture, "asked again", state.since_s, None)
+        entering.refine(turn, turn.picture, "another try", state.since_s, None)
         return
     if state.doubt is not None and turn.now_s >= state.doubt.look_s:
         _look_again(turn, state)
@@ -69,7 +69,7 @@ def _has_calmed(turn: Turn, state: Watching) -> bool:
         return False
     turn.change(fluctuation=before.calmed(turn.now_s))
     why = f"conditions have not changed for {CALM_S:.0f} s"
-    turn.decide(DecisionKind.FLUCTUATING, f"{why}: a setting is sought for the present ones alone")
+    turn.decide(DecisionKind.FLUCTUATING, f"{why}, so the search is now for the present ones alone")
     _refine(turn, state, why, _LATELY_S[1])
     return True
 
@@ -130,13 +130,13 @@ def _check_bounds(turn: Turn, state: Watching) -> bool:
     if not broken:
         turn.change(broken="")
         return False
-    name = broken.partition(":")[0]
-    if turn.controller.broken.partition(":")[0] == name:
+    name = bound_named(broken)
+    if bound_named(turn.controller.broken) == name:
         return False
     watch = turn.controller.bounds_watch.with_broken([name], turn.now_s)
     turn.change(broken=broken, bounds_watch=watch)
     may_search = turn.now_s >= turn.controller.drift.allowed_s and state.queue is not None
-    then = "a setting that keeps it is looked for" if may_search else "the setting stays"
+    then = "looking for a setting that keeps it" if may_search else "the setting stays"
     turn.decide(DecisionKind.CONSTRAINT_BROKEN, f"the network breaks {broken}; {then}")
     if not may_search:
         return False
@@ -150,9 +150,10 @@ def _improve(turn: Turn, state: Watching) -> None:
     controller = turn.controller
     correction = controller.correction
     if controller.policy.target_packets is not None and correction.due:
+        side = "above" if correction.packets > 0.0 else "below"
         reason = (
-            f"the network's mean queue is {correction.packets:+.1f} packets beside the model's: "
-            f"the model is tuned for {correction.internal_target:.1f}"
+            f"the network's mean queue is {abs(correction.packets):.1f} packets {side} the model's "
+            f"value, so the model is tuned for {correction.internal_target:.1f}"
         )
         turn.decide(DecisionKind.CORRECTED, reason, bias_packets=correction.packets)
         _refine(turn, state, reason, _LATELY_S[1])

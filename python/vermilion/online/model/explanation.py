@@ -110,7 +110,7 @@ class Explanation:
         if self.explained:
             return f"what is seen is explained by {self.senders}"
         missed = [figure.in_words() for figure in self.figures if not figure.explained]
-        return f"this network is not explained by {self.senders}: {'; '.join(missed)}"
+        return f"this network is not explained by {self.senders} ({'; '.join(missed)})"
 
 
 def compare(

@@ -16,6 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario import disciplines, scenario_from_document, senders
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,7 +73,7 @@ def build_model(
     }
     return scenario_from_document(
         {
-            "title": f"Model of {traffic.flows} flows",
+            "title": f"Model of {how_many(traffic.flows, 'flow')}",
             "duration": f"{horizon.warm_up_s + horizon.measured_s!r} s",
             "warm_up": f"{horizon.warm_up_s!r} s",
             **settling,

@@ -22,6 +22,7 @@ from vermilion.online.model.possibilities import by_turns, possibilities
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
 from vermilion.scenario import scenario_from_document
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -217,7 +218,8 @@ def build_set_model(
         flows |= {f"{name}-{link}": each for name, each in unresponsive(link, part, kind).items()}
     return scenario_from_document(
         {
-            "title": f"Model of {traffic.whole.flows} flows and {len(known)} queues",
+            "title": f"Model of {how_many(traffic.whole.flows, 'flow')} and "
+            f"{how_many(len(known), 'queue')}",
             "duration": f"{horizon.warm_up_s + horizon.measured_s!r} s",
             "warm_up": f"{horizon.warm_up_s!r} s",
             **settling,

@@ -35,7 +35,7 @@ class HeldQueue(LinkObjective):
     """An objective: hold the instantaneous queue at ``target`` packets."""
 
     name: ClassVar[str] = "held-queue"
-    summary: ClassVar[str] = "queue deviation, with an error of the mean above a tenth dearer"
+    summary: ClassVar[str] = "queue deviation, where an error of the mean above a tenth costs more"
     unit: ClassVar[str] = "packets^2"
     noticeable: ClassVar[float] = 1.0
 

@@ -90,7 +90,7 @@ def judge(
     where = "in the model" if models == 1 else f"in the mean of {models} models"
     return Verdict(
         decision.accepted,
-        f"{decision.why}: {where} {_in_words(advantage, old_value, new_value, goal, charge)}, "
+        f"{decision.why}; {where}, {_in_words(advantage, old_value, new_value, goal, charge)}, "
         f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
         advantage,
         decision.judgement,

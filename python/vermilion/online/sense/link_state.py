@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from vermilion.scenario.how_many import how_many
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -29,7 +31,7 @@ SIGNALS_S = 5.0
 _FULL = 0.9  # of the link's rate
 _MOSTLY_EMPTY = 0.9  # share of readings that find no packet
 _MOSTLY_WAITING = 0.5  # share of readings that find one
-_ALMOST_NOTHING = 0.005  # of the link's rate
+_ALMOST_NOTHING = 0.01  # of the link's rate
 _FEWEST_PACKETS = 10  # that a stretch should have room for
 _LEAST_S = 0.25  # less than that says nothing
 _EPSILON_S = 1e-6  # times are sums of tenths
@@ -68,6 +70,14 @@ class LinkWatch:
     state: LinkState = LinkState()
     seen: LinkKind = "unknown"
     seen_since_s: float = 0.0
+
+    @property
+    def seems_silent(self) -> bool:
+        """Whether next to nothing has come or left for a second: no moment to begin anything.
+
+        It need not have lasted long enough to be believed.
+        """
+        return self.seen in {"idle", "outage"}
 
     def updated(
         self, samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
@@ -109,6 +119,8 @@ def look(
         found = _look_at_silence(stretch, samples[-1].backlog_packets, flows)
         if found is not None or stretch.packets == 0:
             return found
+        if stretch.seconds > LOOKED_AT_S - _EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
+            return "idle", f"{stretch.in_words()} for {stretch.seconds:.1f} s"
     now_s = samples[-1].time_s
     signals = sum(
         sample.drops + sample.marks for sample in samples if sample.time_s > now_s - SIGNALS_S
@@ -159,12 +171,15 @@ def _look_at_silence(
     if seconds < LOOKED_AT_S - _EPSILON_S:
         return None
     if waiting > 0 and stretch.empty == 0.0:
-        left = "none has left" if packets == 0 else f"{packets} have left"
-        return "outage", f"{waiting} packets wait and {left} for {seconds:.1f} s"
+        left = {0: "none has left", 1: "1 has left"}.get(packets, f"{packets} have left")
+        return (
+            "outage",
+            f"{how_many(waiting, 'packet')} in the queue, and {left} for {seconds:.1f} s",
+        )
     if flows is not None and packets < flows * seconds:
-        came = "no packet has come" if packets == 0 else f"{packets} packets have come"
-        return "outage", f"there are {flows} flows and {came} for {seconds:.1f} s"
-    return ("idle", f"no packet has come for {seconds:.1f} s") if packets == 0 else None
+        came = f"only {how_many(packets, 'packet')} came" if packets else "no packet came"
+        return "outage", f"{how_many(flows, 'flow')} open, and {came} in {seconds:.1f} s"
+    return ("idle", f"no packet came in {seconds:.1f} s") if packets == 0 else None
 
 
 def _look_at_traffic(stretch: _Stretch, signals: int) -> tuple[LinkKind, str] | None:
@@ -172,12 +187,12 @@ def _look_at_traffic(stretch: _Stretch, signals: int) -> tuple[LinkKind, str] | 
     if 1.0 - stretch.empty > _MOSTLY_WAITING or (stretch.load or 0.0) >= _FULL:
         words = (
             f"packets waited at {1.0 - stretch.empty:.0%} of the readings of "
-            f"{stretch.seconds:.1f} s and {stretch.in_words()}"
+            f"{stretch.seconds:.1f} s, and {stretch.in_words()}"
         )
         return "busy", words
     if signals > 0:
-        words = f"{signals} packets were dropped or marked in {SIGNALS_S:.0f} s"
-        return "busy", f"{words} and {stretch.in_words()}"
+        words = f"{how_many(signals, 'packet')} dropped or marked in {SIGNALS_S:.0f} s"
+        return "busy", f"{words}, and {stretch.in_words()}"
     if stretch.empty >= _MOSTLY_EMPTY:
         words = (
             f"{stretch.in_words()}, but no packet waited at {stretch.empty:.0%} of the readings "

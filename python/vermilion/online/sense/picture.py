@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from vermilion.scenario.how_many import how_many
+
 if TYPE_CHECKING:
     from vermilion.routers.base import Knowledge
 
@@ -79,7 +81,7 @@ class TrafficPicture:
             if self.rate_bit_per_s is None
             else f"{self.rate_bit_per_s / 1e6:.4g} Mbit/s"
         )
-        return f"{self.flows} flows, {trips}, {rate}"
+        return f"{how_many(self.flows, 'flow')}, {trips}, {rate}"
 
     def round_trip_classes(self, queueing_s: float = 0.0) -> list[tuple[int, float]]:
         """(number of flows, base round trip in s) per class, covering every active flow.

@@ -173,6 +173,11 @@ class Senses:
         """What the link is doing; only while it is busy may anything be judged or learned."""
         return self.watch.state
 
+    @property
+    def seems_silent(self) -> bool:
+        """Whether the link has been silent lately, though perhaps not for long."""
+        return self.watch.seems_silent
+
     def since(self, time_s: float) -> tuple[Sample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return _since(self.history, time_s)

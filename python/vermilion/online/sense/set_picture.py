@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vermilion.online.sense.picture import TrafficPicture, split_by_gaps
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +82,7 @@ class SetPicture(TrafficPicture):
             for link, picture in self.queues
         )
         missing = "".join(f"; {each}" for each in self.unknown)
-        return f"{self.flows} flows: {paths or 'none'}; {rates}{missing}"
+        return f"{how_many(self.flows, 'flow')}: {paths or 'none'}; {rates}{missing}"
 
 
 def set_picture(

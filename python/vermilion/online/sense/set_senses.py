@@ -21,6 +21,7 @@ from vermilion.online.sense.senses import HISTORY_S, Senses
 from vermilion.online.sense.set_picture import PathTraffic, SetPicture, set_picture
 from vermilion.online.sense.set_sample import SetSample
 from vermilion.online.sense.set_stretch import SetStretch
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,13 +45,15 @@ _MEASURED_DOUBT = 0.05
 _UNHEARD_DOUBT = 0.5
 _COUNTED_DOUBT = 0.02
 _ORDER_INFERRED = (
-    "the order of queues along a path is not seen, and taken to be that of the configuration"
+    "the order of queues along a path is not seen, so that of the configuration is assumed"
 )
 _PATHS_UNKNOWN = (
-    "counters do not tell which flows cross several queues: each queue is taken to have its own"
+    "counters do not tell which flows cross several queues, so each queue is assumed to have its "
+    "own"
 )
 _PATHS_CONFIGURED = (
-    "counters do not tell how many flows take which path: as many are taken as make up the counts"
+    "counters do not tell how many flows take which path, so numbers that make up the counts are "
+    "assumed"
 )
 _TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "idle")
 
@@ -183,6 +186,17 @@ class SetSenses:
         link, state = min(states.items(), key=lambda each: _TOLD_FIRST.index(each[1].kind))
         return replace(state, words=f"{link}: {state.words}")
 
+    @property
+    def seems_silent(self) -> bool:
+        """Whether nothing leaves one of the links lately, or nothing comes to any of them."""
+        waiting = [
+            each.latest is not None and each.latest.backlog_packets > 0
+            for each in self.parts.values()
+        ]
+        silent = [each.seems_silent for each in self.parts.values()]
+        cut_off = any(each and holds for each, holds in zip(silent, waiting, strict=True))
+        return cut_off or all(silent)
+
     def since(self, time_s: float) -> tuple[SetSample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return self.history[bisect_right(self.history, time_s, key=lambda each: each.time_s) :]
@@ -262,7 +276,7 @@ class SetSenses:
         if any(len(path.links) > 1 and path.links not in self.configured for path in paths):
             unknown.append(_ORDER_INFERRED)
         if left_out:
-            unknown.append(f"{left_out} flows are left out, of which no round trip is known")
+            unknown.append(f"{how_many(left_out, 'flow')} left out, with no known round trip")
         return set_picture(corrected, paths, unknown)
 
     def _guessed(self, pictures: Mapping[str, TrafficPicture]) -> SetPicture:

@@ -43,26 +43,26 @@ PAPER = Paper(
     published="2000",
     story=(
         (
-            "RED tells sources about congestion by the average length of the queue. More sources "
-            "have to be told more often, so the queue has to be longer: congestion and delay are "
+            "RED tells sources about congestion by the average length of the queue. RED must "
+            "tell more sources more often, so its queue must be longer: congestion and delay are "
             "coupled. REM takes them apart. A link keeps a price that rises while more packets "
-            "arrive than it can send, or packets wait, and falls otherwise; it marks with a "
-            "probability that is exponential in the price, so that the marks of a whole path tell "
-            "the sum of its prices. Whatever the number of sources, the price finds the value at "
+            "arrive than it can send, or packets wait, and falls otherwise. It marks with a "
+            "probability that is exponential in the price. So the marks of a whole path tell the "
+            "sum of its prices. Whatever the number of sources, the price finds the value at "
             "which the queue is nearly empty and the link is nearly full."
         ),
     ),
     open_questions=(
         "“Propagation delay of 20 ms”: of the round trip, or one way. Both are run.",
         (
-            "Whether RED marked or dropped, and which RED it was: as published in 1993, or as "
-            "ns-2 spaces its marks (at least 1/p packets between two of them, so that it gives "
-            "a third as many). All four combinations are run."
+            "Whether RED marked or dropped, and which RED it was: as published in 1993, or as in "
+            "ns-2. That one leaves at least 1/p packets between two marks, so it gives a third "
+            "as many. All four combinations are run."
         ),
         (
-            "REM’s base phi. Prices are about as high as the number of sources, 10 to 40; a "
-            "base of 1.03 to 1.05 turns them into probabilities that fifty acknowledgements can "
-            "tell apart. 1.01 and 1.1 are run as well, and judged separately."
+            "REM’s base phi. Prices are about as high as the number of sources, 10 to 40. A base "
+            "of 1.03 to 1.05 turns them into probabilities that fifty acknowledgements can tell "
+            "apart. Bases of 1.01 and 1.1 are run as well, and judged separately."
         ),
         (
             "The adjustment of REM sources (at once, or by a packet in a round trip), and their "
@@ -93,9 +93,11 @@ PAPER = Paper(
             title="REM’s queue and utilisation with 10, 20, 30 and 40 REM sources",
             caption="Above: the queue over time under one seed. Below: means of the settled "
             "stretches, immediate adjustment; the scale of the queue is a quarter of figure 4’s.",
-            settings="The same link; gain 0.001, queue weight 0.1, weight of new arrivals 0.02, "
-            "a price each millisecond, no target queue; sources: the last 50 marks, weight of "
-            "the utility 4000 packets/s, gain of the round trip 0.02.",
+            settings=(
+                "The same link; gain 0.001, queue weight 0.1, weight of new arrivals 0.02, "
+                "a price each millisecond, no target queue. Sources: the last 50 marks, "
+                "weight of the utility 4000 packets/s, gain of the round trip 0.02."
+            ),
             scenarios=(SOURCES,),
             effort=26.0,
             measure=measure_rem,
@@ -135,22 +137,27 @@ PAPER = Paper(
             figures=("figure-4",),
             checks=red_delays,
             remarks={
-                Verdict.IN_PART: "The published delay comes out where RED marks instead of "
-                "dropping, spaces its marks as ns-2 does, and 20 ms is the whole round trip: "
-                "then the queue approaches the upper threshold of 80 packets, as in the paper. "
-                "RED of 1993 signals three times as often at the same average, so its queue "
-                "balances lower. Where packets are dropped, Reno loses several in a window, "
-                "waits for timeouts, and offers less; a longer round trip needs fewer signals "
-                "for the same rate.",
+                Verdict.IN_PART: (
+                    "The published delay comes out where RED marks instead of "
+                    "dropping, spaces its marks as ns-2 does, and 20 ms is the "
+                    "whole round trip. Then the queue approaches the upper "
+                    "threshold of 80 packets, as in the paper. RED of 1993 signals "
+                    "three times as often at the same average, so its queue "
+                    "balances lower. Where packets are dropped, Reno loses several "
+                    "in a window, waits for timeouts, and offers less; a longer "
+                    "round trip needs fewer signals for the same rate."
+                ),
             },
         ),
         Claim(
             id="rem-small-queue",
             place="figure 5",
             says="The queue of REM stays small whatever the number of sources.",
-            measured="From 10 to 40 sources the mean queue grows by at most a tenth of what the "
-            "least growing RED’s does at the same round trip, and with 40 it is at most a tenth "
-            "of the buffer.",
+            measured=(
+                "From 10 to 40 sources the mean queue grows by at most a tenth of what the "
+                "least growing RED’s does at the same round trip. With 40 it is at most a "
+                "tenth of the buffer."
+            ),
             figures=("figure-5", "figure-4"),
             checks=rem_queue,
         ),
@@ -162,13 +169,16 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=rem_utilization,
             remarks={
-                Verdict.IN_PART: "The price is a sum over excess arrivals and the queue, "
-                "without a target, so it rests where the link is nearly full and the queue "
-                "nearly empty; whenever the sources’ estimates swing down the link idles. With "
-                "ten sources each of them is a tenth of the load and knows the price only from "
-                "fifty marks, so the swings are widest there; they average out among forty. "
-                "With ns-2’s target of 20 packets (the last rows of the tables) the link is "
-                "full, at the price of these 20 packets."
+                Verdict.IN_PART: (
+                    "The price is a sum over excess arrivals and the queue, without "
+                    "a target, so it rests where the link is nearly full and the "
+                    "queue nearly empty. Whenever the sources’ estimates swing "
+                    "down, the link idles. With ten sources each of them is a tenth "
+                    "of the load and knows the price only from fifty marks, so the "
+                    "swings are widest there; they average out among forty. With "
+                    "ns-2’s target of 20 packets (the last rows of the tables) the "
+                    "link is full, at the price of these 20 packets."
+                )
             },
         ),
         Claim(

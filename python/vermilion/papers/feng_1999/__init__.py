@@ -64,8 +64,8 @@ PAPER = Paper(
         ),
         (
             "The paper’s gateway watches its average queue. When it falls below the lower "
-            "threshold RED was too aggressive, and the maximum probability is divided by 3; "
-            "when it rises above the upper one, RED was too conservative, and it is doubled."
+            "threshold RED was too aggressive, and the maximum probability is divided by 3. When "
+            "it rises above the upper one, RED was too conservative, and it is doubled."
         ),
     ),
     open_questions=(
@@ -188,8 +188,10 @@ PAPER = Paper(
             id="loss-model",
             place="loss model",
             says="The loss of N sources is (N MSS C / (L R))².",
-            measured="Where the model foretells at most 2 %, the measured loss is within a "
-            "factor of two of it, in the geometric mean over the grid.",
+            measured=(
+                "Where the model foretells at most 2 %, the measured loss is within a "
+                "factor of two of it (geometric mean over the grid)."
+            ),
             figures=("loss-model",),
             checks=model_fits,
         ),
@@ -248,13 +250,16 @@ PAPER = Paper(
             figures=("alternating",),
             checks=self_configuring_avoids,
             remarks={
-                Verdict.IN_PART: "On the mixed path, 14 to 212 ms, it does (right half of the "
-                "figure): packets are dropped only in the first wave, until max_p is high "
-                "enough, more when it starts from 0.02. With 32 ms for all, the sources swing "
-                "together, the average crosses both thresholds in each swing, and max_p goes up "
-                "and down without settling (left half). With 232 ms the path holds ten times "
-                "what the queue does, and a source needs 10 to 20 s to win back half a window, "
-                "as long as the load stays the same: no gateway fills the link there."
+                Verdict.IN_PART: (
+                    "On the mixed path, 14 to 212 ms, it does (right half of the figure). "
+                    "Packets are dropped only in the first wave, until max_p is high enough, and "
+                    "more when it starts from 0.02. With 32 ms for all, the sources swing "
+                    "together, the average crosses both thresholds in each swing, and max_p goes "
+                    "up and down without settling (left half). With 232 ms the path holds ten "
+                    "times what the queue does, and a source needs 10 to 20 s to win back half a "
+                    "window. The load stays the same only that long, so no gateway fills the "
+                    "link there."
+                )
             },
         ),
         Claim(

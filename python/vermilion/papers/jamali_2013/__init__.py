@@ -37,16 +37,16 @@ from vermilion.papers.verdict import Verdict
 _STAGED, _SUDDEN = SCENARIOS
 
 _WHERE_IT_IS = (
-    "The published saving and the published counts do not come out together. A saving of this size "
-    "needs Reno of ns-2.35 over a RED that is not gentle, and a velocity at each change of a "
-    "packet. Three quarters of RED’s drops are forced there: the average is above the upper "
+    "The published saving and the published counts do not come out together. A saving of this "
+    "size needs Reno of ns-2.35 over a RED that is not gentle, and a velocity at each change of "
+    "a packet. Three quarters of RED’s drops are forced there: the average is above the upper "
     "threshold, and everything is dropped until it has fallen. VRED, stricter while the queue "
-    "grows, makes most of them early ones (the table has the forced drops), which a velocity at "
-    "each 5 packets does as well and so saves 5 to 7 %; what more the strong gains at each packet "
-    "do has not been taken apart. But RED drops 5300 and 5600 packets there and not 2974 and 3333. "
-    "Where its counts are the paper’s, VRED saves 8 % at most: the window of each of twenty "
-    "sources is below a packet, what is lost depends on how many packets the queue can hold (see "
-    "the last claim about this table), and the average stays where RED’s thresholds hold it. A "
+    "grows, makes most of them early ones (the table has the forced drops). A velocity at each 5 "
+    "packets does so as well, and saves 5 to 7 %. What more the strong gains at each packet do "
+    "has not been taken apart. But RED drops 5300 and 5600 packets there and not 2974 and 3333. "
+    "Where its counts are the paper’s, VRED saves 8 % at most. The window of each of twenty "
+    "sources is below a packet, and what is lost depends on how many packets the queue can hold "
+    "(see the last claim about this table). The average stays where RED’s thresholds hold it. A "
     "gentle RED forces no drops, and VRED saves less than 5 %. The paper has one run of each "
     "queue; the tables also have the most favourable pair of our runs."
 )
@@ -69,15 +69,16 @@ PAPER = Paper(
         (
             "The algorithm: published are a threshold of 5 packets of growth, several levels of "
             "velocity, and changes in per cent. Run are a velocity each 0.1 s, at each change of "
-            "5 packets, and at each change of a packet with three sets of gains, which multiplies "
-            "RED’s probability; and one at each change of a packet that changes the maximum "
-            "probability itself. More readings are in the page about the disciplines’ readings."
+            "5 packets, and at each change of a packet with three sets of gains, which "
+            "multiplies RED’s probability. One more, at each change of a packet, changes the "
+            "maximum probability itself. More readings are in the page about the disciplines’ "
+            "readings."
         ),
         (
             "Which senders and which “default RED” its ns-2 had: Tahoe as before 2001 (a clock "
-            "of 100 ms, timeouts of at least 1 s) or Reno of ns-2.35 (10 ms, 0.2 s); thresholds of "
-            "5 and 15 packets and not gentle, or automatic thresholds in bytes and gentle. All "
-            "four combinations are run."
+            "of 100 ms, timeouts of at least 1 s) or Reno of ns-2.35 (10 ms, 0.2 s). Thresholds "
+            "of 5 and 15 packets and not gentle, or automatic thresholds in bytes and gentle. "
+            "All four combinations are run."
         ),
         "Whether a count is of one run. Here it is a mean over the seeds.",
     ),
@@ -89,9 +90,11 @@ PAPER = Paper(
             caption="Above: drops with four settings that ns-2 can have had, in both scenarios; "
             "dashed: the paper’s counts. Below: VRED’s drops against RED’s. Means over all seeds "
             "with 95 % intervals.",
-            settings="2 Mbit/s, round trip of 10 ms, edge links of 10 Mbit/s, buffer of 50 "
-            "packets (in byte mode 25 kB), maximum probability 0.1, weight 0.002; the starts of "
-            "sources that join together are drawn over a second.",
+            settings=(
+                "2 Mbit/s, round trip of 10 ms, edge links of 10 Mbit/s, buffer of 50 "
+                "packets (in byte mode 25 kB), maximum probability 0.1, weight 0.002. The "
+                "starts of sources that join together are drawn over a second."
+            ),
             scenarios=tuple(SCENARIOS.values()),
             effort=2.2,
             measure=measure_totals,
@@ -123,10 +126,13 @@ PAPER = Paper(
             figures=("table-1",),
             checks=red_counts,
             remarks={
-                Verdict.IN_PART: "It tells which ns-2 it was: one whose senders wait a second or "
-                "more at a timeout. With Reno of ns-2.35, which waits 0.2 s, RED drops two thirds "
-                "more. ns-2.35 itself drops 3022 and 3209 with the settings of the first row, and "
-                "5012 and 5349 with those of the last one.",
+                Verdict.IN_PART: (
+                    "It tells which ns-2 it was: one whose senders wait a second or "
+                    "more at a timeout. With Reno of ns-2.35, which waits 0.2 s, "
+                    "RED drops two thirds more. The simulator ns-2.35 itself drops "
+                    "3022 and 3209 with the settings of the first row, and 5012 and "
+                    "5349 with those of the last one."
+                ),
             },
         ),
         Claim(

@@ -56,13 +56,13 @@ PAPER = Paper(
     published="talk on “RED in a Different Light”, NANOG 13, 1998",
     story=(
         (
-            "RED is meant to tell a queue that persists from one that only holds a burst, and to "
-            "drop a few packets early, at random, instead of many when the buffer is full. The "
-            "talk looks at the average by which RED of 1993 does this. It has a time constant of "
-            "500 packets, so on a slow link it lags behind the queue by seconds: it is still low "
-            "when the buffer overflows, and still high when the queue has drained. RED Light "
-            "samples the queue by time, follows it down at once and averages it only upwards, and "
-            "derives its settings from the rate of the link."
+            "RED is meant to tell a queue that persists from one that only holds a burst. It is "
+            "to drop a few packets early, at random, instead of many when the buffer is full. "
+            "The talk looks at the average by which RED of 1993 does this. It has a time "
+            "constant of 500 packets, so on a slow link it lags behind the queue by seconds. It "
+            "is still low when the buffer overflows, and still high when the queue has drained. "
+            "RED Light samples the queue by time, follows it down at once and averages it only "
+            "upwards, and derives its settings from the rate of the link."
         ),
     ),
     open_questions=(
@@ -83,9 +83,9 @@ PAPER = Paper(
         ),
         (
             "What “forced” is, and of which RED: here all drops that are not early, whether the "
-            "buffer is full or the average above the upper threshold (the table parts the two); "
-            "with the talk’s settings, with twice the buffer, and with a maximum probability of "
-            "0.02, as in the paper of 1993."
+            "buffer is full or the average above the upper threshold (the table parts the two). "
+            "Run with the talk’s settings, with twice the buffer, and with a maximum probability "
+            "of 0.02, as in the paper of 1993."
         ),
     ),
     figures=(
@@ -214,9 +214,12 @@ PAPER = Paper(
             figures=("table",),
             checks=partial(near_the_table, queue=RED),
             remarks={
-                Verdict.IN_PART: "The buffer decides how many of the drops are tail drops: with "
-                "11 packets all three numbers come out at 31 and at 50 ms, with 12 at 100 ms; "
-                "with 25 the buffer is never full once the transfer has ramped up.",
+                Verdict.IN_PART: (
+                    "The buffer decides how many of the drops are tail drops. With "
+                    "11 packets all three numbers come out at 31 and at 50 ms, with "
+                    "12 at 100 ms. With 25 the buffer is never full once the "
+                    "transfer has ramped up."
+                ),
             },
         ),
         Claim(
@@ -241,10 +244,12 @@ PAPER = Paper(
             figures=("table",),
             checks=light_shorter,
             remarks={
-                Verdict.HOLDS: "It is paid for with the link: 82 to 89 % of it are used and not "
-                "88 to 97 %, because Reno waits for its timer when two drops fall into one "
-                "window. With SACK there is no such price at short round trips (see the "
-                "disciplines’ readings).",
+                Verdict.HOLDS: (
+                    "It is paid for with the link. Its use falls from 88 to 97 % down "
+                    "to 82 to 89 %, because Reno waits for its timer when two drops "
+                    "fall into one window. With SACK there is no such price at short "
+                    "round trips (see the disciplines’ readings)."
+                ),
             },
         ),
         Claim(
@@ -267,11 +272,14 @@ PAPER = Paper(
             figures=("long-and-mice",),
             checks=spread_evenly,
             remarks={
-                Verdict.FAILS: "RED spaces its drops evenly by count while its average hardly "
-                "moves. RED Light’s filter moves with the queue: below the threshold it drops "
-                "nothing at all, above it the probability grows exponentially, and with 25 "
-                "transfers whose round trips are alike the queue swings through both, about once "
-                "a second. This is of our reading of the control law, which is not public.",
+                Verdict.FAILS: (
+                    "RED spaces its drops evenly by count while its average hardly "
+                    "moves. RED Light’s filter moves with the queue. Below the "
+                    "threshold it drops nothing at all, and above it the probability "
+                    "grows exponentially. With 25 transfers whose round trips are "
+                    "alike the queue swings through both, about once a second. This "
+                    "is of our reading of the control law, which is not public."
+                ),
             },
         ),
         Claim(
@@ -283,11 +291,14 @@ PAPER = Paper(
             figures=("densities",),
             checks=persistent_queue,
             remarks={
-                Verdict.IN_PART: "The link is full, and the queue scales with the rate, but with "
-                "this many transfers it rests above the threshold (20 % of 100 ms, 30 % below 4 "
-                "Mbit/s): they need 4 to 6 % of their packets dropped, and our law has 1 % at the "
-                "threshold. At 1.5 Mbit/s two packets, which are always let through, are a sixth "
-                "of the product.",
+                Verdict.IN_PART: (
+                    "The link is full, and the queue scales with the rate, but with "
+                    "this many transfers it rests above the threshold (20 % of 100 "
+                    "ms, 30 % below 4 Mbit/s). They need 4 to 6 % of their packets "
+                    "dropped, and our law has 1 % at the threshold. At 1.5 Mbit/s "
+                    "two packets, which are always let through, are a sixth of the "
+                    "product."
+                ),
             },
         ),
         Claim(
@@ -307,13 +318,15 @@ PAPER = Paper(
             figures=("forced-drops",),
             checks=mostly_forced,
             remarks={
-                Verdict.IN_PART: "It depends on the maximum probability and on the buffer. With "
-                "0.1 most drops are early ones even where a fifth of the packets is dropped; only "
-                "at 1.5 Mbit/s, where the buffer of 12 packets is shorter than the upper "
-                "threshold, are most of them forced, the buffer being full before the average has "
-                "noticed. With 0.02, the value of the paper of 1993, the claim holds at every "
-                "rate with more than a transfer for each 2 Mbit/s: 62 % of the drops and more are "
-                "forced.",
+                Verdict.IN_PART: (
+                    "It depends on the maximum probability and on the buffer. With 0.1 most "
+                    "drops are early ones even where a fifth of the packets is dropped. Only at "
+                    "1.5 Mbit/s are most of them forced. There the buffer of 12 packets is "
+                    "shorter than the upper threshold, and full before the average has noticed. "
+                    "With 0.02, the value of the paper of 1993, the claim holds at every rate "
+                    "with more than a transfer for each 2 Mbit/s. There 62 % of the drops and "
+                    "more are forced."
+                ),
             },
         ),
     ),

@@ -69,11 +69,11 @@ PAPER = Paper(
             "the best ones back."
         ),
         (
-            "The paper judges a setting by how far RED’s own average queue strays from a target of "
-            "30 packets. Since the weight of that average is itself tuned, a setting can please "
-            "this number without keeping the queue anywhere near the target; our controller "
-            "minimises the deviation of the queue itself, and the claims about the average are "
-            "checked nevertheless."
+            "The paper judges a setting by how far RED’s own average queue strays from a target "
+            "of 30 packets. Since the weight of that average is itself tuned, a setting can "
+            "please this number without keeping the queue anywhere near the target. Our "
+            "controller minimises the deviation of the queue itself. The claims about the "
+            "average are checked nevertheless."
         ),
     ),
     open_questions=(
@@ -95,9 +95,9 @@ PAPER = Paper(
         ),
         (
             "The rates, delays and flows of the four queues in a row. Here links have 10 Mbit/s "
-            "and 5 ms, and 40 flows are run in two readings: a parking lot, where 8 go through all "
-            "four links and 8 more through each (48 and 18 ms), and one in which all go through "
-            "all, 8 each with 48, 68, 98, 138 and 188 ms."
+            "and 5 ms, and 40 flows are run in two readings. One is a parking lot, where 8 go "
+            "through all four links and 8 more through each (48 and 18 ms). In the other all go "
+            "through all, 8 each with 48, 68, 98, 138 and 188 ms."
         ),
     ),
     figures=(
@@ -168,10 +168,10 @@ PAPER = Paper(
             settings="Each of the four queues begins with random values of its two thresholds, "
             f"its weight and its maximum probability, other ones for each seed. At {TUNED_FROM_S} "
             "s a model is made of the links, of the number of flows on each path, and of the "
-            "shortest round trip seen on each; that senders are NewReno is assumed. The on-line "
-            "controller keeps single queues; here the product’s search (CMA-ES) tries "
+            "shortest round trip seen on each. Senders are assumed to be NewReno. The on-line "
+            "controller keeps single queues. Here the product’s search (CMA-ES) tries "
             f"{FOUR_QUEUES_EVALUATIONS} settings of all sixteen parameters, one simulation of "
-            f"{MODEL_S} s each, and what is surely better on fresh seeds, with no link’s "
+            f"{MODEL_S} s each. What is surely better on fresh seeds, with no link’s "
             f"utilisation below 0.95 of what it was, is applied {SEARCH_S} s later. The run ends "
             f"at {END_S} s.",
             scenarios=(FOUR_QUEUES,),
@@ -199,18 +199,23 @@ PAPER = Paper(
         Claim(
             id="control-law",
             place="figure 2",
-            says="RED drops nothing below the minimum threshold, with a probability that rises "
-            "linearly to max_p at the maximum threshold, and everything above (gentle: rising "
-            "to 1 at twice the threshold).",
+            says=(
+                "RED drops nothing below the minimum threshold. From there its probability "
+                "rises linearly to max_p at the maximum threshold; above, everything is dropped "
+                "(gentle: rising to 1 at twice the threshold)."
+            ),
             measured="The probability in force during runs is the formula’s, to a millionth.",
             figures=("figure-2",),
             checks=law_holds,
             remarks={
-                Verdict.IN_PART: "RED of 1993 follows the formula. ns-2’s RED does not drop a "
-                "packet that meets at most one other, whatever the average: its probability is "
-                "0 at such moments, the points on the axis of the figure. They occur when 64 "
-                "flows make the queue swing between full and empty; at all other moments the "
-                "formula holds there, too."
+                Verdict.IN_PART: (
+                    "RED of 1993 follows the formula. Whatever the average, the RED "
+                    "of ns-2 does not drop a packet that meets at most one other. "
+                    "Its probability is 0 at such moments, the points on the axis "
+                    "of the figure. They occur when 64 flows make the queue swing "
+                    "between full and empty; at all other moments the formula holds "
+                    "there, too."
+                )
             },
         ),
         Claim(
@@ -218,9 +223,11 @@ PAPER = Paper(
             place="figure 3",
             says="The drop rate over w_q and max_p is an irregular, noisy surface, which still "
             "has an overall structure.",
-            measured="The surface of one seed has at least two local minima (all eight "
-            "neighbours are higher); yet its ranks correlate with those of the other seeds’ "
-            "mean by at least 0.5.",
+            measured=(
+                "The surface of one seed has at least two local minima (all eight "
+                "neighbours are higher). Yet its ranks correlate with those of the other "
+                "seeds’ mean by at least 0.5."
+            ),
             figures=("figure-3",),
             checks=surface_noisy,
         ),
@@ -233,9 +240,11 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=partial(standard_misses, "figure-5", LOAD_PHASES[-1]),
             remarks={
-                Verdict.IN_PART: "Where the mean is near the target, it is so by chance: the "
-                "queue swings between empty and full, and its squared deviation (in the table) "
-                "is as large as where the mean is off."
+                Verdict.IN_PART: (
+                    "Where the mean is near the target, it is so by chance. The "
+                    "queue swings between empty and full, and its squared deviation "
+                    "(in the table) is as large as where the mean is off."
+                )
             },
         ),
         Claim(
@@ -246,24 +255,31 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=partial(tuned_holds, "figure-5", LOAD_PHASES),
             remarks={
-                Verdict.IN_PART: "The stretch before the change is 15 s long. In it the "
-                "controller sets RED from a first model, finds out what kind of senders there "
-                "are, and sets it again, so that in some seeds a part of the stretch has the "
-                "first answer."
+                Verdict.IN_PART: (
+                    "The stretch before the change is 15 s long. In it the "
+                    "controller sets RED from a first model, finds out what kind of "
+                    "senders there are, and sets it again. So in some seeds a part "
+                    "of the stretch has the first answer."
+                )
             },
         ),
         Claim(
             id="load-tuned-steadier",
             place="figure 5",
             says="Tuned on line, the queue varies less around the target.",
-            measured="The squared deviation of the queue itself is at most half that of "
-            "standard RED (the logarithm to base 2 of the ratio is at least 1), seed by seed.",
+            measured=(
+                "Seed by seed, the squared deviation of the queue itself is at most half "
+                "that of standard RED (the logarithm to base 2 of the ratio is at least 1)."
+            ),
             figures=("figure-5",),
             checks=partial(tuned_steadier, "figure-5", LOAD_PHASES),
             remarks={
-                Verdict.IN_PART: "It holds after the change everywhere. Before it, at 10 and 20 "
-                "Mbit/s, ns-2’s RED happens to suit 16 flows, so that there is less to be "
-                "gained; the tuned queue deviates less there, too, but not by half."
+                Verdict.IN_PART: (
+                    "It holds after the change everywhere. Before it, at 10 and 20 "
+                    "Mbit/s, ns-2’s RED happens to suit 16 flows, so there is less "
+                    "to be gained. The tuned queue deviates less there, too, but "
+                    "not by half."
+                )
             },
         ),
         Claim(
@@ -324,10 +340,13 @@ PAPER = Paper(
             figures=("figure-6",),
             checks=partial(tuned_steadier, "figure-6", TRIP_PHASES),
             remarks={
-                Verdict.IN_PART: "With 28 ms, at 10 and 20 Mbit/s, it is as in figure 5: ns-2’s "
-                "RED suits these flows. With 180 ms at 45 Mbit/s the path holds ten times the "
-                "buffer, and the queue swings over all of it however RED is set; what tuning "
-                "gains there is the use of the link."
+                Verdict.IN_PART: (
+                    "With 28 ms, at 10 and 20 Mbit/s, it is as in figure 5: ns-2’s "
+                    "RED suits these flows. With 180 ms at 45 Mbit/s the path holds "
+                    "ten times the buffer, and the queue swings over all of it "
+                    "however RED is set. What tuning gains there is the use of the "
+                    "link."
+                )
             },
         ),
         Claim(
@@ -360,28 +379,37 @@ PAPER = Paper(
             figures=("figure-8",),
             checks=tuning_evens_out,
             remarks={
-                Verdict.IN_PART: "In the parking lot inequality is mostly the work of paths: who "
-                "crosses four queues is dropped from four times and has the longest round trip. "
-                "No setting that we know changes that by much (see the page on tuning: the best "
-                "of 27,500 settings has 0.43), and several random ones are so near that nothing "
-                "surely better was found and nothing applied. Where all flows cross the same "
-                "queues, a bad draw costs much more, and tuning does better than standard RED. "
-                "The page on the kernel has the same on four Linux routers, set over SNMP."
+                Verdict.IN_PART: (
+                    "In the parking lot inequality is mostly the work of paths: who "
+                    "crosses four queues is dropped from four times and has the "
+                    "longest round trip. No setting that we know changes that by "
+                    "much (see the page on tuning: the best of 27,500 settings has "
+                    "0.43). Several random ones are so near that nothing surely "
+                    "better was found, and nothing applied. Where all flows cross "
+                    "the same queues, a bad draw costs much more, and tuning does "
+                    "better than standard RED. The page on the kernel has the same "
+                    "on four Linux routers, set over SNMP."
+                )
             },
         ),
         Claim(
             id="quick-search",
             place="the search",
             says="The search finds good settings with few simulations.",
-            measured="The best of the first 44 settings (the number after which one of the best "
-            "tenth has been met with 99 % probability), and of 100, has at most half the "
-            "squared deviation of standard RED, on fresh seeds.",
+            measured=(
+                "The best of the first 44 settings, and the best of 100, have at most half the "
+                "squared deviation of standard RED, on fresh seeds. (After 44 settings one of "
+                "the best tenth has been met with 99 % probability.)"
+            ),
             figures=("search",),
             checks=search_quick,
             remarks={
-                Verdict.IN_PART: "With 64 flows it holds with a wide margin. With 16 flows "
-                "standard RED is nearly right already; what a hundred settings find there is a "
-                "gain of about two, and 44 settings without a first guess get a part of it."
+                Verdict.IN_PART: (
+                    "With 64 flows it holds with a wide margin. With 16 flows "
+                    "standard RED is nearly right already. A hundred settings find "
+                    "a gain of about two there, and 44 settings without a first "
+                    "guess get a part of it."
+                )
             },
         ),
     ),

@@ -79,15 +79,16 @@ def decide(
         worst = next((each for each in missed if each.holds == "broken"), missed[0])
         # Of harm the mean decides, so that another look would only be another chance.
         doubtful = gain > 0.0 and all(each.holds == "unproven" for each in missed)
-        what = "it would do harm: " if worst.of_harm else ""
+        what = "a bound of harm, " if worst.of_harm else ""
         judgement: Judgement = "no difference" if worst.holds == "unproven" else "worse"
-        why = f"{what}{worst}"
+        might = "would" if worst.holds == "broken" else "may"
+        why = f"it {might} break {what}{worst.constraint} ({worst.figures})"
         return Decision(judgement, accepted=False, refused=True, doubtful=doubtful, why=why)
     broken = [verdict for verdict in incumbent if verdict.holds == "broken"]
     if broken:
         first = broken[0]
-        what = "does harm" if first.of_harm else "breaks a constraint"
-        why = f"the incumbent {what} ({first})"
+        what = "a bound of harm" if first.of_harm else "a constraint"
+        why = f"the incumbent breaks {what} ({first.constraint}: {first.figures})"
         return Decision("better", accepted=True, refused=False, doubtful=False, why=why)
     return _by_objective(difference, least_gain, unit, short_of, required)
 
@@ -110,12 +111,10 @@ def _by_objective(
     if gain < least_gain:
         amount = f"{gain:.3g} {unit}".strip()
         wanted = f"{least_gain:.3g} {unit}".strip()
-        why = f"the gain of {amount} is below the {wanted} that make a change worth its while"
+        why = f"the gain of {amount} is below the {wanted} from which a change pays"
         return kept(why, "no difference")
     if short_of is not None and (short_of.high is None or short_of.high >= 0.0):
-        why = (
-            f"what was found is better, but not surely by the {required:.3g} of it that is required"
-        )
+        why = f"what was found is better, but not surely by the required share of {required:.3g}"
         return kept(why, "no difference", doubtful=True)
     return Decision(
         "better", accepted=True, refused=False, doubtful=False, why="significantly better"

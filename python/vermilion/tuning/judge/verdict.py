@@ -50,16 +50,23 @@ class ConstraintVerdict:
     of_harm: bool = False
 
     def __str__(self) -> str:
-        """One line: the constraint, the value reached, and where."""
+        """One line, like "links.a.utilization >= 0.9 is broken (60 +- 2 %, bound 90 %)"."""
+        if self.value is None or self.bound is None:
+            return f"{self.constraint} is {self.figures}"
+        return f"{self.constraint} is {self.holds} ({self.figures})"
+
+    @property
+    def figures(self) -> str:
+        """What was reached, where, and the bound, like "60 +- 2 % in phase 2, bound 90 %"."""
         where = f" in phase {self.phase}" if self.phase else ""
         if self.value is None or self.bound is None:
-            why = "not measured" if self.holds == "not measured" else "met, no flow being active"
-            return f"{self.constraint}: {why}{where}"
+            why = "not measured" if self.holds == "not measured" else "met, as no flow is active"
+            return f"{why}{where}"
         # What follows the bound is words: "with twice the flows".
         path = MetricPath.parse(self.constraint.split(maxsplit=1)[0])
         reached = metric_in_words(path, self.value.mean, self.value.half_width)
         bound = metric_in_words(path, self.bound)
-        return f"{self.constraint}: reaches {reached}{where}, bound {bound}: {self.holds}"
+        return f"{reached}{where}, bound {bound}"
 
 
 def judge(

@@ -1,0 +1,69 @@
+"""``vermilion online --json``: the runs on simulated networks, and their price."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.online.record.entries import OnlineRun
+    from vermilion.report.short_queue import Rival
+
+
+def as_json(
+    runs: Sequence[OnlineRun], queues: Sequence[tuple[list[OnlineRun], list[Rival]]]
+) -> str:
+    """What ``--json`` writes.
+
+    Args:
+        runs: one for each scenario and seed.
+        queues: the runs as each queue has seen them, and its simple rivals.
+    """
+    from vermilion import _core
+
+    document = {
+        "version": _core.VERSION,
+        "runs": [_document(run) for run in runs],
+        "price": [_price(views, others) for views, others in queues],
+    }
+    return f"{json.dumps(document, indent=2, allow_nan=False)}\n"
+
+
+def _price(runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, object]:
+    """The price of a scenario over its seeds, for JSON."""
+    from vermilion.report.price_line import as_document, price_lines
+
+    return {
+        "scenario": runs[0].scenario.origin,
+        "link": runs[0].link,
+        "phases": [as_document(line) for line in price_lines(runs, rivals)],
+    }
+
+
+def _document(run: OnlineRun) -> dict[str, object]:
+    """A run for JSON."""
+    return {
+        "scenario": run.scenario.origin,
+        "seed": run.seed,
+        "link": run.link,
+        **({"links": list(run.links)} if run.links else {}),
+        "target_packets": run.target_packets,
+        "objective": run.objective.label,
+        "parameters": list(run.parameters),
+        "decisions": [
+            {
+                "time_s": decision.time_s,
+                "kind": decision.kind,
+                "reason": decision.reason,
+                "details": decision.details,
+            }
+            for decision in run.decisions
+        ],
+        "settings": [
+            {"time_s": time_s, "parameters": parameters} for time_s, parameters in run.settings
+        ],
+        "tuned": run.tuned.data,
+        "untouched": run.reference.data,
+    }
