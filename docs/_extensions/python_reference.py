@@ -24,7 +24,14 @@ GROUPS: Final = {
         "ScenarioError",
     ),
     "Runs": ("run", "run_many", "Result", "RunFigure", "run_figure"),
-    "Instruments": ("FlowSeries", "PacketTrace", "RawDistributions"),
+    "Instruments": (
+        "FlowSeries",
+        "PacketTrace",
+        "RawDistributions",
+        "packet_predicate",
+        "unregister_packet_predicate",
+        "PacketPredicateError",
+    ),
     "Comparisons": ("compare", "ComparisonReport", "grid", "sweep", "Sweep", "frames"),
     "Disciplines of your own": (
         "Discipline",

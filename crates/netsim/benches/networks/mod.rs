@@ -159,6 +159,7 @@ pub const ROWS: &[Row] = &[
         usual::sender("newreno", &json!({"delayed_acknowledgements": true}))
     }),
     row("paced", "200 NewReno flows, paced", || usual::sender("newreno", &json!({"pacing": true}))),
+    row("return-path", "200 NewReno flows, acknowledgements over a link", usual::return_path),
     row("prague", "200 Prague flows, dualpi2", usual::prague),
     row("rem", "200 REM flows, rem", usual::rem),
     row("web", "nothing but transfers", usual::transfers_only),

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use vermilion_netsim::Scenario;
+use vermilion_netsim::scenario::Link;
 
 const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
@@ -85,6 +86,15 @@ pub fn prague() -> Scenario {
 pub fn rem() -> Scenario {
     let queue = json!({"limit": 3000});
     network(600, 10, "rem", &queue, &[flows("all", 200, &one(40), "rem", &json!({}))])
+}
+
+/// 200 NewReno flows whose acknowledgements cross a link of their own.
+pub fn return_path() -> Scenario {
+    let mut scenario = alike(200, &one(40), "newreno", &json!({}), "drop-tail");
+    let back = Link { name: "back".to_owned(), ..scenario.links[0].clone() };
+    scenario.links.push(back);
+    scenario.flows[0].return_path = vec!["back".to_owned()];
+    scenario
 }
 
 /// 200 flows that take turns.
