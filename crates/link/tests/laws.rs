@@ -133,6 +133,7 @@ proptest! {
         start in prop::sample::select(vec![20_u16, 24, 40, 60]),
         length in 20..4000_usize,
         version_6 in any::<bool>(),
+        headers in any::<u16>(),
     ) {
         let mut bytes = vec![0x50; length];
         bytes[0] = if version_6 { 0x60 } else { 0x45 };
@@ -143,7 +144,7 @@ proptest! {
             }
         }
         let offload = Offload {
-            needs_checksum: true, kind, segment, checksum_start: start, checksum_offset: 16,
+            needs_checksum: true, kind, headers, segment, checksum_start: start, checksum_offset: 16,
         };
         let mut way = way(&link(100_000_000, "red", json!({})), 1);
         way.arrive(0, &offload, &bytes);
