@@ -179,7 +179,7 @@ def test_a_constraint_that_cannot_be_met_is_the_reason(scenario):
     )
     assert not refused.accepted
     assert refused.reason.startswith(
-        "refused, because links.bottleneck.queue_packets.mean <= 0.5 packets"
+        "refused, because it would break links.bottleneck.queue_packets.mean <= 0.5 packets ("
     )
 
 

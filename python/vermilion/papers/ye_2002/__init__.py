@@ -398,8 +398,8 @@ PAPER = Paper(
             says="The search finds good settings with few simulations.",
             measured=(
                 "The best of the first 44 settings, and the best of 100, have at most half the "
-                "squared deviation of standard RED, on fresh seeds. (After 44 settings one of "
-                "the best tenth has been met with 99 % probability.)"
+                "squared deviation of standard RED, on fresh seeds. After 44 settings one of "
+                "the best tenth has been met with 99 % probability."
             ),
             figures=("search",),
             checks=search_quick,
