@@ -113,13 +113,15 @@ def test_a_controller_gets_its_queue():
         router.wait(2.0)
         seen = router.observe()
         assert seen.active_flows == 4
-        assert seen.round_trips.seconds.min() >= 0.030
         router.apply({"max_probability": 0.5})
         assert router.parameters()["max_probability"] == 0.5
         router.wait(5.0)
         result = network.result(0.1)
     assert result.link("bottleneck").ledger["forwarded"] > 500
     assert len(result.series("bottleneck")["time_s"]) == 51
+    # What leaves late is waited for as much shorter.
+    late_s = result.data["links"]["bottleneck"]["emulator"]["timing_error_us"]["max"] / 1e6
+    assert seen.round_trips.seconds.min() >= 0.030 - late_s
 
 
 def test_a_network_that_is_left_before_its_end_leaves_nothing():

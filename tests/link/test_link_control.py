@@ -78,6 +78,28 @@ class TestEmulatedRouter(RouterConformance):
     def unacceptable(self):
         return {"max_probability": 0.2, "min_threshold": 50.0, "max_threshold": 20.0}
 
+    # Real traffic goes on between two calls: the second gives what has passed since, and less of it
+    # than half of the second before.
+
+    def test_round_trips_are_given_once(self):
+        router = self.make()
+        router.rtt_samples()
+        router.wait(router.read().time_s + 1.0)
+        trips, again = router.rtt_samples(), router.rtt_samples()
+        assert len(trips.flows) == len(trips.seconds) > 10
+        assert (trips.seconds > 0.0).all()
+        assert len(again.flows) < len(trips.flows) / 2
+
+    def test_the_traffic_of_flows_is_given_once_and_each_flow_at_most_once(self):
+        router = self.make()
+        router.flow_traffic()
+        router.wait(router.read().time_s + 1.0)
+        traffic, again = router.flow_traffic(), router.flow_traffic()
+        assert len(set(traffic.flows)) == len(traffic.flows) == len(traffic.packets)
+        assert (traffic.bytes >= traffic.packets).all()
+        assert traffic.packets.sum() > 100
+        assert again.packets.sum() < traffic.packets.sum() / 2
+
 
 def test_a_setting_acts_on_the_packets_of_real_flows():
     with a_link("acts", "--discipline", "drop-tail", "--set", "queue.limit='100 packets'"):
