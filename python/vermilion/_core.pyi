@@ -581,10 +581,18 @@ def capture_packets(notes: Sequence[bytes], most: int) -> tuple[bytes, int]:
 
 @final
 class Simulation:
-    """A network that is advanced step by step."""
+    """A network that is advanced step by step.
+
+    Unless ``round_trips`` is false it keeps every round trip until somebody takes it.
+    """
 
     def __new__(
-        cls, scenario: str, seed: int, distributions: bool = False, flow_delays: bool = False
+        cls,
+        scenario: str,
+        seed: int,
+        distributions: bool = False,
+        flow_delays: bool = False,
+        round_trips: bool = True,
     ) -> Simulation: ...
     @property
     def now_ns(self) -> int:

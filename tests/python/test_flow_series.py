@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vermilion
-from vermilion import FlowSeries
+from vermilion import FlowSeries, PacketTrace
 from vermilion.scenario import ScenarioError
 
 NETWORK = """
@@ -41,6 +41,58 @@ def network():
 
 def without_times(result):
     return {key: value for key, value in result.data.items() if key not in {"wall_s", "cpu_s"}}
+
+
+# Every way a packet can take: two queues, one for acknowledgements that watches departures, links
+# of the hosts' own, calls, and a receiver that delays its acknowledgements.
+WINDING = """
+duration = "10 s"
+[links.first]
+rate = "6 Mbit/s"
+delay = "3 ms"
+queue = { discipline = "codel", limit = "60 packets" }
+[links.bottleneck]
+rate = "4 Mbit/s"
+delay = "10 ms"
+queue = { discipline = "red", limit = "60 packets" }
+[links.back]
+rate = "100 kbit/s"
+delay = "5 ms"
+queue = { discipline = "pie", limit = "30 packets" }
+[flows.far]
+count = 6
+path = ["first", "bottleneck"]
+return_path = ["back"]
+rtt = "60 ms .. 90 ms"
+access_rate = "10 Mbit/s"
+sender = { congestion_control = "cubic", option_set = "linux" }
+[flows.calls]
+count = 3
+path = ["bottleneck"]
+rtt = "40 ms"
+traffic = { kind = "constant-rate", rate = "64 kbit/s" }
+packet_size = "200 bytes"
+[flows.web]
+path = ["bottleneck"]
+rtt = "50 ms"
+sender = "newreno"
+traffic = { kind = "web", mean_gap = "500 ms", size = "20 kB" }
+"""
+
+
+@pytest.mark.parametrize("text", [NETWORK, WINDING])
+def test_readings_are_the_same_whether_or_not_packets_are_written_down(text):
+    # Packets of which nothing is written down take shorter ways through the core.
+    scenario = vermilion.parse_scenario(text)
+    series = FlowSeries(interval_s=0.05)
+    alone = vermilion.run(scenario, seed=3, instruments=[series])
+    beside = vermilion.run(scenario, seed=3, instruments=[series, PacketTrace(most=10)])
+    assert without_times(alone) == without_times(beside)
+    assert len(alone.flow_series) > 1000
+    for column, values in alone.flow_series.columns.items():
+        assert np.array_equal(
+            values, beside.flow_series[column], equal_nan=values.dtype.kind == "f"
+        )
 
 
 @pytest.mark.parametrize("interval", [0.05, None])

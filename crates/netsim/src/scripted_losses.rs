@@ -146,6 +146,11 @@ impl Scripts {
         Ok(Self(scripts.collect::<Result<_, _>>()?))
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// What becomes of a packet that arrives: what the first script does that means it.
     pub fn judge(&mut self, passing: &Passing) -> Option<Action> {
         let mut action = None;

@@ -140,6 +140,8 @@ pub struct Simulation {
     monitor: Option<Vec<(u32, u64)>>,
     /// Only where somebody asks for some.
     notes: Option<Box<Notes>>,
+    /// Whether packets come by where notes are taken, which costs: nobody who only reads windows asks for it.
+    notes_packets: bool,
     /// Whether the last advance ended early, because notes should be taken away.
     paused: bool,
 }
@@ -196,6 +198,7 @@ impl Simulation {
             snapshots: Vec::new(),
             monitor: None,
             notes,
+            notes_packets: false,
             paused: false,
             scenario,
         };

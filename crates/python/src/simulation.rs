@@ -57,18 +57,21 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (scenario, seed, distributions=false, flow_delays=false))]
+    #[pyo3(signature = (scenario, seed, distributions=false, flow_delays=false, round_trips=true))]
     fn new(
         python: Python<'_>,
         scenario: &str,
         seed: u64,
         distributions: bool,
         flow_delays: bool,
+        round_trips: bool,
     ) -> PyResult<Self> {
         let (scenario, session) = convert::scenario_and_session(scenario)?;
         let scenario = vermilion_netsim::Scenario { distributions, flow_delays, ..scenario };
         let mut inner = convert::simulation(python, scenario, seed, session.as_deref())?;
-        inner.watch_round_trips();
+        if round_trips {
+            inner.watch_round_trips();
+        }
         Ok(Self { inner, session, capture: None })
     }
 

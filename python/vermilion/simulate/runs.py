@@ -75,14 +75,14 @@ def run(
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         if instruments:
-            simulation = _core.Simulation(text, seed, distributions, flow_delays)
+            simulation = _core.Simulation(text, seed, distributions, flow_delays, round_trips=False)
             recorded = recorded_run(simulation, scenario, instruments, seed, progress)
             outcome, series = simulation.result()
         elif progress is None:
             outcome, series = _core.run(text, seed, distributions, flow_delays)
         else:
             outcome, series = _run_in_steps(
-                _core.Simulation(text, seed, distributions, flow_delays),
+                _core.Simulation(text, seed, distributions, flow_delays, round_trips=False),
                 scenario.duration,
                 progress,
             )

@@ -17,6 +17,7 @@ use crate::trace::{PacketEvent, PacketRecord, Place, Reason};
 impl Simulation {
     /// From now on packets come by here. Everything has to be still at its beginning.
     pub(super) fn take_notes(&mut self) {
+        self.notes_packets = true;
         self.lines.note_ends();
         for link in &mut self.links {
             if let AnyLink::AtDeparture(link) = link {
@@ -39,7 +40,7 @@ impl Simulation {
         let who = (connection, state.group, state.number);
         if let Some(windows) = &mut notes.windows {
             let offset = group.route.first_access;
-            windows.begin(who, self.now.saturating_sub(offset), offset);
+            windows.begin(who, self.now.saturating_sub(offset));
         }
     }
 

@@ -126,6 +126,15 @@ impl Notes {
         self.packets.is_some() || self.distributions.is_some()
     }
 
+    /// Whether packets have to come by. Windows that are read at an interval do without: the events of a
+    /// plain run leave senders and receivers just as they are here.
+    pub fn need_packets(&self) -> bool {
+        self.follows_packets()
+            || self.delays.is_some()
+            || !self.scripts.is_empty()
+            || self.windows.as_ref().is_some_and(WindowTrace::follows_changes)
+    }
+
     /// The number of the next packet of an open-loop flow, which is sent.
     pub fn number(&mut self, flow: u32, group: u32) -> u32 {
         if let Some(delays) = &mut self.delays {

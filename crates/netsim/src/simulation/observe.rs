@@ -25,7 +25,9 @@ impl Simulation {
         let packets = packets.map(|choice| PacketTrace::new(scenario, choice)).transpose();
         let packets = packets.map_err(|error| error.under("packets"))?;
         let windows = observation.windows.as_ref();
-        let windows = windows.map(|choice| WindowTrace::new(scenario, choice)).transpose();
+        let offsets = self.groups.iter().map(|group| group.route.first_access).collect();
+        let windows =
+            windows.map(|choice| WindowTrace::new(scenario, choice, &offsets)).transpose();
         let windows = windows.map_err(|error| error.under("windows"))?;
         let distributions = observation.distributions.as_ref();
         let distributions =
@@ -53,10 +55,12 @@ impl Simulation {
         if let Some(windows) = &mut notes.windows {
             for (index, connection) in notes.connections.all().iter().enumerate() {
                 let who = (index as u32, connection.group, connection.number);
-                windows.begin(who, 0, connection.first_access);
+                windows.begin(who, 0);
             }
         }
-        self.take_notes();
+        if notes.need_packets() && !self.notes_packets {
+            self.take_notes();
+        }
         Ok(())
     }
 

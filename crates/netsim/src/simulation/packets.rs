@@ -96,7 +96,7 @@ impl Simulation {
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
             .coloured(group.colour);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
-        if self.notes.is_some() {
+        if self.notes_packets {
             self.note_answer(&packet);
         }
         self.lines.push(line, packet, self.now, &mut self.calendar);
@@ -131,7 +131,7 @@ impl Simulation {
     /// As [`Simulation::send`], after so many of the flow's packets have left the network.
     #[inline]
     fn send_after(&mut self, number: u32, gone: u32) {
-        if self.notes.is_some() {
+        if self.notes_packets {
             return self.send_noted(number, gone);
         }
         self.send_segments(number, gone);
@@ -257,7 +257,7 @@ impl Simulation {
     pub(super) fn forget(&mut self, packet: &Packet) {
         if packet.is_acknowledgement() {
             self.answers.take(packet.sequence);
-        } else if self.notes.is_some() {
+        } else if self.notes_packets {
             self.note_loss(packet);
         }
         self.on_lost(packet.flow);
@@ -265,7 +265,7 @@ impl Simulation {
 
     /// A packet of an open-loop flow begins its way.
     fn send_open_loop(&mut self, packet: Packet) {
-        if self.notes.is_some() {
+        if self.notes_packets {
             self.note_sending(&packet);
         }
         let group = &self.groups[self.flows[packet.flow as usize].group as usize];
@@ -281,7 +281,7 @@ impl Simulation {
     /// A packet arrives at its first queue.
     #[inline]
     fn offer_first(&mut self, packet: Packet) {
-        if self.notes.is_some() {
+        if self.notes_packets {
             return self.offer_noted(packet, false);
         }
         self.offer(packet, false);

@@ -45,7 +45,7 @@ impl Simulation {
     #[cold]
     #[inline(never)]
     fn forget_gone(&mut self, link: usize) {
-        if self.notes.is_some() {
+        if self.notes_packets {
             self.note_gone(link);
         }
         while let AnyLink::AtDeparture(state) = &mut self.links[link]

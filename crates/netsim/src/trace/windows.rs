@@ -1,5 +1,7 @@
 //! Windows over time: what senders are about, read at an interval or whenever it changes.
 
+use std::collections::BTreeSet;
+
 use vermilion_parameters::ParameterError;
 use vermilion_tcp::{Sender, SenderState};
 
@@ -82,39 +84,34 @@ pub struct WindowTrace {
 }
 
 impl WindowTrace {
-    /// One of `scenario` in which nothing was read.
+    /// One of `scenario` in which nothing was read. `offsets` are the distances of the senders' clocks.
     ///
     /// # Errors
     /// A group or a flow that there is not.
-    pub(crate) fn new(scenario: &Scenario, choice: &WindowChoice) -> Result<Self, ParameterError> {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        choice: &WindowChoice,
+        offsets: &BTreeSet<u64>,
+    ) -> Result<Self, ParameterError> {
         Ok(Self {
             flows: Chosen::of(scenario, &choice.flows)?,
             interval: choice.interval_ns,
             tracks: Vec::new(),
             kept: Kept::new(choice.most),
-            clocks: Vec::new(),
+            clocks: choice
+                .interval_ns
+                .map_or_else(Vec::new, |_| offsets.iter().map(|&offset| (offset, 0)).collect()),
         })
     }
 
-    /// A connection begins, at `now` by its sender's clock, which is `offset` behind that of the first queue.
-    pub(crate) fn begin(
-        &mut self,
-        (connection, group, number): (u32, u32, u32),
-        now: u64,
-        offset: u64,
-    ) {
+    /// A connection begins, at `now` by its sender's clock.
+    pub(crate) fn begin(&mut self, (connection, group, number): (u32, u32, u32), now: u64) {
         let index = connection as usize;
         if index >= self.tracks.len() {
             self.tracks.resize(index + 1, Track::LEFT_OUT);
         }
         let chosen = self.flows.has(group, number);
         self.tracks[index] = Track { chosen, time: now, ..Track::LEFT_OUT };
-        if let Some(interval) = self.interval
-            && chosen
-            && !self.clocks.iter().any(|clock| clock.0 == offset)
-        {
-            self.clocks.push((offset, now.next_multiple_of(interval)));
-        }
     }
 
     /// The clocks of the next reading by the clock of the queues, and when it is: [`NEVER`] without one.
