@@ -2,6 +2,7 @@
 
 import time
 
+import vermilion
 from online_world import best
 
 ASLEEP_S = 600.0
@@ -28,3 +29,21 @@ def raises(_task):
     """Dies of its own mistake; the process goes on."""
     message = "no such model"
     raise ValueError(message)
+
+
+def simulates(task):
+    """Finds how many packets a discipline lets pass."""
+    queue = f'{{ discipline = "{task.discipline}", limit = "50 packets" }}'
+    network = f"""
+duration = "1 s"
+[links.b]
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = {queue}
+[flows.one]
+path = ["b"]
+rtt = "40 ms"
+sender = "newreno"
+"""
+    result = vermilion.run(vermilion.parse_scenario(network))
+    return result.link("b").total["packets_forwarded"]

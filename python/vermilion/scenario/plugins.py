@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_loaded: list[Path] = []
+
+
+def loaded_files() -> tuple[Path, ...]:
+    """The files that were loaded so far, for another process to load."""
+    return tuple(_loaded)
+
+
 def load_plugins(files: Iterable[str | Path]) -> list[str]:
     """Registers what is in some files and returns the names.
 
@@ -71,4 +79,5 @@ def _load(path: Path) -> list[str]:
             "that has a name, or a function decorated with vermilion.packet_predicate"
         )
         raise ScenarioError("plugin", str(path), accepted)
+    _loaded.append(path.resolve())
     return [*(registered_name(value) for value in own), *conditions]

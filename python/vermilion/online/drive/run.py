@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Thread
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
 from vermilion.online.drive.plant import SimulatedPlant
+from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S
 from vermilion.online.record.entries import OnlineRun
@@ -17,6 +19,7 @@ from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
 from vermilion.online.stated_policy import stated_policy
+from vermilion.routers.base import OperatedRouter
 from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
@@ -71,7 +74,8 @@ def run_online(
         on_event: told of every decision as it is made.
         clock: "measured" charges the network the wall time that searches really take;
             "fixed" charges the deadline and tries a fixed number of settings, so that the
-            same call gives the same run on every machine.
+            same call gives the same run on every machine. A network in real time goes on while
+            a search is under way, so that it takes "measured" only.
         deadline_s: how long a search may take, in the network's time.
         evaluations: settings tried per search where ``clock`` is "fixed".
         re_evaluations: further seeds that the best few of a search may meet.
@@ -118,6 +122,9 @@ def run_online(
     fixed = clock == "fixed"
     with made_by.under_control(scenario, links, seed, knowledge) as network:
         router = network.router
+        if fixed and isinstance(router, OperatedRouter):
+            accepted = '"measured", because this network goes on while a search is under way'
+            raise ScenarioError("clock", "fixed", accepted, scenario.origin)
         with Journal(
             journal_path,
             version=_core.VERSION,
@@ -141,11 +148,14 @@ def run_online(
                 senses=senses,
             )
             log = Log(journal, on_event)
-            pace = FixedPace() if fixed else MeasuredPace()
-            driver = NetworkTimeDriver(
-                router, controller, log, pace, answer_proposal=answer_proposal
-            )
-            driver.run(scenario.duration, progress or (lambda _: None))
+            seen = progress or (lambda _: None)
+            if isinstance(router, OperatedRouter):
+                _in_real_time(router, controller, log, answer_proposal).run(scenario.duration, seen)
+            else:
+                pace = FixedPace() if fixed else MeasuredPace()
+                NetworkTimeDriver(
+                    router, controller, log, pace, answer_proposal=answer_proposal
+                ).run(scenario.duration, seen)
         tuned = network.result(PROBE_INTERVAL_S)
     return OnlineRun(
         scenario=scenario,
@@ -165,6 +175,30 @@ def run_online(
         reference=made_by.left_alone(scenario, seed, PROBE_INTERVAL_S),
         links=policy.links if isinstance(policy, SetPolicy) else (),
     )
+
+
+def _in_real_time(
+    router: OperatedRouter,
+    controller: Controller,
+    log: Log,
+    answer_proposal: Callable[[Propose], Command | None],
+) -> WallClockDriver:
+    """What drives a controller where real packets wait for nobody: neither search nor person."""
+
+    def ask(proposal: Propose) -> None:
+        command = answer_proposal(proposal)
+        if command is not None:
+            driver.commands.put(command)
+
+    driver = WallClockDriver(
+        router,
+        controller,
+        log,
+        on_proposal=lambda proposal: Thread(target=ask, args=(proposal,), daemon=True).start(),
+        clock=router.now_s,
+        sleep=lambda seconds: router.wait(router.now_s() + seconds),
+    )
+    return driver
 
 
 def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:

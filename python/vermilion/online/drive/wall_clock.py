@@ -73,8 +73,14 @@ class WallClockDriver(Driver):
         """The clock's time."""
         return self._clock()
 
-    def run(self, for_s: float | None = None) -> None:
+    def run(
+        self, for_s: float | None = None, progress: Callable[[float], object] = lambda _: None
+    ) -> None:
         """Keep the queue tuned, for so long or until a person says stop.
+
+        Args:
+            for_s: how long; ``None`` until somebody says stop.
+            progress: told how many seconds have passed, again and again.
 
         Raises:
             RouterError: the router does not answer at the very beginning.
@@ -91,6 +97,7 @@ class WallClockDriver(Driver):
                 if found is not None:
                     self.give(found)
                 self._give_commands()
+                progress(self._clock() - begun_s)
                 if for_s is not None and self._clock() - begun_s >= for_s:
                     self.give(Command("stop"))
                     for_s = None

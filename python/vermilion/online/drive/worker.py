@@ -14,10 +14,12 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from vermilion.online.events import Found, SearchFailed
+from vermilion.scenario.plugins import load_plugins, loaded_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from multiprocessing.connection import Connection
+    from pathlib import Path
 
     from vermilion.online.drive.pacing import Solve
     from vermilion.online.plan.task import Task
@@ -112,7 +114,8 @@ class SearchWorker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, self._solve), daemon=True)
+        given = (theirs, self._solve, loaded_files())
+        self._process = context.Process(target=_work, args=given, daemon=True)
         self._process.start()
         theirs.close()
 
@@ -122,10 +125,11 @@ class SearchWorker:
         self._start()
 
 
-def _work(connection: Connection, solve: Solve) -> None:
+def _work(connection: Connection, solve: Solve, plugins: Sequence[Path]) -> None:
     """Do tasks until nobody sends any."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to answer
     _warm_up()
+    load_plugins(plugins)
     with contextlib.suppress(EOFError, OSError):
         while True:
             task = connection.recv()
