@@ -261,14 +261,17 @@ fn what_cannot_be_is_refused_with_its_field() {
 fn a_hundred_million_packets_are_all_accounted_for_and_in_order() {
     const PACKETS: u64 = 100_000_000;
     const FLOWS: u64 = 16;
-    let link = link(5_000_000_000, "fq-codel", json!({}));
-    let mut way = way(&link, 1);
+    // CoDel begins to act within a burst.
+    let link = link(5_000_000_000, "fq-codel", json!({"target": 0.0002, "interval": 0.002}));
+    // 10 ms at this rate are 62,500 packets on the wire, and 10,240 may be in the queue.
+    let room = Room { packets: 1 << 17, ..ROOM };
+    let mut way = Way::new(&link, Jitter::default(), 1, 0, room).unwrap();
     let mut bytes: Vec<Vec<u8>> = (0..FLOWS).map(|flow| packet(0, 100, 2, flow as u16)).collect();
     let mut last = [0; FLOWS as usize];
     let (mut got, mut marked, mut now) = (0_u64, 0_u64, 0);
     for number in 1..=PACKETS {
         // 100 bytes at 5 Gbit/s take 160 ns: bursts of half as much again, and pauses.
-        now += if number / 4096 % 2 == 0 { 110 } else { 230 };
+        now += if number >> 16 & 1 == 0 { 110 } else { 230 };
         let flow = (number * number / 7 % FLOWS) as usize;
         bytes[flow][28..36].copy_from_slice(&number.to_be_bytes());
         way.arrive(now, &WHOLE, &bytes[flow]);
@@ -288,5 +291,5 @@ fn a_hundred_million_packets_are_all_accounted_for_and_in_order() {
     let books = way.report(now).ledger;
     let marks = marked + rest.iter().filter(|(_, bytes)| bytes[1] & 3 == 3).count() as u64;
     assert_eq!((got + rest.len() as u64 + books.drops, marks), (PACKETS, books.marks));
-    assert!(books.drops + books.marks > 1000, "{books:?}");
+    assert!(books.drops > 1000 && books.marks > 1000, "{books:?}");
 }
