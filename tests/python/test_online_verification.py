@@ -93,7 +93,7 @@ def test_chance_alone_rolls_back_less_than_once_in_a_hundred():
 def test_what_cannot_be_told_from_before_is_unproven():
     outcome = verify(measured(30, 9, seed=2), measured(30, 9, seed=3), EXPECTED, POLICY)
     assert outcome.verdict == "unproven"
-    assert outcome.reason.startswith("no noticeable difference from before was measured")
+    assert outcome.reason.startswith("it looks worse than before, but that may be chance")
 
 
 def test_a_setting_that_breaks_a_constraint_which_the_one_before_kept_is_worse():
@@ -187,3 +187,23 @@ def test_a_setting_that_locks_a_flow_out_is_taken_back_where_flows_are_seen():
     assert "flows.*.jain_index >= reference - 0.05 (measured 0.93" in found.reason
     assert verify(fair(0.7), before, EXPECTED, asked).verdict != "worse"
     assert verify(measured(30, 3), measured(30, 3), EXPECTED, asked).verdict != "worse"
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "words"),
+    [
+        ((30, 6), (30, 9), "it looks better than before, but that may be chance; "),
+        ((30, 10.5), (30, 9), "it looks worse than before, but that may be chance; "),
+        ((30, 9), (30, 9), "no noticeable difference from before was measured; "),
+    ],
+)
+def test_what_is_unproven_says_which_way_it_looks(after, before, words):
+    # In 4 s, with intervals that overlap: the squared deviation is 36, 110 or 81 against 81.
+    outcome = verify(
+        measured(*after, seconds=4.0, seed=1),
+        measured(*before, seconds=4.0, seed=1),
+        EXPECTED,
+        POLICY,
+    )
+    assert outcome.verdict == "unproven"
+    assert outcome.reason.startswith(words)

@@ -182,10 +182,13 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
     if then is None:
         return "there is no earlier measurement in these conditions to compare with"
     up = objective.maximised
-    gained = _beyond(now, then, 0.0, up=up) and _change(now, then, up=up) >= objective.least_gain(
-        then.mean
-    )
-    return "" if gained else "no noticeable difference from before was measured"
+    change, least = _change(now, then, up=up), objective.least_gain(then.mean)
+    if abs(change) < least:
+        return "no noticeable difference from before was measured"
+    if change < 0:
+        return "it looks worse than before, but that may be chance"
+    surely = _beyond(now, then, 0.0, up=up)
+    return "" if surely else "it looks better than before, but that may be chance"
 
 
 def bound_named(broken: str) -> str:
