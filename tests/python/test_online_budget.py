@@ -37,6 +37,8 @@ def test_nor_is_it_spent_just_before_the_first_change_counts_no_more():
 def test_what_has_been_spent_comes_back_after_a_minute():
     assert after(1, 5.0).next_s(6.0) == 65.0
     assert after(6, *(float(each) for each in range(6))).next_s(6.0) == 60.0
+    # Not two at once, where one comes back just after another was made.
+    assert after(6, 0.0, 10.0, 20.0, 30.0, 40.0, 59.0).next_s(59.5) == 69.0
     assert after(6, 0.0, 2.0, 4.0).allows(60.1)
 
 
@@ -53,7 +55,7 @@ def test_without_a_budget_nothing_is_ever_allowed():
 
 
 @pytest.mark.parametrize("per_minute", [1, 2, 3, 6, 7])
-def test_no_minute_has_more_and_nobody_waits_for_more_than_half_of_one(per_minute):
+def test_no_minute_has_more_and_nobody_waits_for_most_of_one(per_minute):
     """Whoever wants a change all the time, by fits and starts, or now and then."""
     coins = random.Random(per_minute)
     made, now_s, longest_s = [], 0.0, 0.0
@@ -70,4 +72,4 @@ def test_no_minute_has_more_and_nobody_waits_for_more_than_half_of_one(per_minut
         # Times are sums: a change that counts no more may have been made just now.
         assert sum(time_s + 1e-6 < each <= time_s + MINUTE_S for each in made) <= per_minute
     if per_minute > 1:
-        assert longest_s <= 0.5 * MINUTE_S + 1e-6
+        assert longest_s <= MINUTE_S / min(per_minute, 3) + 1e-6

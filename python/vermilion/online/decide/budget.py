@@ -60,13 +60,12 @@ class ChangeBudget:
             return float("inf")
         used = len(self.changes_s)
         left = self.per_minute - used
-        if left <= 0:
-            return max(now_s, self.changes_s[-self.per_minute] + _MINUTE_S)
+        free_s = self.changes_s[-self.per_minute] + _MINUTE_S if left <= 0 else now_s
         if at_once or not used or 2 * (used + 1) <= self.per_minute:
-            return now_s
+            return max(now_s, free_s)
         first_s, last_s = self.changes_s[0], self.changes_s[-1]
-        evenly_s = (first_s + _MINUTE_S - last_s) / (left + 1)
-        return max(now_s, last_s + max(evenly_s, _MINUTE_S / self.per_minute))
+        evenly_s = (first_s + _MINUTE_S - last_s) / (max(left, 0) + 1)
+        return max(now_s, free_s, last_s + max(evenly_s, _MINUTE_S / self.per_minute))
 
     def _lately(self, now_s: float) -> tuple[float, ...]:
         return tuple(time_s for time_s in self.changes_s if time_s > now_s - _MINUTE_S)
