@@ -3,12 +3,13 @@
     python benches/online.py --label before [--networks PATTERN] [--seeds N] [--results FILE]
     python benches/online.py --label placebo --placebo [--networks PATTERN] [--seeds N]
     python benches/online.py --table [--results BEFORE [AFTER]]
+    python benches/online.py --findings --results BEFORE AFTER
 
 Runs `vermilion.online.run_online` on each network of `online_networks/` with seeds 1, 2, ..., N,
 all networks with the first seed before any with another, and adds a line to the results for each
 run. What the results hold already is not run again, so an interrupted benchmark goes on where it
 stood. With `--table` it prints what one or two files of results say, beside each other, of
-two files only the runs that both have.
+two files only the runs that both have; with `--findings` only the part on nine faults.
 
 With `--placebo` there is no controller, but a change that does not matter: how often bounds of harm
 are broken by chance (`online_networks/placebo.py`).
@@ -30,7 +31,7 @@ from typing import Any
 
 from online_networks import NETWORKS
 from online_networks.measure import measure
-from online_networks.table import table
+from online_networks.table import summary_of_findings, table
 
 RESULTS = Path(__file__).parent / "results"
 EVALUATIONS = 100
@@ -50,12 +51,14 @@ def main() -> None:
     parser.add_argument("--longest-cpu-s", type=float, default=LONGEST_CPU_S)
     parser.add_argument("--placebo", action="store_true", help="a change that does not matter")
     parser.add_argument("--table", action="store_true", help="print the results")
+    parser.add_argument("--findings", action="store_true", help="print that part of the table")
     given = parser.parse_args()
-    if given.table:
+    if given.table or given.findings:
         files = given.results or [
             file for label in ("before", "after") if (file := default_file(label)).exists()
         ]
-        print(table(common({file.stem.rpartition("-")[2]: load(file) for file in files})))
+        shared = common({file.stem.rpartition("-")[2]: load(file) for file in files})
+        print(summary_of_findings(shared) if given.findings else table(shared))
         return
     [file] = given.results or [default_file(given.label)]
     file.parent.mkdir(parents=True, exist_ok=True)

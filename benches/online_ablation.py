@@ -1,9 +1,13 @@
-"""What the on-line loop owes to two of its parts: without each, on the same networks and seeds.
+"""What the on-line loop owes to some of its parts: without each, on the same networks and seeds.
 
 - *no harm*: with `harm = ["none"]`, as an operator would write it, any price may be paid;
-- *first guesses*: searches begin with no shapes that are known to be good.
+- *first guesses*: searches begin with no shapes that are known to be good;
+- *ramps*: of these shapes, none is a ramp through the target;
+- *newcomers*: those who must not be harmed are there from the beginning;
+- *within bounds*: where the best of a search breaks a bound on fresh seeds, nothing else is tried.
 
     .venv/bin/python benches/online_ablation.py [--seeds N] [--evaluations N] [--results FILE]
+    .venv/bin/python benches/online_ablation.py --arms ramps,newcomers,within [...]
 
 Both example scenarios and four of the networks of `benches/online.py`, one for each way in which
 a short queue can cost something: many flows, more and fewer of them, near and far ones together,
@@ -24,6 +28,7 @@ import math
 import statistics
 import time
 from collections import Counter
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -34,12 +39,13 @@ import vermilion
 from vermilion.objectives import objective_of
 from vermilion.objectives.price import price_of
 from vermilion.online import run_online
-from vermilion.online.plan import solve
+from vermilion.online.model import possibilities
+from vermilion.online.plan import first_guesses, search, solve
 from vermilion.scenario import scenario_from_document
 from vermilion.simulate import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
@@ -55,7 +61,22 @@ EVALUATIONS = 250
 AS_IT_IS: Final = "as it is"
 NO_BOUNDS: Final = "harm allowed"
 NO_GUESSES: Final = "no first guesses"
-ARMS: Final = (AS_IT_IS, NO_BOUNDS, NO_GUESSES)
+WITHOUT: Final = {
+    "harm": NO_BOUNDS,
+    "guesses": NO_GUESSES,
+    "ramps": "no ramps",
+    "newcomers": "no newcomers",
+    "within": "no others within bounds",
+}
+"""The arms of the experiment, by what they do without."""
+WORDS: Final = {
+    "harm": "no harm",
+    "guesses": "first guesses",
+    "ramps": "ramps",
+    "newcomers": "newcomers",
+    "within": "within bounds",
+}
+ARMS: Final = (AS_IT_IS, *WITHOUT.values())
 ALONE: Final = "left alone"
 SHOWN: Final = ("jain_index", "starved", "goodput_bit_per_s.total", "sojourn_ms.p95", "drop_rate")
 RAW = argparse.RawDescriptionHelpFormatter
@@ -72,17 +93,32 @@ def scenario_of(name: str, arm: str) -> Scenario:
     return scenario_from_document(document, name)
 
 
+@contextmanager
+def switched_off(arm: str) -> Iterator[None]:
+    """The controller without what the arm does without."""
+    place, name, instead = {
+        NO_GUESSES: (solve, "first_guesses", lambda *_: []),
+        WITHOUT["ramps"]: (first_guesses, "_RAMPS", ()),
+        WITHOUT["newcomers"]: (possibilities, "_JOINING", 0.0),
+        WITHOUT["within"]: (search, "best_within_bounds", lambda *_: None),
+    }.get(arm, (None, "", None))
+    if place is None:
+        yield
+        return
+    usual = getattr(place, name)
+    setattr(place, name, instead)
+    try:
+        yield
+    finally:
+        setattr(place, name, usual)
+
+
 def measured(name: str, arm: str, seed: int, evaluations: int = EVALUATIONS) -> list[Row]:
     """One run, and beside the loop as it is, the network left alone."""
     scenario = scenario_of(name, arm)
-    usual = solve.first_guesses
     begun = time.process_time()
-    try:
-        if arm == NO_GUESSES:
-            solve.first_guesses = lambda *_: []
+    with switched_off(arm):
         run = run_online(scenario, seed=seed, clock="fixed", evaluations=evaluations)
-    finally:
-        solve.first_guesses = usual
     spent = time.process_time() - begun
     link = run.link
     applied = sum(each.kind == "applied" for each in run.decisions)
@@ -173,7 +209,7 @@ def _differences(by: Mapping[tuple[str, str, int], Row], names: Sequence[str]) -
         heading,
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for arm, words in ((NO_BOUNDS, "no harm"), (NO_GUESSES, "first guesses")):
+    for arm, words in ((WITHOUT[each], WORDS[each]) for each in WITHOUT):
         everywhere: list[tuple[Row, Row]] = []
         for name in names:
             pairs = [
@@ -237,14 +273,19 @@ def main() -> None:
     parser.add_argument("--networks", default="*", help="a pattern of names")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--table", type=Path, default=TABLE)
+    parser.add_argument("--arms", default=",".join(WITHOUT), help="what is done without")
     given = parser.parse_args()
+    asked = given.arms.split(",")
+    if not set(asked) <= set(WITHOUT):
+        parser.error(f"--arms takes some of {', '.join(WITHOUT)}, not {given.arms!r}")
+    without = [WITHOUT[each] for each in asked]
     given.results.parent.mkdir(parents=True, exist_ok=True)
     rows = [r for r in load(given.results) if r["evaluations"] == given.evaluations]
     known = {(row["network"], row["arm"], row["seed"]) for row in rows}
     # All networks with a seed before any with the next: an interrupted benchmark has pairs.
     runs = [
         (name, arm, seed)
-        for arms in ((AS_IT_IS, NO_BOUNDS), (NO_GUESSES,))
+        for arms in ((AS_IT_IS, *without[:1]), without[1:])
         for seed in range(1, given.seeds + 1)
         for name in (*NETWORKS, *EXAMPLES)
         for arm in arms

@@ -141,11 +141,24 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
             _head(results),
             _beside(results, "summary", {k: _summary(v, rated) for k, v in networks.items()}),
             *([_against(*networks.items())] if len(networks) == 2 else []),  # noqa: PLR2004 - a pair
-            _beside(results, "finding", {k: findings.found(v) for k, v in results.items()}),
+            _findings(results),
             *(_worst(label, each) for label, each in networks.items()),
             _all(networks),
         ]
     )
+
+
+def summary_of_findings(results: Mapping[str, Sequence[Row]]) -> str:
+    """The part on the nine faults alone, and of which runs it is.
+
+    Args:
+        results: rows by label.
+    """
+    return f"{_head(results)}\n\n{_findings(results)}"
+
+
+def _findings(results: Mapping[str, Sequence[Row]]) -> str:
+    return _beside(results, "finding", {k: findings.found(v) for k, v in results.items()})
 
 
 def _by_network(rows: Sequence[Row]) -> dict[str, Judged]:

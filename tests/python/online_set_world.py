@@ -146,7 +146,12 @@ def finding(task, setting=None, *, value=0.3, before=0.5, obstacle="nothing was 
     explanation = None
     if task.settled:
         explanation = Explanation(
-            "newreno senders", explained=True, figures=(), predicted_mean=90.0, noise=2.0
+            "newreno senders",
+            told_apart=True,
+            explained=True,
+            figures=(),
+            predicted_mean=90.0,
+            noise=2.0,
         )
     answer = None
     if setting is not None:

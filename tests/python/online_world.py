@@ -122,6 +122,7 @@ def finding(task, setting=None, *, offset=0.0, sd=2.0, obstacle="nothing was fou
         predicted = task.in_force["level"] + offset
         explanation = Explanation(
             "newreno senders",
+            told_apart=True,
             explained=True,
             figures=(),
             predicted_mean=predicted,

@@ -80,6 +80,14 @@ def test_a_mistake_gets_one_line_and_exit_code_2(vermilion, arguments, words):
     assert words in refused(vermilion(*QUICK, *arguments))
 
 
+def test_what_nobody_can_search_is_refused_before_a_journal_is_begun(vermilion, tmp_path):
+    journal = tmp_path / "run.sqlite"
+    wanted = 'tuning.parameters=["links.bottleneck.queue.mean_packet_size"]'
+    asked = vermilion(*QUICK, f"--set={wanted}", f"--journal={journal}")
+    assert "mean_packet_size" in refused(asked)
+    assert not journal.exists()
+
+
 def test_a_scenario_without_a_policy_gets_the_knee_and_the_disciplines_parameters(
     vermilion, tmp_path
 ):

@@ -52,6 +52,31 @@ def test_strong_evidence_does():
     assert belief.best == RENO
 
 
+@pytest.mark.parametrize(
+    ("evidence", "sure"),
+    [
+        ({NEWRENO: 0.0, RENO: 0.0}, False),  # log odds 1.5: four to one
+        ({NEWRENO: 0.0, RENO: -2.8}, False),  # log odds 2.9; 19 to 1 is 2.944
+        ({NEWRENO: 0.0, RENO: -3.0}, True),
+        ({NEWRENO: -30.0, RENO: 0.0}, True),
+    ],
+)
+def test_senders_are_told_apart_from_95_percent_on(evidence, sure):
+    """A comparison counts for half."""
+    assert SenderBelief({NEWRENO: 0.0, RENO: -1.5}).learned(evidence).tells_apart is sure
+
+
+def test_a_plain_name_is_that_of_all_dialects_and_a_special_one_only_of_itself():
+    belief = SenderBelief({NEWRENO: 0.0, DELAYED: -0.5})
+    assert belief.best == NEWRENO
+    assert belief.tells_apart
+    belief = SenderBelief({NEWRENO: -0.5, DELAYED: 0.0})
+    assert belief.best == DELAYED
+    assert not belief.tells_apart
+    mixed = SenderBelief({NEWRENO: 0.0, replace(NEWRENO, beside=RENO): -0.5})
+    assert not mixed.tells_apart
+
+
 def test_a_kind_ruled_out_is_no_longer_simulated_and_can_come_back():
     belief = SenderBelief({NEWRENO: 0.0, RENO: -1.5})
     belief = belief.learned({NEWRENO: 0.0, RENO: -60.0})

@@ -114,7 +114,12 @@ class Oracle:
         if task.settled:
             predicted = task.in_force["level"] + self.believed_offset
             explanation = Explanation(
-                "newreno senders", explained=True, figures=(), predicted_mean=predicted, noise=1.0
+                "newreno senders",
+                told_apart=True,
+                explained=True,
+                figures=(),
+                predicted_mean=predicted,
+                noise=1.0,
             )
             measured = sum(sample.backlog_packets for sample in task.settled) / len(task.settled)
             seconds = sum(sample.interval_s for sample in task.settled)

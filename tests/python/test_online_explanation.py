@@ -65,7 +65,12 @@ def test_what_is_not_explained_is_said_with_numbers():
     far = Figure("mean queue", "packets", 51.2, 22.4, 3.1)
     near = Figure("throughput", "Mbit/s", 10.0, 9.9, 0.2)
     told = Explanation(
-        "newreno senders", explained=False, figures=(far, near), predicted_mean=22.0, noise=2.0
+        "newreno senders",
+        told_apart=True,
+        explained=False,
+        figures=(far, near),
+        predicted_mean=22.0,
+        noise=2.0,
     )
     assert told.in_words() == (
         "this network is not explained by newreno senders "

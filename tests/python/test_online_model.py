@@ -190,6 +190,10 @@ def test_the_answer_for_the_most_similar_conditions_comes_first():
             r"tuning.constraints.0.*flows\.\*",
         ),
         ('tuning.constraints=["flows.*.jain >= 0.5"]', "tuning.constraints.0.*a metric"),
+        (
+            'tuning.parameters=["links.bottleneck.queue.mean_packet_size"]',
+            r"tuning\.parameters.*has a box to search",
+        ),
     ],
 )
 def test_a_policy_that_cannot_be_pursued_on_line_is_refused(override, field):

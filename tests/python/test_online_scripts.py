@@ -14,7 +14,7 @@ What happens, a line each (``#`` begins a comment; all that is said of the world
 - ``found unexplained``: no model explains what was seen; with ``policy without_model=step`` steps
   are tried in :data:`BOX`;
 - ``found level=30 [offset=0] [weight=0.5] [most_starved=1]``, ``found nothing``, ``fails REASON``:
-  the last search;
+  the last search; with ``alike`` after it the kinds of senders are not told apart;
 - ``done``, ``refused REASON``, ``lost``, ``lost in force``, ``lost half``: the last change;
 - ``command stop``, ``command accept``: a person.
 """
@@ -167,6 +167,9 @@ class Script:
         found = finding(task, sane, offset=offset)
         answer = replace(found.answer, setting=setting, most_starved=most_starved)
         found = replace(found, answer=answer)
+        if "alike" in rest:
+            explanation = replace(found.explanation, told_apart=False)
+            found = replace(found, explanation=explanation)
         self.give(Found(number, found, 1.0))
 
     def _fails(self, rest, _told):

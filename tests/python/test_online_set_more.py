@@ -161,7 +161,9 @@ def test_steps_are_refused_where_the_network_cannot_tell_whether_they_help():
 
 
 def test_where_nothing_explains_the_queues_a_search_brings_their_box(monkeypatch):
-    refuted = Explanation("none", explained=False, figures=(), predicted_mean=0.0, noise=1.0)
+    refuted = Explanation(
+        "none", told_apart=True, explained=False, figures=(), predicted_mean=0.0, noise=1.0
+    )
     monkeypatch.setattr(set_solve, "examine_set", lambda task, *_: (refuted, task.belief))
     policy = replace(stated_policy(FOUR), without_model="step")
     controller = controller_of()
@@ -207,7 +209,9 @@ def test_a_step_that_does_not_help_is_taken_back_at_its_queue():
     )
     # The box of the world's own parameter, by the names that the world has.
     box = replace_names(box, {"links.first.queue.min_threshold": "links.near.queue.level"})
-    refuted = Explanation("none", explained=False, figures=(), predicted_mean=0.0, noise=1.0)
+    refuted = Explanation(
+        "none", told_apart=True, explained=False, figures=(), predicted_mean=0.0, noise=1.0
+    )
     controller = controller_of(without_model="step")
     controller, effects = step(controller, Began(world.in_force), 0.0)
     told, kinds, now_s = [], [], 0.0

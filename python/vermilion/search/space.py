@@ -243,6 +243,23 @@ def _leave_room_below(by_name: dict[str, Dimension], higher: Dimension) -> None:
         by_name[lower.name] = replace(lower, upper=upper)
 
 
+def searched_box(
+    scenario: Scenario, path: str, boxes: Mapping[str, tuple[float, float]] | None = None
+) -> tuple[float, float]:
+    """Between which ends a parameter is searched: those given, the scenario's or its table's.
+
+    Raises:
+        FieldError: it is no number, or nobody says between which ends.
+    """
+    from vermilion.scenario.structure import search_box
+
+    box = (boxes or {}).get(path) or search_box(scenario, path)
+    if scenario.parameter(path).kind != "number" or box is None:
+        accepted = "a parameter that is a number and has a box to search; see tuning.space"
+        raise FieldError("tuning.parameters", path, accepted)
+    return box
+
+
 def _dimension(
     scenario: Scenario,
     path: str,
@@ -250,14 +267,8 @@ def _dimension(
     boxes: Mapping[str, tuple[float, float]],
 ) -> Dimension:
     """The dimension of one parameter, as its table and the scenario have it."""
-    from vermilion.scenario.structure import search_box
-
     parameter = scenario.parameter(path)
-    box = boxes.get(path) or search_box(scenario, path)
-    if parameter.kind != "number" or box is None:
-        accepted = "a parameter that is a number and has a box to search; see tuning.space"
-        raise FieldError("tuning.parameters", path, accepted)
-    lower, upper = box
+    lower, upper = searched_box(scenario, path, boxes)
     gap = max(GAP * (upper - lower), 1.0 if parameter.integer else 0.0)
     above = None
     holder = path.removesuffix(parameter.name)

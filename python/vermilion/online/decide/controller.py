@@ -90,7 +90,7 @@ class Controller:
         flows_changed_s: when the number of flows last changed noticeably.
         flows_counted: how many there were then.
         calibrated_s: when the belief was last revised.
-        senders: the kind last named in the log.
+        senders: the kind last named in the log, "likely" before it where it was not told apart.
         refuted_s: when the senders believed in last did not explain what was seen, unless others
             have been looked for since.
         promise: what the last quick answer was to deliver.

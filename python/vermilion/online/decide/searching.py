@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Found, Observed, SearchFailed
+    from vermilion.online.model.explanation import Explanation
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.answer import Answer
     from vermilion.online.plan.task import Finding
@@ -122,10 +123,25 @@ def _learn(turn: Turn, finding: Finding) -> None:
     explanation = finding.explanation
     if explanation is not None:
         turn.change(refuted_s=-math.inf)
-    if explanation is not None and explanation.senders != turn.controller.senders:
-        turn.change(senders=explanation.senders)
+        _name_senders(turn, explanation)
+
+
+def _name_senders(turn: Turn, explanation: Explanation) -> None:
+    """Say which senders the models have from now on; and that they are those, only where sure."""
+    named = turn.controller.senders
+    likeliest = f"likely {explanation.senders}"
+    if explanation.told_apart:
+        if named != explanation.senders:
+            turn.change(senders=explanation.senders)
+            turn.decide(
+                DecisionKind.CALIBRATED, f"what is seen is explained best by {explanation.senders}"
+            )
+    elif named not in {explanation.senders, likeliest}:
+        turn.change(senders=likeliest)
         turn.decide(
-            DecisionKind.CALIBRATED, f"what is seen is explained best by {explanation.senders}"
+            DecisionKind.CALIBRATED,
+            "kind of senders: not told apart by what is seen; the models have "
+            f"{explanation.senders}, the likeliest, from now on",
         )
 
 

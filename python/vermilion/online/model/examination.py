@@ -56,6 +56,8 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
     means = [result.link(link).total["queue_packets"]["mean"] for result in results if result]
     return Explanation(
         senders=belief.best.in_words(),
+        # A smaller model strays from the whole one by as much as kinds differ.
+        told_apart=belief.tells_apart and not examination.scaling.is_smaller,
         explained=all(figure.explained for figure in figures),
         figures=figures,
         predicted_mean=sum(means) / len(means) / share,

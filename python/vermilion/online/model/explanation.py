@@ -93,6 +93,7 @@ class Explanation:
 
     Attributes:
         senders: the kind of senders that explains most, in words.
+        told_apart: whether it is surely that kind, and no other that explains as much.
         explained: whether every figure lies within the model's noise.
         figures: what was compared.
         predicted_mean: mean queue of the model under the setting in force, packets.
@@ -100,6 +101,7 @@ class Explanation:
     """
 
     senders: str
+    told_apart: bool
     explained: bool
     figures: tuple[Figure, ...]
     predicted_mean: float

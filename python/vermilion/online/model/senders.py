@@ -7,6 +7,7 @@ by what is seen.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ _TEMPER = 0.5  # observations of one window are far from independent: a comparis
 _FADE = 0.8  # older comparisons count for less
 _ALWAYS_CAPABLE = ("dctcp", "prague")  # without marks they are Reno
 _HOPELESS = 15.0  # log odds behind the best from which on a kind is no longer simulated
+_TOLD_APART = 0.95  # how likely a kind must be before the log says that it is this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,15 @@ class SenderModel:
     def always_capable(self) -> bool:
         """Whether its senders understand marks, or would not be what they are."""
         return self.congestion_control in _ALWAYS_CAPABLE
+
+    def is_called_alike(self, other: SenderModel) -> bool:
+        """Whether a log that names this kind says nothing untrue of senders of the other.
+
+        Who is named with what is not usual is only this one; a plain name is that of all dialects.
+        """
+        if self != SenderModel(self.congestion_control):
+            return self == other
+        return self.congestion_control == other.congestion_control and other.beside is None
 
     def name(self) -> str:
         """Of the congestion control, with what is not usual: "newreno (window_cap 20)"."""
@@ -131,6 +142,15 @@ class SenderBelief:
     def best(self) -> SenderModel:
         """The kind that explains most."""
         return max(self.priors, key=self.log_odds)
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the kind that explains most is surely the right one, as the log would name it."""
+        best = self.best
+        most = self.log_odds(best)
+        odds = {kind: math.exp(self.log_odds(kind) - most) for kind in self.priors}
+        alike = math.fsum(each for kind, each in odds.items() if best.is_called_alike(kind))
+        return alike >= _TOLD_APART * math.fsum(odds.values())
 
     @property
     def plausible(self) -> list[SenderModel]:

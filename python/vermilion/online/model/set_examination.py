@@ -71,6 +71,7 @@ def examine_set(
     limit = examination.further(LIMIT)
     return Explanation(
         senders=belief.best.in_words(),
+        told_apart=belief.tells_apart,
         explained=all(figure.deviations <= limit for figure in figures),
         figures=figures,
         predicted_mean=sum(means) / len(means),
