@@ -36,6 +36,13 @@ def test_before_anything_was_seen_the_likeliest_kind_is_taken_and_the_next_is_no
     assert crowd.kind == NEWRENO
 
 
+def test_a_kind_that_is_hardly_believed_in_any_more_must_not_be_harmed_either():
+    """Three log odds behind it counts for nothing in the mean, but those who join may be of it."""
+    only, crowd = possibilities(TRAFFIC, SHOWN, split(3.0))
+    assert (only.kind, only.share) == (NEWRENO, 1.0)
+    assert (crowd.kind, crowd.share) == (RENO, 0.0)
+
+
 def test_flows_with_large_windows_are_not_locked_out_of_anything():
     """100 Mbit/s and 4 flows: each has some 130 packets under way."""
     few = {"flows": 4, "rate_bit_per_s": 1e8, "base_rtts_s": NEAR[:4]}
