@@ -61,8 +61,6 @@ class Case:
             only the constraints matter.
         margin: the part of each margin of harm that the settings tried may use up; what is found
             may use up all of it.
-        spares_incumbent: whether the setting in force may do harm in it, because those whom it
-            would harm have not come.
     """
 
     model: Scenario
@@ -70,7 +68,6 @@ class Case:
     constraints: tuple[Constraint, ...]
     share: float
     margin: float = 1.0
-    spares_incumbent: bool = False
 
     @property
     def aims(self) -> tuple[Constraint, ...]:
@@ -117,6 +114,8 @@ class Looking:
         evaluations: settings to try; ``None`` for as many as the deadline allows.
         deadline_s: wall seconds, where the number of settings is not given.
         workers: simulate; ``None`` for this machine as it is.
+        spares_incumbent: whether the setting in force may go on with what it would do in models
+            that count for nothing: nobody has come yet, and a change costs something too.
         search: which.
         name_of: what the controller calls the parameter with a path.
     """
@@ -130,6 +129,7 @@ class Looking:
     evaluations: int | None
     deadline_s: float
     workers: Runner | None
+    spares_incumbent: bool = False
     search: str = _SEARCH
     name_of: Callable[[str], str] = lambda path: path.rpartition(".")[2]
 
@@ -263,7 +263,9 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
         candidate=_prediction(best.setting, cases, results[0], looking),
         incumbent=_prediction(looking.incumbent, cases, results[1], looking),
         candidate_verdicts=_verdicts(cases, best.pieces, now.pieces),
-        incumbent_verdicts=_verdicts(cases, now.pieces, now.pieces, of_incumbent=True),
+        incumbent_verdicts=_verdicts(
+            cases, now.pieces, now.pieces, believed=looking.spares_incumbent
+        ),
         evaluations=tuning.evaluations,
         packets_per_s=_speed(results[1], tuning.simulations, seconds),
         seconds=seconds,
@@ -275,13 +277,13 @@ def _verdicts(
     mine: Sequence[Evaluation],
     reference: Sequence[Evaluation],
     *,
-    of_incumbent: bool = False,
+    believed: bool = False,
 ) -> tuple[ConstraintVerdict, ...]:
-    """On each constraint in each model; of the setting in force where it is not spared."""
+    """On each constraint in each model, or in each that is believed."""
     return tuple(
         verdict
         for case, piece, other in zip(cases, mine, reference, strict=True)
-        if not (of_incumbent and case.spares_incumbent)
+        if case.share > 0.0 or not believed
         for verdict in judge(case.constraints, piece, other)
     )
 

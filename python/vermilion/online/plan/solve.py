@@ -177,6 +177,7 @@ def _search(
             evaluations=task.evaluations,
             deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
             workers=models.workers,
+            spares_incumbent=not task.met,
         ),
     )
     candidate = replace(found.candidate, setting=models.large(found.setting))
@@ -275,10 +276,7 @@ class _Models:
         constraints = (*asked, *self._harm_bounds(possibility, model))
         narrower = task.kind == "refined" or task.met
         margin = _MARGIN_SEARCHED if narrower else 1.0
-        # Who has not come yet is no reason to change anything, which costs something too.
-        to_come = possibility.traffic.flows > self.possible[0].traffic.flows
-        spared = not task.met and possibility.share == 0.0 and to_come
-        return Case(model, goal, constraints, possibility.share, margin, spared)
+        return Case(model, goal, constraints, possibility.share, margin)
 
     def space(self, traffic: Traffic, model: Scenario) -> Space:
         """The box to search, in the model's own numbers."""
