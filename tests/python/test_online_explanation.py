@@ -22,12 +22,6 @@ STEP = IN_FORCE | {
     "max_probability": 0.01,
     "weight": 0.02,
 }
-SLOPE = IN_FORCE | {
-    "min_threshold": 20.0,
-    "max_threshold": 80.0,
-    "max_probability": 0.15,
-    "weight": 0.25,
-}
 
 
 def seen_with(kind, in_force=IN_FORCE, seconds=4.0, seed=7, **known):
@@ -105,17 +99,6 @@ def test_a_network_of_a_known_kind_is_explained(kind):
         "signals",
         "throughput",
     }
-
-
-@pytest.mark.parametrize("setting", [STEP, SLOPE])
-@pytest.mark.parametrize("truth", [SenderModel("sack", option_set="linux"), SenderModel("newreno")])
-def test_newreno_and_reno_of_todays_systems_are_told_apart(truth, setting):
-    """As on a router, where a monitor on the way takes the round trips."""
-    asked, shown = seen_with(truth, setting)
-    samples = tuple(replace(each, timed_by_senders=False) for each in asked.settled)
-    explanation, belief = explained(replace(asked, settled=samples), shown)
-    assert explanation.explained
-    assert belief.best == truth
 
 
 def test_datacentre_senders_are_found_among_the_wider_kinds():

@@ -36,18 +36,6 @@ def test_before_anything_was_seen_the_likeliest_kind_is_taken_and_the_next_is_no
     assert crowd.kind == NEWRENO
 
 
-def test_those_who_join_may_be_of_a_kind_that_is_hardly_believed_in_but_suffers_more():
-    """Where Reno with selective acknowledgements lives, NewReno may be locked out."""
-    sack = SenderModel("sack", option_set="linux")
-    for apart, crowded in ((1.0, NEWRENO), (3.0, NEWRENO), (5.0, RENO)):
-        belief = SenderBelief({sack: 0.0, NEWRENO: -apart, RENO: -1.5}, {sack: 0.0})
-        first, *_, crowd = possibilities(TRAFFIC, SHOWN, belief)
-        assert (first.kind, crowd.kind, crowd.share) == (sack, crowded, 0.0)
-    # The other way round nobody suffers more than what is believed.
-    belief = SenderBelief({NEWRENO: 0.0, sack: -3.0}, {sack: 0.0})
-    assert possibilities(TRAFFIC, SHOWN, belief)[-1].kind == NEWRENO
-
-
 def test_flows_with_large_windows_are_not_locked_out_of_anything():
     """100 Mbit/s and 4 flows: each has some 130 packets under way."""
     few = {"flows": 4, "rate_bit_per_s": 1e8, "base_rtts_s": NEAR[:4]}

@@ -35,16 +35,11 @@ _FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
 def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanation, SenderBelief]:
     """Find out what explains the task's settled samples, and revise what is believed.
 
-    First the kinds of senders that are believed in are compared with what was seen, and those that
-    are much like the best of them. Where the best of all explains it badly or not at all, more
-    kinds are thought of.
+    First the kinds of senders that are believed in are compared with what was seen. Where the best
+    of them explains it badly or not at all, more kinds are thought of.
     """
     examination = _Examination(task, traffic, deadline_s)
-    begun = task.belief
-    belief, figures = examination.explained_by(begun)
-    if belief.kindred:
-        begun = begun.widened(belief.kindred)
-        belief, figures = examination.explained_by(begun)
+    belief, figures = examination.explained_by(task.belief)
     if any(figure.deviations > DOUBTFUL for figure in figures):
         further = {
             kind: odds
@@ -53,7 +48,7 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
             and not (kind.needs_marks and traffic.ecn_share == 0.0)
             and examination.scaling.suits(kind)
         }
-        belief, figures = examination.explained_by(begun.widened(further))
+        belief, figures = examination.explained_by(task.belief.widened(further))
     best = examination.model(belief.best, examination.horizon)
     link, share = task.policy.link, examination.scaling.share
     seeds = range(task.first_seed + 1, task.first_seed + 1 + task.comparisons)

@@ -31,8 +31,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.model.senders import KINDRED
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -44,7 +42,6 @@ MOST = 3
 """Models of one network at most."""
 
 _SPLIT = 2.0  # log odds within which the second-best kind may as well be the one
-_HARMED = 4.0  # log odds within which a kind like the best, of those who join, may not be harmed
 _DOUBTFUL_FLOWS = 0.15  # standard deviations from which on a quantity is worth more models
 _DOUBTFUL_ROUND_TRIPS = 0.25
 _APART = math.sqrt(1.5)
@@ -94,7 +91,7 @@ def possibilities(
         belief: in the senders.
     """
     kinds = _likeliest(belief)
-    crowded = _crowded(belief)
+    crowded = kinds[-1] if belief.evidence else kinds[:2][-1]
     if not belief.evidence:
         kinds = kinds[:1]
     flows, trips = steps(picture)
@@ -147,15 +144,6 @@ def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility:
 def _likeliest(belief: SenderBelief) -> list[SenderModel]:
     """The kinds of senders between which the belief is split, the likeliest first."""
     return sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
-
-
-def _crowded(belief: SenderBelief) -> SenderModel:
-    """The kind of those who may join: one that the network may be, and suffers more."""
-    kinds = _likeliest(belief)
-    if not belief.evidence:
-        return kinds[:2][-1]
-    suffering = [kind for kind in belief.within(_HARMED) if belief.best in KINDRED.get(kind, {})]
-    return [*kinds, *suffering][-1]
 
 
 def _load(traffic: Traffic) -> float:

@@ -88,14 +88,6 @@ that behaves like a likelier one in present conditions (a window cap no window r
 not win by chance, for it will behave differently in others. Whether senders understand marks
 is no question of kind: it is seen (:mod:`vermilion.online.model.traffic`)."""
 
-KINDRED: dict[SenderModel, dict[SenderModel, float]] = {
-    SenderModel("newreno"): {SenderModel("sack", option_set="linux"): -0.5},
-}
-"""What is thought of as well where a kind explains most, with its odds. Of today's systems those
-with Reno acknowledge selectively. In many conditions they do as NewReno does and lose a little
-more; under other settings they do not. A slow average does not make them stall, nor a step lock
-them out, so that NewReno's word on what does harm is not theirs."""
-
 _CUBIC = SenderModel("cubic", option_set="linux")
 _BBR = SenderModel("bbr", option_set="linux")
 _DCTCP = SenderModel("dctcp", option_set="linux")
@@ -153,12 +145,6 @@ class SenderBelief:
     def log_odds(self, kind: SenderModel) -> float:
         """What speaks for a kind, up to a common constant."""
         return self.priors[kind] + self.evidence.get(kind, 0.0)
-
-    @property
-    def kindred(self) -> dict[SenderModel, float]:
-        """What is to be thought of beside the kind that explains most, and is not yet."""
-        near = KINDRED.get(self.best, {})
-        return {kind: odds for kind, odds in near.items() if kind not in self.priors}
 
     def widened(self, kinds: Mapping[SenderModel, float]) -> SenderBelief:
         """With further kinds, of which nothing has been seen yet."""

@@ -51,18 +51,14 @@ def examine_set(
 ) -> tuple[Explanation, SenderBelief]:
     """Find out what explains the task's settled samples, and revise what is believed."""
     examination = _Examination(task, policy, traffic, deadline_s)
-    begun = task.belief
-    belief, figures = examination.explained_by(begun)
-    if belief.kindred:
-        begun = begun.widened(belief.kindred)
-        belief, figures = examination.explained_by(begun)
+    belief, figures = examination.explained_by(task.belief)
     if any(figure.deviations > examination.further(DOUBTFUL) for figure in figures):
         further = {
             kind: odds
             for kind, odds in WIDER.items()
             if kind not in belief.priors and not (kind.needs_marks and traffic.whole.ecn_share == 0)
         }
-        belief, figures = examination.explained_by(begun.widened(further))
+        belief, figures = examination.explained_by(task.belief.widened(further))
     links = tuple(traffic.queues)
     best = examination.model(belief.best, examination.horizon)
     seeds = range(task.first_seed + 1, task.first_seed + 1 + task.comparisons)
