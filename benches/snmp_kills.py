@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import collections
 import json
-import subprocess
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1] / "tests" / "python"
-sys.path.insert(0, str(TESTS))
+from vermilion.kernel_plant.guest import Guest
+
+TESTS = Path(__file__).parents[1] / "tests" / "kernel"
+sys.path[:0] = [str(TESTS), str(TESTS.with_name("python"))]
 
 import linux_guest  # noqa: E402 - the tests' own guest
 from test_online_linux_kernel import program  # noqa: E402 - found by the path above
@@ -26,20 +27,22 @@ from test_routers_snmp_kernel import SHAPED  # noqa: E402 - found by the path ab
 
 LONGEST_S = 3600
 WHOLE = {(30_000, 90_000), (12_000, 36_000), (24_000, 72_000)}
-_run = subprocess.run
 
 
-def in_real_time(command: list[str], **more: object) -> subprocess.CompletedProcess[str]:
-    """The guest without time travel."""
-    own = [each for each in command if not each.startswith("time-travel")]
-    return _run(own, **{**more, "timeout": LONGEST_S})  # type: ignore[call-overload,no-any-return]
+class GuestInRealTime(Guest):
+    """The guest of the tests without time travel."""
+
+    def _command(self, kernel: Path, *, stepped: bool) -> list[str]:
+        words = super()._command(kernel, stepped=stepped)
+        return [each for each in words if not each.startswith("time-travel")]
 
 
 def main() -> int:
     """Prints what became of it; 1 where a setting was left in pieces."""
     times = sys.argv[1] if len(sys.argv) > 1 else "25"
     seed = sys.argv[2] if len(sys.argv) > 2 else "1"  # noqa: PLR2004 - the second argument
-    linux_guest.subprocess.run = in_real_time
+    linux_guest.Guest = GuestInRealTime
+    linux_guest.TIME_OUT_S = LONGEST_S
     run = program(str(TESTS / "linux_guest_snmp.py"), "killed", times, seed)
     *_, told = linux_guest.run_in_guest([*SHAPED, ["send", "v0", 30, 1000], run])
     if told["code"]:

@@ -6,6 +6,7 @@ from online_world import TICK_S, World, controller_of
 from vermilion.objectives import Constraint
 from vermilion.online.decide.bounds_watch import BoundsWatch
 from vermilion.online.decide.step import step
+from vermilion.online.decide.turn import Turn
 from vermilion.online.effects import Record
 from vermilion.online.events import Began
 from vermilion.online.record.entries import Decision
@@ -57,6 +58,16 @@ def test_what_may_be_chance_is_said_to_be():
 
 def test_what_nobody_has_changed_breaks_nothing_of_what_it_was():
     assert said(USED, offset=-20.0, slows_to=80) == []
+
+
+def test_what_nobody_could_judge_is_not_measured(monkeypatch):
+    """Measuring is the dearest part of a look, ten of which are taken in a second."""
+    measured = []
+    monkeypatch.setattr(Turn, "measured_since", lambda _, since_s: measured.append(since_s))
+    assert said(USED, offset=-20.0, slows_to=80) == []
+    assert measured == []
+    said(DROPS, USED, offset=-20.0, slows_to=80)
+    assert measured
 
 
 def test_a_bound_on_what_was_before_may_be_broken_once_something_was_changed():

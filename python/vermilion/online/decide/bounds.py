@@ -43,13 +43,17 @@ def look(turn: Turn) -> None:
     begun_s = max(watch.since_s, controller.conditions_since_s, *controller.budget.changes_s[-1:])
     watch = watch.without_old(max(begun_s, turn.now_s - _FORGOTTEN_S))
     since_s = max(turn.now_s - STRETCH_S, begun_s)
-    lately = turn.measured_since(since_s) if turn.now_s - since_s > _LEAST_S else None
-    if lately is None:
+    if turn.now_s - since_s <= _LEAST_S:
+        return
+    # Measuring is the dearest part of a look: what nobody could judge is not measured.
+    judged = [bound for bound in controller.policy.bounds if _can_be_judged(turn, bound)]
+    lately = turn.measured_since(since_s) if judged else None
+    if judged and lately is None:
         return
     found = {
         bound.text: words
-        for bound in controller.policy.bounds
-        if (words := _in_words(turn, bound, lately))
+        for bound in judged
+        if lately is not None and (words := _in_words(bound, lately))
     }
     for text, words in found.items():
         if not watch.knows(text):
@@ -58,7 +62,17 @@ def look(turn: Turn) -> None:
     turn.change(bounds_watch=replace(watch, looked_s=turn.now_s))
 
 
-def _in_words(turn: Turn, bound: Constraint, lately: Stretch) -> str:
+def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
+    """Whether it has a number of its own, or is of what may have been better before a change."""
+    if limit_of(bound, None) is not None:
+        return True
+    controller = turn.controller
+    changed = dict(controller.in_force) != dict(controller.original)
+    is_of_use = bound.path.metric == "utilization" and not bound.of_harm
+    return is_of_use and (changed or bool(controller.budget.changes_s))
+
+
+def _in_words(bound: Constraint, lately: Stretch) -> str:
     """How a bound is broken in a stretch; "" where it is not, or where nothing can be told."""
     measured = lately.bounded(bound)
     limit = limit_of(bound, None)
@@ -67,10 +81,7 @@ def _in_words(turn: Turn, bound: Constraint, lately: Stretch) -> str:
     words = f"{bound.text}{MEASURED}{metric_in_words(bound.path, measured.mean)})"
     if limit is None:
         # No link is used more than wholly, whatever stood there before.
-        changed = dict(turn.controller.in_force) != dict(turn.controller.original)
-        most = bound.bound + bound.offset
-        is_used_less = bound.path.metric == "utilization" and measured.high < most
-        if bound.of_harm or not (changed or turn.controller.budget.changes_s) or not is_used_less:
+        if measured.high >= bound.bound + bound.offset:
             return ""
         return (
             f"the network may break {words}; nobody knows what it would be under the first setting"
