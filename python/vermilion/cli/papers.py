@@ -9,6 +9,7 @@ import typer
 from vermilion.cli import options
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,7 +130,8 @@ def _reproduce(
     from vermilion.papers.reproduction import ENOUGH_SEEDS, chosen_figures, reproduce
 
     if len(seeds) < ENOUGH_SEEDS:
-        note(f"{len(seeds)} seeds are few; intervals are wide, and verdicts may be open")
+        few = how_many(len(seeds), "seed")
+        note(f"only {few}: intervals are wide, and verdicts may be open")
     efforts = [sum(figure.effort for figure in chosen_figures(p, figures)) for p in chosen]
     outcomes = []
     with ProgressBar("papers", sum(efforts)) as bar:
