@@ -73,9 +73,12 @@ def sentences(atlas: Atlas) -> list[str]:
     moved = sum(not cell.own for cell in atlas.cells)
     ends = sum(bool(cell.at_an_end) for cell in atlas.cells)
     warned = sum(bool(cell.warnings) for cell in atlas.cells)
+    have = "has" if cells == 1 else "have"
+    carry = "carries" if warned == 1 else "carry"
+    better = "a setting that is significantly better than the defaults"
     return [
-        f"{tuned} of {how_many(cells, 'cell')} with a setting significantly better than defaults",
+        f"{tuned} of {how_many(cells, 'cell')} {have} {better}",
         f"in {moved} of them a neighbour's setting was better than the cell's own",
         f"in {how_many(ends, 'cell')} a parameter lies at an end of its box",
-        f"warnings about {how_many(warned, 'cell')}, which --json has",
+        f"{how_many(warned, 'cell')} {carry} warnings, which --json has",
     ]

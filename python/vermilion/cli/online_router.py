@@ -446,8 +446,9 @@ def _beginning(address: str, mode: Mode, at_exit: AtExit, journal: Path) -> str:
 
 def _show_end(run: RouterRun) -> None:
     if run.missed:
+        were = "was" if run.missed == 1 else "were"
         late = how_many(run.missed, "observation")
-        typer.echo(f"left out, because too late: {late}", err=True)
+        typer.echo(f"{late} came too late and {were} left out", err=True)
     if run.unwritten:
         typer.echo(
             f"{how_many(run.unwritten, 'entry', 'entries')} could not be written into the journal",

@@ -130,8 +130,8 @@ def _reproduce(
     from vermilion.papers.reproduction import ENOUGH_SEEDS, chosen_figures, reproduce
 
     if len(seeds) < ENOUGH_SEEDS:
-        few = how_many(len(seeds), "seed")
-        note(f"only {few}: intervals are wide, and verdicts may be open")
+        few = "1 seed is" if len(seeds) == 1 else f"{len(seeds)} seeds are"
+        note(f"{few} few; intervals are wide, and verdicts may be open")
     efforts = [sum(figure.effort for figure in chosen_figures(p, figures)) for p in chosen]
     outcomes = []
     with ProgressBar("papers", sum(efforts)) as bar:

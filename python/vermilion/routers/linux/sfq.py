@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from vermilion.routers.linux.attributes import check_length
 from vermilion.routers.linux.options import QueueOptions
-from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +77,7 @@ class SfqOptions(QueueOptions):
 
     def words(self) -> str:
         """The settings in plain words."""
-        parts = [f"{self.flows} flows", f"at most {how_many(self.limit, 'packet')}"]
+        parts = [f"{self.flows} flows", f"at most {self.limit} packets"]
         if self.depth is not None:
             parts.append(f"{self.depth} of one flow")
         parts.append(f"{self.quantum} bytes in a turn")
