@@ -9,7 +9,6 @@ import typer
 from vermilion.cli import options
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -193,10 +193,11 @@ class RobustRecommendation:
         last = self.seeds.comparison
         reports = (self.fidelity, self.race)
         lines += ["", *(str(report) for report in reports if report is not None)]
+        tried = how_many(self.evaluations, "setting")
+        simulations = how_many(self.simulations, "simulation")
+        seeds = f"seeds {last[0]} .. {last[-1]} for the figures above"
         lines += [
-            f"{how_many(self.evaluations, 'setting')} tried by {self.search}; "
-            f"seeds {last[0]} .. {last[-1]} for the figures above; {how_many(self.simulations, 'simulation')}"
-            + ended_by(self.end),
+            f"{tried} tried by {self.search}; {seeds}; {simulations}{ended_by(self.end)}",
         ]
         if self.device is not None:
             lines += ["", f"the best found on {self.device.profile}:", self.device.command]
