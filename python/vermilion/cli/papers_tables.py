@@ -48,7 +48,8 @@ def print_outcomes(outcomes: Sequence[PaperOutcome]) -> None:
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict.value}" for verdict in Verdict)
     seeds = len(outcomes[0].seeds)
     screen.print(
-        f"{how_many(len(verdicts), 'claim')}: {counts}. Means over {seeds} seeds with 95 % t intervals.",
+        f"{how_many(len(verdicts), 'claim')}: {counts}. "
+        f"Means over {seeds} seeds with 95 % t intervals.",
         markup=False,
     )
 
