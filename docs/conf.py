@@ -34,6 +34,8 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["figures.css"]
 html_title = f"Vermilion {version}"
 html_copy_source = False
 html_show_sourcelink = False

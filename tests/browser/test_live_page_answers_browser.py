@@ -10,8 +10,9 @@ from test_live_page_browser import PATIENCE_S, Page, chromium
 from test_live_page import book
 from test_live_page_answers import Asking, set_sample
 from vermilion.online.events import Command
-from vermilion.online.record.entries import SettingInForce
+from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.flow_shares import FlowShares
 from vermilion.online.sense.set_sample import SetSample
 
 __all__ = ["chromium"]
@@ -201,3 +202,85 @@ def test_each_of_several_queues_has_a_view(chromium, tmp_path):
             page.wait_for("limit 100", "setting")
             assert page.complaints() == []
             chromium.get("about:blank")
+
+
+@pytest.fixture
+def several(chromium, tmp_path):
+    """The page of two queues, each of which has a decision and flows of its own."""
+    from vermilion.status.listener import Listener
+    from vermilion.status.live_page.beside import PageBeside
+
+    path = tmp_path / "set.sqlite"
+    joint = {"wan.limit": 100.0, "lan.limit": 20.0}
+    with book(path) as journal:
+        journal.keep(SettingInForce(0.1, joint))
+        for tenth in range(1, 101):
+            journal.keep(set_sample(SetSample, tenth / 10))
+        journal.keep(FlowShares(10.0, "wan", 10.0, 4, None, 4, 0.91, 0.4, 0.1))
+        journal.keep(FlowShares(10.0, "lan", 10.0, 6, None, 6, 0.62, 0.4, 0.1))
+        journal.keep(Decision(5.0, DecisionKind.CHANGE_DETECTED, "wan: 3 flows have become 4", {}))
+        words = "wan.limit 100 packets, lan.limit 20 packets: better"
+        journal.keep(Decision(6.0, DecisionKind.APPLIED, words, {"setting": joint}))
+        with PageBeside(path, Listener("127.0.0.1", 0)) as beside:
+            page = Page.__new__(Page)
+            page.browser = chromium
+            chromium.get_log("browser")
+            chromium.get(beside.address)
+            page.wait_for("30.0 packets", "tiles")
+            yield page
+            assert page.complaints() == []
+            chromium.get("about:blank")
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+def test_several_queues_stand_side_by_side_and_each_has_its_own_decisions(several):
+    page = several
+    page.wait_for("lan 200 20.0 1.20 0.00 6 0.62", "each")
+    assert "wan 100 10.0 1.20 0.00 4 0.91" in page.text("each")
+    assert "at the least fair queue, 6 flows got 10 to 40 % each" in page.text("tiles")
+    assert "limit 20 100" in page.text("setting")
+    assert "wan: 3 flows have become 4" in page.text("log")
+    # A keyboard is enough, and goes on where the choice is taken back.
+    button = page.browser.find_element(By.CSS_SELECTOR, "#each button[data-queue=lan]")
+    button.send_keys(Keys.ENTER)
+    page.wait_for("20.0 packets", "tiles")
+    assert page.browser.switch_to.active_element.get_attribute("id") == "queue"
+    assert Select(page.browser.find_element(By.ID, "queue")).first_selected_option.text == "lan"
+    assert not page.browser.find_element(By.ID, "each").is_displayed()
+    page.wait_for("limit 20 packets: better", "log")
+    assert "wan" not in page.text("log")
+    assert "6 flows got" in page.text("tiles")
+
+
+def test_several_queues_have_names_for_who_cannot_see_them(several):
+    page = several
+    page.wait_for("lan 200", "each")
+    tree = page.browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    named = {
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in tree
+        if not node.get("ignored")
+    }
+    assert {("button", "lan"), ("button", "wan"), ("columnheader", "fairness")} <= named
+    assert any(role == "combobox" and "Queue" in name for role, name in named)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_several_queues_fit_a_phone_by_day_and_night_and_a_sheet_of_paper(several, scheme):
+    page = several
+    page.browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
+    )
+    page.browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True},
+    )
+    page.browser.refresh()
+    page.wait_for("lan 200", "each")
+    assert page.browser.execute_script("return document.documentElement.scrollWidth") == 390
+    page.picture(f"live_page_queues_{scheme}")
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert page.browser.find_element(By.ID, "each").is_displayed()
+    assert not page.browser.find_element(By.ID, "queue").is_displayed()

@@ -23,6 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from test_live_page import book, looks, serve
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.flow_shares import FlowShares
 
 PATIENCE_S = 30
 
@@ -182,6 +183,25 @@ def test_everything_has_a_name_for_who_cannot_see_it(show, journal, tmp_path):
     assert journal.run == 1
 
 
+def test_fairness_has_a_tile_a_chart_and_words(show, journal, tmp_path):
+    page = show(tmp_path / "j.sqlite")
+    page.wait_for("nobody sees single flows", "tiles")
+    chart = page.browser.find_element(By.XPATH, "//h3[starts-with(text(), 'Fairness')]")
+    assert not chart.is_displayed()
+    journal.keep(FlowShares(60.0, "", 18.0, 4, 2, 4, 0.83, 0.55, 0.05))
+    looks(journal, 601, 610)
+    page.wait_for("0.83", "tiles")
+    assert "4 flows got 5.0 to 55 % each; alike: 25 %" in page.text("tiles")
+    assert "nothing seen lately of 2 of them" in page.text("tiles")
+    WebDriverWait(page.browser, PATIENCE_S).until(lambda _: chart.is_displayed())
+    [name] = [
+        each.get_attribute("aria-label")
+        for each in page.browser.find_elements(By.CSS_SELECTOR, "[role=img]")
+        if each.get_attribute("aria-label").startswith("Fairness")
+    ]
+    assert "on average 0.83 Jain's index" in name
+
+
 def test_it_fits_a_phone_and_follows_the_dark(show, journal, tmp_path):
     page = show(tmp_path / "j.sqlite")
     page.browser.execute_cdp_cmd(
@@ -273,6 +293,27 @@ def test_a_whole_run_of_the_controller_is_shown(chromium, show, tmp_path):
     assert len(page.browser.find_elements(By.CSS_SELECTOR, "#log li")) == decisions
     assert last in page.text("log")
     page.picture("live_page")
+    chromium.set_window_size(1280, 1000)
+
+
+def test_a_whole_run_of_four_queues_is_shown(chromium, show, tmp_path):
+    path = tmp_path / "j.sqlite"
+    command = ("online", "four-red-queues", "--clock=fixed", "--set", "duration=25 s")
+    command += ("--set", "warm_up=1 s", f"--journal={path}")
+    subprocess.run([sys.executable, "-m", "vermilion", *command], check=True, capture_output=True)
+    chromium.set_window_size(1100, 1250)
+    page = show(path)
+    page.wait_for("ended", "badge")
+    page.wait_for("fourth", "each")
+    names = [each.text for each in chromium.find_elements(By.CSS_SELECTOR, "#each button")]
+    assert names == ["first", "second", "third", "fourth"]
+    with sqlite3.connect(path) as database:
+        [(index,)] = database.execute(
+            "SELECT min(jain_index) FROM flow_shares"
+            " WHERE time_s > (SELECT max(time_s) FROM sample) - 1"
+        )
+    assert f"{index:.2f}" in page.text("tiles")
+    page.picture("live_page_queues")
     chromium.set_window_size(1280, 1000)
 
 

@@ -244,7 +244,8 @@ class TestAnswer:
 
     def test_the_page_fetches_nothing(self, against_deep):
         page = advice_page(against_deep)
-        assert page.count("<svg") == 1
+        assert page.count("<svg") == 2
+        assert page.count('class="on-wide"') == page.count('class="on-narrow"') == 1
         for outside in ("http://", "https://", "<script", "<link", "@import"):
             assert outside not in page.replace("http://www.w3.org", "")
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 from dataclasses import replace
 
 import pytest
@@ -36,7 +37,7 @@ class Machine:
 
     def run_jobs(self, texts, jobs, *, deadline_s=None, **options):
         left = math.inf if deadline_s is None else deadline_s
-        some = jobs[: int(left / self.each_s) if self.each_s else len(jobs)]
+        some = jobs[: int(min(left / self.each_s, len(jobs))) if self.each_s else len(jobs)]
         self.now += min(self.each_s * len(jobs), left)
         self.runs += len(some)
         found = run_jobs(texts, some, **options)
@@ -198,3 +199,53 @@ def test_a_second_ctrl_c_ends_it_at_once(monkeypatch):
     asked = question()
     with pytest.raises(KeyboardInterrupt):
         advise(asked, assumed(asked), deadline_s=600.0, clock=machine.clock)
+
+
+@pytest.fixture
+def _ctrl_c():
+    """Ctrl-C raises here, as in a program of its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def pressed_while_reading(monkeypatch, at):
+    """Somebody presses Ctrl-C when these results are read, between two batches."""
+    real, calls = measuring._metrics, iter(range(100_000))
+
+    def read(*arguments):
+        if next(calls) in at:
+            signal.raise_signal(signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(measuring, "_metrics", read)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
+@pytest.mark.parametrize("at", [0, 3, 17])
+def test_ctrl_c_between_two_batches_is_answered_too(monkeypatch, at):
+    machine = interrupting(monkeypatch, at=-5)
+    pressed_while_reading(monkeypatch, [at])
+    asked = question()
+    found = advise(asked, assumed(asked), deadline_s=600.0, clock=machine.clock)
+    assert found.interrupted
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("_ctrl_c")
+def test_a_second_ctrl_c_between_two_batches_ends_it_at_once(monkeypatch):
+    machine = interrupting(monkeypatch, at=-5)
+    pressed_while_reading(monkeypatch, [0, 1])
+    asked = question()
+    with pytest.raises(KeyboardInterrupt):
+        advise(asked, assumed(asked), deadline_s=600.0, clock=machine.clock)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_machine_too_busy_to_hurry_answers_all_the_same(monkeypatch, at):
+    machine = interrupting(monkeypatch, at, each_s=30.0)
+    asked = question()
+    found = advise(asked, assumed(asked), deadline_s=36_000.0, clock=machine.clock)
+    assert found.interrupted
+    assert len(found.seeds) >= 1

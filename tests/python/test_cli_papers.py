@@ -29,7 +29,7 @@ def test_one_figure_is_run_judged_kept_and_reported(vermilion, tmp_path):
     assert code == 0
     assert "2 seeds are few" in err
     assert "figure 2" in out
-    assert "1 claims" in out
+    assert "1 claim: " in out
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert len(list(kept.iterdir())) == 1
 

@@ -42,6 +42,42 @@ def test_a_comparison_without_two_seeds_has_nothing_to_show(vermilion, monkeypat
     assert err == "\nvermilion: interrupted\n"
 
 
+def test_a_run_has_nothing_to_show_and_says_what_to_do(vermilion, monkeypatch):
+    from vermilion import simulate
+
+    monkeypatch.setattr(simulate, "run", interrupting(simulate.run, 0))
+    code, out, err = vermilion("run", "varying-load", *SHORT)
+    assert (code, out) == (130, "")
+    assert "for a shorter one, --set duration=TIME" in err
+    assert err.endswith("\nvermilion: interrupted\n")
+
+
+def test_papers_that_are_done_are_shown_and_figures_are_kept(vermilion, monkeypatch, tmp_path):
+    from vermilion.papers import reproduction
+
+    monkeypatch.setattr(reproduction, "reproduce", interrupting(reproduction.reproduce, 1))
+    monkeypatch.setattr(reproduction, "chosen_figures", lambda paper, _: paper.figures[:1])
+    kept = tmp_path / "kept"
+    options = ("--seeds=2", f"--keep={kept}", f"--json={tmp_path / 'papers.json'}")
+    code, out, err = vermilion("papers", "ye-2002", "feng-1999", *options)
+    assert code == 130
+    assert "interrupted: these are 1 of 2 papers" in err
+    assert f'the figures that are done are in "{kept}"' in err
+    assert "ye-2002" in out
+    written = json.loads((tmp_path / "papers.json").read_text())
+    assert [each["name"] for each in written["papers"]] == ["ye-2002"]
+    assert list(kept.iterdir())
+
+
+def test_papers_of_which_none_is_done_say_where_their_figures_are(vermilion, monkeypatch, tmp_path):
+    from vermilion.papers import reproduction
+
+    monkeypatch.setattr(reproduction, "reproduce", interrupting(reproduction.reproduce, 0))
+    code, out, err = vermilion("papers", "ye-2002", "--seeds=2", f"--keep={tmp_path / 'kept'}")
+    assert (code, out) == (130, "")
+    assert "the same command goes on" in err
+
+
 def test_rounds_of_seeds_give_what_one_round_gives(vermilion):
     both = [
         vermilion(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from vermilion.report.drawing import thinned
 from vermilion.report.narrative import gain_in_words
 from vermilion.report.numbers import percent, seconds, significant, with_interval
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.toml_text import toml_text
 from vermilion.simulate.statistics import Interval, RatioInterval
 
@@ -113,3 +114,21 @@ def test_thinning_leaves_gaps_and_short_series_alone():
     gaps = np.full(5000, np.nan)
     assert np.all(np.isnan(thinned(time, gaps)[1]))
     assert thinned(time[:100], gaps[:100])[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (how_many(0, "setting"), "0 settings"),
+        (how_many(1, "setting"), "1 setting"),
+        (how_many(2, "setting"), "2 settings"),
+        (how_many(1, "entry", "entries"), "1 entry"),
+        (how_many(2, "entry", "entries"), "2 entries"),
+        (how_many(1.0, "packet"), "1 packet"),
+        (how_many(12.5, "packet"), "12.5 packets"),
+        (how_many(12345, "simulation"), "12345 simulations"),
+        (how_many(12345, "packet", grouped=True), "12,345 packets"),
+    ],
+)
+def test_one_thing_is_one_thing(said, words):
+    assert said == words

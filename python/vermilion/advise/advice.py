@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from vermilion.advise.candidates import Selector
 from vermilion.advise.conditions import probes
 from vermilion.advise.families import buffer_bytes, families
+from vermilion.advise.interrupting import answering_at_interrupt
 from vermilion.advise.judgement import (
     By,
     Judgement,
@@ -221,35 +222,36 @@ def advise(
     keeper = Timekeeper(clock, math.inf if deadline_s is None else begun + deadline_s)
     laboratory = Laboratory(question, threads, progress, budget, whole=_MOST * budget, time=keeper)
     buffer = buffer_bytes(present.queue)
-    case = _Case(
-        question,
-        laboratory,
-        families(question),
-        conditions_for(question, buffer, laboratory),
-        present.queue,
-    )
-    before = case.compare()
-    if not case.seeds and keeper.hurried:
-        raise KeyboardInterrupt
-    if not case.seeds:
-        raise ScenarioError(
-            "--deadline",
-            format_quantity(deadline_s or 0.0, TIME),
-            "more time: this machine has not even simulated what is there now",
+    with answering_at_interrupt(keeper):
+        case = _Case(
+            question,
+            laboratory,
+            families(question),
+            conditions_for(question, buffer, laboratory),
+            present.queue,
         )
-    taken = _taken(case.compared)
-    for number, factor in enumerate(_RELAXED):
-        bound_ms = factor * question.bound_ms
-        if taken is not None or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
-            break
-        # What keeps the bound does harm. Something in between may help without.
-        if not case.aim_further(number, factor, before):
-            break
+        before = case.compare()
+        if not case.seeds and keeper.hurried:
+            raise KeyboardInterrupt
+        if not case.seeds:
+            raise ScenarioError(
+                "--deadline",
+                format_quantity(deadline_s or 0.0, TIME),
+                "more time: this machine has not even simulated what is there now",
+            )
         taken = _taken(case.compared)
-    after = before if taken is None else taken.measured
-    around = case.around(probes(question, buffer), after.queue)
-    if progress is not None:
-        progress(1.0)
+        for number, factor in enumerate(_RELAXED):
+            bound_ms = factor * question.bound_ms
+            if taken is not None or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
+                break
+            # What keeps the bound does harm. Something in between may help without.
+            if not case.aim_further(number, factor, before):
+                break
+            taken = _taken(case.compared)
+        after = before if taken is None else taken.measured
+        around = case.around(probes(question, buffer), after.queue)
+        if progress is not None:
+            progress(1.0)
     verdict: Verdict
     if taken is not None and taken.judgement.by is not None:
         judgement = taken.judgement
@@ -317,6 +319,13 @@ class _Case:
         self.length = laboratory.length_for(conditions, len(queues), count, left)
         # Whatever there is in time: nothing can be said without this.
         met, rows = laboratory.measure_in_time(queues, conditions, self.seeds, self.length)
+        if not met and laboratory.time.hurried:
+            # On a busy machine not even one seed fits into the moment that was left. The best two
+            # are compared however long it takes: without that there is nothing to say at all.
+            laboratory.time.until = math.inf
+            few = queues[:2], conditions, self.seeds[:1], self.length
+            met, rows = laboratory.measure_in_time(*few)
+            laboratory.time.until = laboratory.time.ends
         self.seeds = met
         if met:
             self._judge(rows[0], rows[1:])

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vermilion.scenario import format_quantity, scenario_from_document
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.quantities import TIME
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Condition:
     @property
     def name(self) -> str:
         """In words: "40 flows, 60 ms"."""
-        flows = "1 flow" if self.flows == 1 else f"{self.flows} flows"
+        flows = how_many(self.flows, "flow")
         trip = format_quantity(float(f"{self.round_trip_s:.3g}"), TIME)
         also = {"bulk": "", "web": ", and web traffic", "mixed": ", some Reno and BBR"}
         return f"{flows}, {trip}{also[self.traffic]}"

@@ -6,6 +6,7 @@ logarithmic where the longest wait is more than eight times the bound.
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
@@ -23,16 +24,23 @@ _ROW_IN: Final = 0.4
 _OFFSET: Final = 0.17
 _LOGARITHMIC: Final = 8.0
 _FEW_DECADES: Final = 200.0
+_NARROW_NAME: Final = 18  # letters
 
 
-def advice_figure(advice: Advice) -> Figure:
-    """Draws an answer."""
+def advice_figure(advice: Advice, *, narrow: bool = False) -> Figure:
+    """Draws an answer.
+
+    Args:
+        advice: which.
+        narrow: for a phone.
+    """
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter
 
     places = advice.conditions
     with drawing.style():
-        figure = Figure(figsize=(_WIDTH_IN, _HEAD_IN + _ROW_IN * len(places)), layout="constrained")
+        size = drawing.NARROW_IN if narrow else _WIDTH_IN, _HEAD_IN + _ROW_IN * len(places)
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
         axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
@@ -65,12 +73,18 @@ def advice_figure(advice: Advice) -> Figure:
             axes.xaxis.set_minor_formatter(NullFormatter())
         else:
             axes.set_xlim(0.0, 1.12 * max(longest, bound))
-        axes.set_yticks(range(len(places)), [each.name for each in places])
+        axes.set_yticks(range(len(places)), [_named(each.name, narrow=narrow) for each in places])
         axes.set_ylim(len(places) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("waiting time, ms: median to 95th percentile (dot)")
+        between = "\n" if narrow else " "
+        axes.set_xlabel(f"waiting time, ms:{between}median to 95th percentile (dot)")
         figure.legend(loc="outside upper left", ncols=3)
     return figure
+
+
+def _named(name: str, *, narrow: bool) -> str:
+    """A condition beside its bars, in lines where there is little room."""
+    return textwrap.fill(name, _NARROW_NAME) if narrow else name
 
 
 def _draw(axes: Axes, measured: Measured, colour: str, offset: float, label: str) -> None:

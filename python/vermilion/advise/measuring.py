@@ -181,8 +181,11 @@ class Laboratory:
             )
 
         try:
+            self.time.simulating = True
             results = simulated()
+            self.time.simulating = False
         except KeyboardInterrupt:
+            self.time.simulating = False
             if self.time.hurried:
                 raise
             # What fits into the moment that is left is an answer, and half a batch is none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from vermilion.advise.commands import commands
@@ -32,8 +33,8 @@ def advice_page(advice: Advice) -> str:
     template = templates_of("vermilion.advise").get_template("advice.html.j2")
     question = advice.question
     own = commands(question, advice.present, advice.chosen, keep=advice.keep)
-    figure = drawing.svg(
-        advice_figure(advice),
+    figure = drawing.svg_for_both_widths(
+        partial(advice_figure, advice),
         name="delay",
         description="Waiting times in each condition, now and with what is recommended",
     )

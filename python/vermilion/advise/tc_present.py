@@ -22,6 +22,7 @@ from vermilion.advise.queue_setting import QueueSetting
 from vermilion.profiles import PROFILES, Place
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -434,13 +435,13 @@ def _told_by_statistics(queue: TcQueue) -> list[str]:
     if sent < _LEAST_SENT:
         return []
     said = []
+    packets = how_many(round(sent), "packet", grouped=True)
     dropped = queue.statistics.get("dropped", 0.0)
     share = _PERCENT * dropped / (sent + dropped)
     said.append(
-        f"Since its counters began, it has sent {sent:,.0f} packets and dropped {share:.2g} % "
-        "of what came."
+        f"Since its counters began, it has sent {packets} and dropped {share:.2g} % of what came."
         if dropped
-        else f"Since its counters began, it has sent {sent:,.0f} packets and dropped none: either "
+        else f"Since its counters began, it has sent {packets} and dropped none: either "
         "the traffic never filled it, or packets wait somewhere else."
     )
     marked = queue.statistics.get("marked", 0.0)

@@ -41,6 +41,7 @@ class Timekeeper:
         packets: what they came to.
         was_up: whether anything was left out because of the time.
         ends: when all stages stop; without end until somebody is in a hurry.
+        simulating: whether a batch is being simulated, which Ctrl-C ends.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -49,6 +50,7 @@ class Timekeeper:
     packets: float = 0.0
     was_up: bool = False
     ends: float = math.inf
+    simulating: bool = False
 
     @property
     def hurried(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
@@ -11,6 +12,7 @@ from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from vermilion.atlas.build import Atlas
@@ -19,6 +21,8 @@ _COLOURS: Final = (
     "Blues"  # one hue that rises in lightness alone, for every kind of colour blindness
 )
 _DARK: Final = 0.6  # the share of a scale from which on letters are white
+_LETTERS_PER_IN: Final = 9.0
+_SHORT_AXIS: Final = 4.0  # times; one that spans less has steps like a linear one
 _SMALL: Final = 1e-3
 _LONGEST_GOAL: Final = 80
 """Characters; an objective of one's own may be a whole statement."""
@@ -83,9 +87,11 @@ def maps_figure(atlas: Atlas) -> Figure:
                 _label(here, atlas, row, column, ecn=ecn, rate=rate)
             label = with_shown_unit(name.replace("_", " "), unit)
             bar = figure.colorbar(image, ax=axes[row, :].tolist(), pad=0.01, aspect=12)
-            bar.set_label(label)
+            bar.set_label(label.replace(" (", "\n("), fontsize=9.5)
+            _plain_numbers(bar.ax.yaxis, log=log and high > _SHORT_AXIS * low)
+        title = f"The best settings of {plan.discipline.partition(':')[0]} for: {_wanted(atlas)}"
         figure.suptitle(
-            f"The best settings of {plan.discipline.partition(':')[0]} for: {_wanted(atlas)}",
+            textwrap.fill(title, round(_LETTERS_PER_IN * figure.get_figwidth())),
             fontsize=12,
             fontweight="bold",
             x=0.01,
@@ -134,7 +140,8 @@ def rules_figure(atlas: Atlas) -> Figure:
                 )
         axes.axvline(1.0, color=drawing.GREY, linestyle=(0, (4, 3)), linewidth=1.2)
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        low, high = axes.get_xlim()
+        _plain_numbers(axes.xaxis, log=high > _SHORT_AXIS * low)
         axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
         axes.set_yticks(range(len(names)), list(reversed(names)))
@@ -154,6 +161,21 @@ def rules_figure(atlas: Atlas) -> Figure:
         ]  # fmt: skip
         figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure
+
+
+def _plain_numbers(axis: Axis, *, log: bool) -> None:
+    """A few numbers beside an axis, written out: 0.02 and not a power of ten.
+
+    Args:
+        axis: which.
+        log: whether it is a logarithmic one that is long enough for such steps.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if log else MaxNLocator(5))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    # Else matplotlib labels the small ticks of a short axis too, over one another.
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _label(axes: Axes, atlas: Atlas, row: int, column: int, *, ecn: bool, rate: float) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario import RATE, RATIO, SIZE, TIME, ScenarioError, format_quantity
 from vermilion.scenario.errors import did_you_mean
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.quantities import Quantity, QuantityError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Condition:
     def __str__(self) -> str:
         """In words."""
         return (
-            f"{format_quantity(self.rate_bit_per_s, RATE)}, {self.flows} flows, "
+            f"{format_quantity(self.rate_bit_per_s, RATE)}, {how_many(self.flows, 'flow')}, "
             f"{format_quantity(self.round_trip_s, TIME)}, ECN {'on' if self.ecn else 'off'}"
         )
 

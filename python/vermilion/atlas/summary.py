@@ -5,6 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
+from vermilion.scenario.how_many import how_many
+
 if TYPE_CHECKING:
     from vermilion.atlas.build import Atlas
 
@@ -71,9 +73,12 @@ def sentences(atlas: Atlas) -> list[str]:
     moved = sum(not cell.own for cell in atlas.cells)
     ends = sum(bool(cell.at_an_end) for cell in atlas.cells)
     warned = sum(bool(cell.warnings) for cell in atlas.cells)
+    have = "has" if cells == 1 else "have"
+    carry = "carries" if warned == 1 else "carry"
+    better = "a setting that is significantly better than the defaults"
     return [
-        f"{tuned} of {cells} cells have a setting that is significantly better than the defaults",
+        f"{tuned} of {how_many(cells, 'cell')} {have} {better}",
         f"in {moved} of them a neighbour's setting was better than the cell's own",
-        f"in {ends} cells a parameter lies at an end of its box",
-        f"{warned} cells carry warnings, which --json has",
+        f"in {how_many(ends, 'cell')} a parameter lies at an end of its box",
+        f"{how_many(warned, 'cell')} {carry} warnings, which --json has",
     ]

@@ -21,6 +21,7 @@ from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.real_routers import SNMP, check_privileges, real_router
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import ScenarioError, printable
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -445,9 +446,14 @@ def _beginning(address: str, mode: Mode, at_exit: AtExit, journal: Path) -> str:
 
 def _show_end(run: RouterRun) -> None:
     if run.missed:
-        typer.echo(f"{run.missed} observations came too late and were left out", err=True)
+        were = "was" if run.missed == 1 else "were"
+        late = how_many(run.missed, "observation")
+        typer.echo(f"{late} came too late and {were} left out", err=True)
     if run.unwritten:
-        typer.echo(f"{run.unwritten} entries could not be written into the journal", err=True)
+        typer.echo(
+            f"{how_many(run.unwritten, 'entry', 'entries')} could not be written into the journal",
+            err=True,
+        )
 
 
 def _document(run: RouterRun, request: RouterRequest) -> dict[str, object]:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import options
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +62,7 @@ def papers(
         ),
     ] = None,
     target: options.Json = None,
-) -> None:
+) -> int:
     """Re-run the figures of the source papers.
 
     Says of each claim whether it holds here, with the numbers that decide it.
@@ -77,13 +79,16 @@ def papers(
         chosen_figures(paper, figures or ())
     if listed:
         _list(chosen, target)
-        return
+        return 0
     all_seeds = seeds_from(first_seed, seeds)
     shown = STANDARD_OUTPUT not in {target, report}
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         report_file = report and outputs.enter_context(output_file("--report", report))
         outcomes = _reproduce(chosen, all_seeds, figures or (), threads, _keeper(keep))
+        interrupted = len(outcomes) < len(chosen)
+        if interrupted:
+            _say_what_is_kept(outcomes, chosen, keep)
         if shown:
             from vermilion.cli.papers_tables import print_outcomes
 
@@ -103,6 +108,22 @@ def papers(
             from vermilion.papers.page import papers_page
 
             report_file.write(papers_page(outcomes))
+    return EXIT_INTERRUPTED if interrupted else 0
+
+
+def _say_what_is_kept(
+    outcomes: "Sequence[PaperOutcome]", chosen: "Sequence[Paper]", keep: Path | None
+) -> None:
+    """What there is after Ctrl-C.
+
+    Raises:
+        KeyboardInterrupt: nothing to be shown.
+    """
+    if keep is not None:
+        note(f'the figures that are done are in "{keep}"; the same command goes on')
+    if not outcomes:
+        raise KeyboardInterrupt
+    note(f"interrupted: these are {len(outcomes)} of {how_many(len(chosen), 'paper')}")
 
 
 def _keeper(folder: Path | None) -> "Keeper | None":
@@ -136,8 +157,8 @@ def _reproduce(
         before = 0.0
         for paper, effort in zip(chosen, efforts, strict=True):
             bar.describe(paper.name, sum(efforts))
-            outcomes.append(
-                reproduce(
+            try:
+                outcome = reproduce(
                     paper,
                     seeds,
                     figures=figures,
@@ -145,7 +166,9 @@ def _reproduce(
                     keeper=keeper,
                     progress=_part(bar.callback, before, effort),
                 )
-            )
+            except KeyboardInterrupt:
+                break
+            outcomes.append(outcome)
             before += effort
     return outcomes
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.output import console
 from vermilion.papers.verdict import Verdict
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,8 @@ def print_outcomes(outcomes: Sequence[PaperOutcome]) -> None:
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict.value}" for verdict in Verdict)
     seeds = len(outcomes[0].seeds)
     screen.print(
-        f"{len(verdicts)} claims: {counts}. Means over {seeds} seeds with 95 % t intervals.",
+        f"{how_many(len(verdicts), 'claim')}: {counts}. "
+        f"Means over {seeds} seeds with 95 % t intervals.",
         markup=False,
     )
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import Progress, TaskID
+    from rich.status import Status
 
 PATIENCE_S: Final = 1.0
 """Seconds: what is done by then needs no bar."""
@@ -84,3 +85,31 @@ class ProgressBar:
         )
         progress.start()
         return progress, progress.add_task(self._description, total=self._total)
+
+
+class Busy:
+    """Says what is being done while nobody can say how much of it, if standard error is a terminal.
+
+    A context manager, for some seconds of work at the most.
+    """
+
+    def __init__(self, description: str) -> None:
+        self._description = description
+        self._status: Status | None = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status(self._description)
+            self._status.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from vermilion.cli.output import STANDARD_OUTPUT, output_file
+from vermilion.cli.progress import Busy
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.how_many import how_many
 
 
 def report(
@@ -47,7 +49,9 @@ def report(
             message = f'--study-name: "{study_name}" is not in "{path}"; expected one of: {known}'
             raise UserError(message)
         with output_file("--output", target) as file:
-            file.write(study_report(chosen))
+            with Busy(f"drawing {how_many(len(chosen), 'study', 'studies')}"):
+                page = study_report(chosen)
+            file.write(page)
     except StudyError as error:
         raise UserError(str(error)) from None
     if target != STANDARD_OUTPUT:

@@ -8,6 +8,7 @@ import typer
 from vermilion.cli import options
 from vermilion.cli.output import console, output_file
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from vermilion.routers.linux import FoundInterface, FoundQueue
@@ -89,7 +90,9 @@ def _lines(queue: "FoundQueue") -> list[str]:
     counted = state.statistics
     if counted.packets is not None and counted.sent_bytes is not None:
         marks = options_now.marked(state.counters)
-        parts = [f"sent {counted.packets:,} packets ({counted.sent_bytes:,} bytes)"]
+        packets = how_many(counted.packets, "packet", grouped=True)
+        sent = how_many(counted.sent_bytes, "byte", grouped=True)
+        parts = [f"sent {packets} ({sent})"]
         if counted.drops is not None:
             parts.append(f"dropped {counted.drops:,}")
         if marks is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.simulate.instruments.recorded import Instrument
 
 DEFAULT_PROBE_S = 0.1
 """Seconds between the points of a time series, unless told otherwise."""
@@ -108,8 +109,6 @@ def run(
     Every figure is given for the whole run after its warm-up and for each phase: the stretches
     between the moments at which flows start or stop or something changes.
     """
-    from vermilion import simulate
-
     wanted = instruments.Wanted(
         flow_series,
         tuple(flows or ()),
@@ -153,13 +152,8 @@ def run(
             elif plant == "emulator":
                 result = _run_on_emulator(loaded, seed, interval, bar.callback)
             else:
-                result = simulate.run(
-                    loaded,
-                    seed,
-                    interval,
-                    flow_delays=True,
-                    instruments=wanted.instruments(loaded, outputs),
-                    progress=bar.callback,
+                result = _simulated(
+                    loaded, seed, interval, wanted.instruments(loaded, outputs), bar.callback
                 )
         if json_file:
             json_file.write(f"{result.to_json()}\n")
@@ -179,6 +173,30 @@ def run(
         from vermilion.report.run_figure import run_figure
 
         show_panels(run_figure(loaded, result, link).panels())
+
+
+def _simulated(
+    scenario: "Scenario",
+    seed: int,
+    interval: float | None,
+    instruments: "Sequence[Instrument]",
+    progress: "Callable[[float], object] | None",
+) -> "Result":
+    """A run of the simulator."""
+    from vermilion import simulate
+
+    try:
+        return simulate.run(
+            scenario,
+            seed,
+            interval,
+            flow_delays=True,
+            instruments=instruments,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        note("a run has no results before its end; for a shorter one, --set duration=TIME")
+        raise
 
 
 def _check_link(scenario: "Scenario", link: str | None, *, drawn: bool, flent: bool) -> None:

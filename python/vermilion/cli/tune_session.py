@@ -14,6 +14,7 @@ from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.output import STANDARD_OUTPUT, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -171,5 +172,7 @@ def _best_so_far(progress: TuningProgress) -> str:
         return f": nothing keeps the constraints yet{now}"
     best = f"{progress.best:.4g}"
     if progress.interval is not None and progress.interval.half_width is not None:
-        best += f" +- {progress.interval.half_width:.2g} ({progress.interval.count} seeds)"
+        best += (
+            f" +- {progress.interval.half_width:.2g} ({how_many(progress.interval.count, 'seed')})"
+        )
     return f": best {best}{now}"

@@ -23,6 +23,7 @@ from vermilion.objectives.noticeable import KnowsRoundTrip
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.windows import ALL_FLOWS
 from vermilion.scenario import ScenarioError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,7 +163,7 @@ class Policy:
     def goal(self) -> str:
         """What is wanted, in words: "keep its queue at 30 packets", "minimise p95 delay"."""
         if self.target_packets is not None:
-            return f"keep its queue at {self.target_packets:g} packets"
+            return f"keep its queue at {how_many(self.target_packets, 'packet')}"
         return f"{'maximise' if self.objective.maximised else 'minimise'} {self.objective.label}"
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from vermilion.report.events import events_of
 from vermilion.report.numbers import seconds, significant
 from vermilion.scenario import RATE, format_quantity
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.wire import nominal_rate
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _set_up(run: OnlineRun) -> str:
 def _aim(run: OnlineRun) -> str:
     """What a change is good for: "brings the queue nearer to 30 packets"."""
     if run.target_packets is not None:
-        return f"brings the queue nearer to {run.target_packets:g} packets"
+        return f"brings the queue nearer to {how_many(run.target_packets, 'packet')}"
     return f"{'raises' if run.objective.maximised else 'lowers'} {run.objective.label}"
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.report import drawing
 from vermilion.report.numbers import significant
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,6 @@ def parameter_figure(
         axes.set_xlabel("time (s)")
     description = (
         f"{title} over time: {significant(values[0])} at first, "
-        f"{significant(values[-1])} at the end, {len(steps) - 1} changes."
+        f"{significant(values[-1])} at the end, {how_many(len(steps) - 1, 'change')}."
     )
     return drawing.svg(figure, name=name, description=description)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.queue_target import mean_packet_bytes
 from vermilion.scenario.wire import nominal_rate
 
@@ -83,7 +84,7 @@ def draw_band(
 def target_label(packets: float, each_ms: float | None) -> str:
     """What a line at a target says of it."""
     waiting = "" if each_ms is None else f"{packets * each_ms:.3g} ms, "
-    return f"target: {waiting}{packets:g} packets"
+    return f"target: {waiting}{how_many(packets, 'packet')}"
 
 
 def add_packets(axes: Axes, each_ms: float | None) -> None:

@@ -41,6 +41,9 @@ _COLOURS: Final = (
 )
 _CARRIED: Final = "#DCE3EA"
 _LINES: Final = ("-", (0, (6, 2)), (0, (2, 2)))
+_LONG_LABEL: Final = 20
+"""Letters; two such do not stand beside each other on a phone."""
+
 _MOST_GROUPS: Final = 12
 """More lines in one panel cannot be told apart: the others are added up."""
 
@@ -61,22 +64,27 @@ class RunFigure:
     link: str
     windows: bool = False
 
-    def figure(self) -> Figure:
-        """Panels over the same time: waiting, goodput of each group, drops and marks, windows."""
+    def figure(self, *, narrow: bool = False) -> Figure:
+        """Panels over the same time: waiting, goodput of each group, drops and marks, windows.
+
+        Args:
+            narrow: for a phone, where what the lines mean stands below all panels.
+        """
         from matplotlib.figure import Figure
 
         with drawing.style():
             ratios, height = [1.3, 1.0, 0.8], _HEIGHT_IN
             if self.windows:
                 ratios, height = [*ratios, 1.2], _HEIGHT_IN * 4.3 / 3.1
-            figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
+            width = drawing.NARROW_IN if narrow else _WIDTH_IN
+            figure = Figure(figsize=(width, height), layout="constrained")
             panels = figure.subplots(
                 len(ratios), 1, sharex=True, gridspec_kw={"height_ratios": ratios}
             )
             waiting, goodput, lost = panels[:3]
-            figure.suptitle(
-                self.scenario.title or self.scenario.origin, x=0.01, ha="left", weight="bold"
-            )
+            if not narrow:
+                title = self.scenario.title or self.scenario.origin
+                figure.suptitle(title, x=0.01, ha="left", weight="bold")
             self.draw_waiting(waiting)
             self._draw_goodput(goodput)
             self._draw_losses(lost)
@@ -85,7 +93,7 @@ class RunFigure:
             for axes in panels:
                 self.shade_phases(axes)
                 axes.set_ylim(bottom=0)
-                axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            explain(figure, list(panels), narrow=narrow)
             self.number_phases(waiting)
             panels[-1].set_xlim(0, self.scenario.duration)
             panels[-1].set_xlabel("time (s)")
@@ -105,7 +113,7 @@ class RunFigure:
         return template.render(
             title=title,
             description=self.scenario.description,
-            figure=drawing.svg(self.figure(), name="run", description=self._words()),
+            figure=drawing.svg_for_both_widths(self.figure, name="run", description=self._words()),
             caption=self._words(),
             tables=self.result._repr_html_(),
             seed=self.result.seed,
@@ -295,6 +303,32 @@ def run_figure(
 def probe_interval_s(scenario: Scenario) -> float:
     """Seconds between the points of time series that are as fine as a figure can show."""
     return float(f"{scenario.duration / _POINTS:.1g}")
+
+
+def explain(
+    figure: Figure, panels: Sequence[Axes], *, narrow: bool, names: Sequence[str] = ()
+) -> None:
+    """Says what the lines mean: beside each panel, or below all of them where it is narrow.
+
+    Args:
+        figure: that has the panels.
+        panels: from above.
+        narrow: for a phone.
+        names: what panels are called whose labels would else be taken for another's.
+    """
+    if not narrow:
+        for axes in panels:
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return
+    told = [axes.get_legend_handles_labels() for axes in panels]
+    named: dict[str, Any] = {}
+    for place, (handles, labels) in enumerate(told):
+        for handle, label in zip(handles, labels, strict=True):
+            everywhere = all(label in others for _, others in told)
+            whose = f"{names[place]}: " if names and not everywhere else ""
+            named.setdefault(whose + label.replace("\n", " "), handle)
+    columns = 1 if sum(len(label) > _LONG_LABEL for label in named) > 1 else 2
+    figure.legend([*named.values()], [*named], loc="outside lower left", ncols=columns)
 
 
 def settle(figure: Figure) -> None:

@@ -26,6 +26,7 @@ from vermilion.report.study_parts import (
     tuned_links,
     with_units,
 )
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning import StudyError
@@ -236,12 +237,12 @@ def _raced(record: StudyRecord) -> list[tuple[str, Interval]]:
         :_MOST_RACED
     ]
     rows = [
-        (f"no. {place}, {known[setting].count} seeds", known[setting])
+        (f"no. {place}, {how_many(known[setting].count, 'seed')}", known[setting])
         for place, setting in enumerate(order, start=1)
     ]
     incumbent = study_figures.interval_of(own)
     if order and incumbent is not None:
-        rows.append((f"incumbent, {incumbent.count} seeds", incumbent))
+        rows.append((f"incumbent, {how_many(incumbent.count, 'seed')}", incumbent))
     return rows
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
 from vermilion.report.figure_file import picture
-from vermilion.report.run_figure import RunFigure, probe_interval_s, run_figure, settle
+from vermilion.report.run_figure import RunFigure, explain, probe_interval_s, run_figure, settle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,20 +40,27 @@ class TunedFigure:
     reason: str
     seed: int
 
-    def figure(self) -> Figure:
-        """The waiting times of both, on the same axes."""
+    def figure(self, *, narrow: bool = False) -> Figure:
+        """The waiting times of both, on the same axes.
+
+        Args:
+            narrow: for a phone, where what the lines mean stands below both panels.
+        """
         from matplotlib.figure import Figure
 
         runs = [self.before] if self.after is None else [self.before, self.after]
         with drawing.style():
-            figure = Figure(figsize=(_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+            width = drawing.NARROW_IN if narrow else _WIDTH_IN
+            figure = Figure(figsize=(width, _HEIGHT_IN), layout="constrained")
             panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
             scenario = self.before.scenario
-            figure.suptitle(scenario.title or scenario.origin, x=0.01, ha="left", weight="bold")
-            for axes, run, title in zip(panels, runs, self._titles(), strict=False):
-                run.draw_waiting(axes, title)
+            if not narrow:
+                title = scenario.title or scenario.origin
+                figure.suptitle(title, x=0.01, ha="left", weight="bold")
+            for axes, run, words in zip(panels, runs, self._titles(), strict=False):
+                run.draw_waiting(axes, words)
                 run.shade_phases(axes)
-                axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            explain(figure, list(panels), narrow=narrow, names=("Now", "Best found"))
             panels[0].set_ylim(bottom=0)
             self.before.number_phases(panels[0])
             panels[-1].set_xlim(0, scenario.duration)
@@ -79,7 +86,7 @@ class TunedFigure:
             title=title,
             headline=self._headline(),
             reason=self.reason,
-            figure=drawing.svg(self.figure(), name="tuned", description=words),
+            figure=drawing.svg_for_both_widths(self.figure, name="tuned", description=words),
             caption=words,
             tables=tables or escape(self.reason),
             version=str(self.before.result.data["version"]),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from vermilion.scenario import scenario_from_document
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.toml_text import toml_text
 from vermilion.twin.depth import fitting_depth
 from vermilion.twin.fitting import fit_arrivals, fit_sizes
@@ -90,7 +91,7 @@ def twin_of(
     """
     if evidence.duration_s < _SHORTEST_CAPTURE_S or not evidence.flows:
         message = (
-            f"the capture has {len(evidence.flows)} flows with data in "
+            f"the capture has {how_many(len(evidence.flows), 'flow')} with data in "
             f"{evidence.duration_s:.3g} s; expected at least one flow and one second"
         )
         raise TwinError(message)
@@ -192,8 +193,8 @@ def _usual_round_trip(evidence: Evidence, notes: _Notes) -> float:
     usual = max(_SHORTEST_S, float(np.median(known)))
     if without:
         notes.unknown.append(
-            f"the round trips of {without} flows; the median of the others, {1e3 * usual:.3g} ms, "
-            "stands there instead"
+            f"the round trips of {how_many(without, 'flow')}; the median of the others, "
+            f"{1e3 * usual:.3g} ms, stands there instead"
         )
     notes.unknown.append(
         "base round trips exactly: the shortest seen of each flow stands for it, and contains a "
@@ -342,8 +343,8 @@ def _unresponsive_groups(
     size = total / packets + evidence.link_header_bytes
     rate = 8.0 * (total + evidence.link_header_bytes * packets) / evidence.duration_s
     notes.fitted.append(
-        f"{len(flows)} flows of UDP that is not known to slow down, {rate / 1e6:.3g} Mbit/s "
-        "together"
+        f"{how_many(len(flows), 'flow')} of UDP that is not known to slow down, "
+        f"{rate / 1e6:.3g} Mbit/s together"
     )
     notes.unknown.append(
         "whether that UDP answers to losses, and when it pauses: a stream of constant rate stands "
@@ -448,8 +449,8 @@ def _fit_depth(document: dict[str, Any], evidence: Evidence, rate: float, notes:
     queue["limit"] = f"{deep} packets"
     document["tuning"] = _limits(f"links.{LINK}.queue", deep)
     notes.fitted.append(
-        f"a plain queue of {deep} packets waits {wait_ms:.3g} ms in the mean, as packets here did "
-        "above the shortest round trip of their flow"
+        f"a plain queue of {how_many(deep, 'packet')} waits {wait_ms:.3g} ms in the mean, as "
+        "packets here did above the shortest round trip of their flow"
     )
     notes.unknown.append("the queue's discipline: drop-tail stands there; say --discipline")
 
@@ -496,7 +497,8 @@ def _general(evidence: Evidence, sender: str, notes: _Notes) -> None:
     )
     if evidence.contradictions:
         notes.unknown.append(
-            f"which way {evidence.contradictions} flows go: their hosts seem to be on both sides"
+            f"the direction of {how_many(evidence.contradictions, 'flow')}, whose hosts seem to be "
+            "on both sides"
         )
     if evidence.other_way_share > 0.2:  # noqa: PLR2004 - more than acknowledgements
         notes.unknown.append(

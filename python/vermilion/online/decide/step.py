@@ -16,6 +16,7 @@ from vermilion.online.decide.turn import Turn
 from vermilion.online.decide.waiting import PICTURES_KEPT, STEADY_FLOWS
 from vermilion.online.events import Command, Observed, Silent
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.flow_shares import is_due
 
 if TYPE_CHECKING:
     from vermilion.online.decide.controller import Controller
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from vermilion.online.effects import Effect
     from vermilion.online.events import Event
     from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.sampler import Sample
 
 _PERSON = "a person"  # in the journal, where a later run finds it
 _SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has changed the setting
@@ -84,7 +86,7 @@ def _take_in(turn: Turn, event: Observed) -> bool:
             _dispatch(turn, Silent("its counters stand still, or make no sense"))
         return False
     turn.change(unheard_since_s=None)
-    turn.record(sample)
+    _write_down(turn, sample)
     samples = turn.controller.samples + 1
     pictures = turn.controller.pictures
     counted = turn.controller.flows_counted
@@ -103,6 +105,14 @@ def _take_in(turn: Turn, event: Observed) -> bool:
         if alarm is not None:
             _changed(turn, alarm, picture)
     return True
+
+
+def _write_down(turn: Turn, sample: Sample) -> None:
+    """A sample, and once a second how the flows share what there is."""
+    turn.record(sample)
+    if is_due(sample):
+        for shares in turn.controller.senses.flow_shares():
+            turn.record(shares)
 
 
 def _changed(turn: Turn, alarm: Alarm, picture: TrafficPicture) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vermilion.objectives import Objective
     from vermilion.online.decide.regimes import Regime
     from vermilion.online.record.kinds import DecisionKind
+    from vermilion.online.sense.flow_shares import FlowShares
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
@@ -49,7 +50,7 @@ class SettingInForce:
     parameters: Mapping[str, ParameterValue]
 
 
-Entry: TypeAlias = "Decision | SettingInForce | Sample | Regime"
+Entry: TypeAlias = "Decision | SettingInForce | Sample | FlowShares | Regime"
 """All that is written down."""
 
 

@@ -20,6 +20,7 @@ from vermilion.online.decide.regimes import Regime, Regimes
 from vermilion.online.events import Done
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.restart import remembered
+from vermilion.online.sense.flow_shares import FlowShares
 from vermilion.online.sense.set_picture import picture_of
 from vermilion.online.sense.set_sample import SetSample
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Kept in the file's ``user_version``; a file of an older version is brought up to it."""
 
 _SCHEMA = """
@@ -125,6 +126,27 @@ CREATE TABLE queue_sample (       -- of several queues together; sample has thei
 ) WITHOUT ROWID;
 """
 
+_SINCE_VERSION_5 = """
+CREATE TABLE flow_shares (        -- how the flows of a queue shared it, each second
+    run INTEGER NOT NULL REFERENCES run (id),
+    time_s REAL NOT NULL,         -- the end of what was looked at
+    link TEXT NOT NULL,           -- which of several queues; '' for the only one
+    seconds REAL NOT NULL,        -- how long that was
+    flows INTEGER NOT NULL,       -- of which data were seen lately
+    silent_flows INTEGER,         -- open ones of which none were; NULL where nobody counts them
+    compared_flows INTEGER NOT NULL, -- that slow down and were there for long enough
+    jain_index REAL,              -- of those; NULL of fewer than two
+    largest_share REAL,           -- of what they got together, 0 to 1
+    smallest_share REAL,
+    PRIMARY KEY (run, time_s, link)
+) WITHOUT ROWID;
+ALTER TABLE queue_sample ADD COLUMN rtt_samples INTEGER; -- NULL where nobody measures them
+ALTER TABLE queue_sample ADD COLUMN mean_rtt_s REAL;
+"""
+
+_STEPS = (_SCHEMA, _SINCE_VERSION_2, _SINCE_VERSION_3, _SINCE_VERSION_4, _SINCE_VERSION_5)
+"""What makes a file of each version from one of the version before; the first of nothing."""
+
 
 class JournalError(Exception):
     """The file cannot be used as a journal; the text says why and what would be."""
@@ -204,7 +226,7 @@ class Journal:
                 f"or a journal of version {SCHEMA_VERSION} or older"
             )
             raise JournalError(message)
-        missing = "".join((_SCHEMA, _SINCE_VERSION_2, _SINCE_VERSION_3, _SINCE_VERSION_4)[found:])
+        missing = "".join(_STEPS[found:])
         if missing:
             self._database.executescript(
                 f"BEGIN; {missing} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
@@ -244,6 +266,8 @@ class Journal:
                 self._setting(time_s, parameters)
             case Regime():
                 self._regime(entry)
+            case FlowShares():
+                self._flow_shares(entry)
             case SetSample():
                 self._sample(entry)
                 self._queue_samples(entry)
@@ -349,7 +373,7 @@ class Journal:
         """Keep what a sample of several queues says of each."""
         for link, each in zip(sample.links, sample.queues, strict=True):
             self._write(
-                "INSERT INTO queue_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO queue_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     self.run,
                     sample.time_s,
@@ -361,8 +385,28 @@ class Journal:
                     each.bytes,
                     each.drops,
                     each.marks,
+                    each.rtt_samples,
+                    each.mean_rtt_s,
                 ),
             )
+
+    def _flow_shares(self, shares: FlowShares) -> None:
+        """Keep how the flows of a queue shared it."""
+        self._write(
+            "INSERT INTO flow_shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self.run,
+                shares.time_s,
+                shares.link,
+                shares.seconds,
+                shares.flows,
+                shares.silent_flows,
+                shares.compared_flows,
+                shares.jain_index,
+                shares.largest_share,
+                shares.smallest_share,
+            ),
+        )
 
     def _decision(self, decision: Decision) -> None:
         """Keep one decision."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity
+from vermilion.online.sense.flow_shares import FlowShares, flow_shares
 from vermilion.online.sense.link_state import SIGNALS_S, LinkState, LinkWatch
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.round_trips import BaseRoundTrips
@@ -190,6 +191,15 @@ class Senses:
     def picture(self) -> TrafficPicture | None:
         """The traffic as it looks now; ``None`` before the first sample."""
         return self._picture
+
+    def flow_shares(self, link: str = "") -> tuple[FlowShares, ...]:
+        """How the flows have shared the queue lately; nothing where nobody sees them.
+
+        Args:
+            link: which of several queues this is; "" where there is one.
+        """
+        shares = flow_shares(self.activity, link)
+        return () if shares is None else (shares,)
 
     # --- what a sample adds up to ------------------------------------------------------------
 

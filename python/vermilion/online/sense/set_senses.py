@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from vermilion.online.sense.flow_shares import FlowShares
     from vermilion.online.sense.link_state import LinkKind, LinkState
     from vermilion.online.sense.paths import Path
     from vermilion.online.sense.picture import TrafficPicture
@@ -210,6 +211,15 @@ class SetSenses:
         rates = {link: part.rate_bit_per_s for link, part in (self._picture or _NOTHING).queues}
         numbers = list(self.flows.values())
         return SetStretch.of_set(self.since(time_s), rates, numbers)
+
+    def flow_shares(self) -> tuple[FlowShares, ...]:
+        """How the flows of each queue have shared it lately, as far as somebody sees them.
+
+        Flows of different paths are not compared across queues: nothing makes them share.
+        """
+        return tuple(
+            shares for link, senses in self.parts.items() for shares in senses.flow_shares(link)
+        )
 
     # --- what a sample adds up to ------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from vermilion.routers.linux.options import (
     whole,
 )
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,7 +177,7 @@ def codel_words(options: NumberOptions) -> str:
             title = "every packet marked above" if name == "ce_threshold" else name
             parts.append(f"{title} {codel_to_tell(own[word]) / 1000:g} ms")
     if "limit" in own:
-        parts.append(f"at most {own['limit']} packets")
+        parts.append(f"at most {how_many(own['limit'], 'packet')}")
     if "ecn" in own:
         parts.append("ECN marks" if own["ecn"] else "no ECN marks")
     return ", ".join(parts)

@@ -160,7 +160,8 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
         return "it is for what arrives, and nothing waits in it"
     if queue.handle == 0:
         cure = _cure(interface, queue)
-        return f"the kernel has put it here by itself and lets nobody change it; {cure}"
+        kind = printable(queue.kind)
+        return f"the kernel has put {kind} here by itself and lets nobody change it; {cure}"
     if options.discipline is None:
         return f"Vermilion does not change queues of the kind {printable(queue.kind)}"
     return None

@@ -33,6 +33,7 @@ from vermilion.routers.linux.options import (
     whole,
 )
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,7 +164,7 @@ class PieFamilyOptions(NumberOptions):
         gains = (name for name in ("alpha", "beta") if name in own)
         parts += [f"{name} {own[name] / _GAIN_UNIT:g}" for name in gains]
         if "limit" in own:
-            parts.append(f"at most {own['limit']} packets")
+            parts.append(f"at most {how_many(own['limit'], 'packet')}")
         parts += [text for name, text in _WORDS.items() if own.get(name)]
         if own.get("ecn") == 0:
             parts.append("no ECN marks")

@@ -16,6 +16,8 @@ from urllib.parse import quote
 from vermilion.routers.queue_set import joint_name
 from vermilion.status.live_page.asking import asked
 from vermilion.status.live_page.band import bands
+from vermilion.status.live_page.of_queues import concerning, queues_now, queues_of
+from vermilion.status.live_page.sharing import SHARING_SERIES, has_sharing, sharing_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +47,7 @@ SERIES: Final = (
     "marks_percent",
     "flows",
     "round_trip_ms",
+    *SHARING_SERIES,
 )
 """What is drawn, as parallel arrays; a value that nobody measured is ``None``."""
 
@@ -117,7 +120,8 @@ class JournalReader:
             about = _about(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             start_s = max(0.0, end_s - LIVE_WINDOW_S)
-            found = _stretch(database, run, start_s, end_s, LIVE_BUCKET_S, queue)
+            found = _stretch(database, about, start_s, end_s, LIVE_BUCKET_S, queue)
+            found["each"] = queues_now(database, run, about["queues"], end_s)
             cursor = Cursor(
                 end_s,
                 _last_id(database, "decision", run),
@@ -142,10 +146,11 @@ class JournalReader:
             news: dict[str, Any] = {}
             if end_s > cursor.time_s:
                 news["series"] = _series(database, run, cursor.time_s, end_s, LIVE_BUCKET_S, queue)
+                news["each"] = queues_now(database, run, about["queues"], end_s)
             decisions = _decisions(database, run, after=cursor.decision)
             settings = _settings(database, run, after=cursor.setting, queue=queue)
             if decisions:
-                news["decisions"] = decisions
+                news["decisions"] = concerning(decisions, queue, about["queues"])
                 news["asks"] = asked(database, run)
                 # A band ends where a later decision takes its setting away.
                 start_s = max(0.0, end_s - LIVE_WINDOW_S)
@@ -169,9 +174,9 @@ class JournalReader:
             KeyError: there is no such run or queue.
         """
         with closing(self._open()) as database:
-            _about(database, run, queue)
+            about = _about(database, run, queue)
             bucket_s = max(LIVE_BUCKET_S, (end_s - start_s) / MOST_POINTS)
-            return _stretch(database, run, start_s, end_s, bucket_s, queue)
+            return _stretch(database, about, start_s, end_s, bucket_s, queue)
 
     def _open(self) -> sqlite3.Connection:
         database = sqlite3.connect(self._name, uri=True, timeout=2.0)
@@ -205,23 +210,10 @@ def _about(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str,
     (about["looks"], about["last_s"]) = database.execute(
         "SELECT count(*), max(time_s) FROM sample WHERE run = ?", (run,)
     ).fetchone()
-    about["queues"] = _queues(database, run)
+    about["queues"] = queues_of(database, run, about["link"])
     if queue and queue not in about["queues"]:
         raise KeyError(queue)
     return about
-
-
-def _queues(database: sqlite3.Connection, run: int) -> list[str]:
-    """The links whose queues are controlled together; none where there is one queue."""
-    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'queue_sample'").fetchone()
-    if known is None:  # a journal of an earlier version
-        return []
-    rows = database.execute(
-        "SELECT link FROM queue_sample WHERE run = ?1 AND time_s ="
-        " (SELECT min(time_s) FROM queue_sample WHERE run = ?1) ORDER BY link",
-        (run,),
-    )
-    return [row["link"] for row in rows]
 
 
 def _last_bucket(database: sqlite3.Connection, run: int, *, ended: bool) -> float:
@@ -246,13 +238,15 @@ def _last_id(database: sqlite3.Connection, table: str, run: int) -> int:
 
 def _stretch(
     database: sqlite3.Connection,
-    run: int,
+    about: dict[str, Any],
     start_s: float,
     end_s: float,
     bucket_s: float,
     queue: str,
 ) -> dict[str, Any]:
     """Everything about a stretch of time, with the setting that stood at its beginning."""
+    run = about["id"]
+    decisions = _decisions(database, run, start_s=start_s, end_s=end_s)
     before = database.execute(
         "SELECT max(id) FROM setting WHERE run = ? AND time_s <= ?", (run, start_s)
     ).fetchone()[0]
@@ -261,7 +255,7 @@ def _stretch(
         "end_s": end_s,
         "bucket_s": bucket_s,
         "series": _series(database, run, start_s, end_s, bucket_s, queue),
-        "decisions": _decisions(database, run, start_s=start_s, end_s=end_s),
+        "decisions": concerning(decisions, queue, about["queues"]),
         "settings": _settings(database, run, after=(before or 1) - 1, end_s=end_s, queue=queue),
         "bands": _bands(database, run, start_s, end_s, queue),
     }
@@ -281,16 +275,26 @@ def _series(
     law), so it is not known where nothing leaves.
     """
     where = (start_s, bucket_s, run, end_s)
-    rows = (
-        database.execute(_SERIES_OF_ONE, (*where, queue))
-        if queue
-        else database.execute(_SERIES_OF_ALL, where)
-    )
-    series: dict[str, list[float | None]] = {name: [] for name in SERIES}
-    for point in _points(rows, start_s, bucket_s):
-        for name, value in zip(SERIES, point, strict=True):
-            series[name].append(None if value is None else float(f"{value:.6g}"))
-    return series
+    if not queue:
+        rows = database.execute(_SERIES_OF_ALL, where)
+    else:
+        of_one = _SERIES_OF_ONE if has_sharing(database) else _SERIES_OF_ONE_BEFORE
+        rows = database.execute(of_one, (*where, queue))
+    points = list(_points(rows, start_s, bucket_s))
+    counted = SERIES[: len(SERIES) - len(SHARING_SERIES)]
+    series = {
+        name: [_rounded(point[column]) for point in points] for column, name in enumerate(counted)
+    }
+    ends_s = [point[0] for point in points]
+    sharing = sharing_series(database, run, ends_s, start_s, bucket_s, queue)
+    if queue:  # open flows are counted of all queues together; of each, those that are heard
+        series["flows"] = sharing["heard_flows"]
+    return series | {name: list(map(_rounded, values)) for name, values in sharing.items()}
+
+
+def _rounded(value: float | None) -> float | None:
+    """As much of a number as a page shows."""
+    return None if value is None else float(f"{value:.6g}")
 
 
 # A sample's time is its interval's end, so that one at a bucket's end belongs to it.
@@ -308,16 +312,19 @@ _SERIES_OF_ALL: Final = (
     " sum(CASE WHEN mean_rtt_s IS NULL THEN 0 ELSE rtt_samples END) AS rtt_samples"
     f" FROM sample{_BETWEEN}{_IN_BUCKETS}"
 )
-# Nobody counts the flows of each queue, nor measures round trips at each.
 _SERIES_OF_ONE: Final = (
+    f"{_COUNTED} NULL AS flows, sum(mean_rtt_s * rtt_samples) AS round_trips,"
+    " sum(CASE WHEN mean_rtt_s IS NULL THEN 0 ELSE rtt_samples END) AS rtt_samples"
+    f" FROM queue_sample{_BETWEEN} AND link = ?5{_IN_BUCKETS}"
+)
+# Earlier journals do not have the round trips that were measured at each queue.
+_SERIES_OF_ONE_BEFORE: Final = (
     f"{_COUNTED} NULL AS flows, NULL AS round_trips, 0 AS rtt_samples FROM queue_sample"
     f"{_BETWEEN} AND link = ?5{_IN_BUCKETS}"
 )
 
 
-def _points(
-    rows: sqlite3.Cursor, start_s: float, bucket_s: float
-) -> Iterator[tuple[float | None, ...]]:
+def _points(rows: sqlite3.Cursor, start_s: float, bucket_s: float) -> Iterator[tuple[Any, ...]]:
     for row in rows:
         seconds, leaving = row["seconds"] or 0.0, row["bytes"]
         offered = row["packets"] + row["drops"]
@@ -344,8 +351,8 @@ def _decisions(
 ) -> list[dict[str, Any]]:
     """The latest of a stretch of time, in the order in which they were made."""
     rows = database.execute(
-        "SELECT id, time_s, kind, reason FROM decision WHERE run = ? AND id > ? AND time_s >= ?"
-        " AND time_s <= ? ORDER BY id DESC LIMIT ?",
+        "SELECT id, time_s, kind, reason, details FROM decision WHERE run = ? AND id > ?"
+        " AND time_s >= ? AND time_s <= ? ORDER BY id DESC LIMIT ?",
         (run, after, start_s, end_s, MOST_DECISIONS),
     ).fetchall()
     return [dict(row) for row in reversed(rows)]

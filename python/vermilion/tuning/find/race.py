@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import feasible_first
+from vermilion.scenario.how_many import how_many
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.judge.verdict import judge
 
@@ -63,8 +64,9 @@ class RaceReport:
         """One line."""
         told = "the winner" if self.left == 1 else f"{self.left} that could not be told apart"
         return (
-            f"{self.leaders} leaders raced on up to {self.seeds} further seeds "
-            f"({self.simulations} simulations), leaving {told}"
+            f"{how_many(self.leaders, 'leader')} raced on up to "
+            f"{how_many(self.seeds, 'further seed')} "
+            f"({how_many(self.simulations, 'simulation')}), leaving {told}"
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.scenario.how_many import how_many
 from vermilion.tuning.keep.study import fidelity_from_json
 from vermilion.tuning.keep.study_file import StudyError, damaged, open_to_read
 from vermilion.tuning.keep.study_plan import StudyPlan
@@ -81,7 +82,7 @@ class StudyRecord:
         if outcome["end"] != "budget":
             return "ended by its deadline" if outcome["end"] == "deadline" else "interrupted"
         if self.plan.kind == "front":
-            return f"front of {len(outcome['points'])} settings"
+            return f"front of {how_many(len(outcome['points']), 'setting')}"
         return "change recommended" if outcome["accepted"] else "no change recommended"
 
     @property

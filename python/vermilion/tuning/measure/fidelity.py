@@ -24,6 +24,8 @@ from itertools import groupby
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, Literal
 
+from vermilion.scenario.how_many import how_many
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -63,7 +65,7 @@ class RankAgreement:
         """Like "rank correlation 0.96 [0.88, 0.99] of 20 settings"."""
         return (
             f"rank correlation {self.correlation:.2f} [{self.low:.2f}, {self.high:.2f}] "
-            f"of {self.count} settings"
+            f"of {how_many(self.count, 'setting')}"
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from vermilion.scenario.how_many import how_many
+
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
@@ -29,8 +31,8 @@ class Seeds:
             raise ValueError(message)
         if not self.search or len(self.comparison) < 2:  # noqa: PLR2004 - an interval needs two
             message = (
-                f"{len(self.search)} seeds for the search and {len(self.comparison)} for the "
-                "comparison are not accepted; expected at least 1 and 2"
+                f"{how_many(len(self.search), 'seed')} for the search and {len(self.comparison)} "
+                "for the comparison are not accepted; expected at least 1 and 2"
             )
             raise ValueError(message)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.price import PRICE
 from vermilion.scenario.algorithms import AUTOMATIC
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.tuning.judge.price_table import ABSENT
@@ -232,7 +233,7 @@ class Front:
             for name, high in zip(self.objectives, self.maximised, strict=True)
         )
         met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
-        tried = f"{self.evaluations} settings tried by {self.search}"
+        tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
         if self.fresh:
             tried += f", {self.dropped} that led were not confirmed"
         if met:
@@ -248,7 +249,7 @@ class Front:
                 else "not confirmed on fresh seeds: the search's own favoured these settings",
                 tried,
                 *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
-                f"{self.simulations} simulations{ended_by(self.end)}",
+                f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
             ]
         )
 

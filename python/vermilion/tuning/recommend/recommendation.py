@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.scenario.how_many import how_many
 from vermilion.simulate.tables import Section, Table
 from vermilion.tuning.judge.price_table import aligned, kept_lines, price_rows
 
@@ -237,8 +238,9 @@ class Recommendation:
             lines += [f"began with {len(self.warm_starts)} earlier answers, {nearest}"]
         lines += [str(report) for report in (self.fidelity, self.race) if report is not None]
         lines += [
-            f"{self.evaluations} settings tried by {self.search}; seeds {seeds}",
-            f"{self.simulations} simulations in {self.seconds:.1f} s" + ended_by(self.end),
+            f"{how_many(self.evaluations, 'setting')} tried by {self.search}; seeds {seeds}",
+            f"{how_many(self.simulations, 'simulation')} in {self.seconds:.1f} s"
+            + ended_by(self.end),
         ]
         if self.device is not None and self.device.command:
             what = "the best found" if self.accepted else "the incumbent"

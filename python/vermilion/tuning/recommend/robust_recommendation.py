@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from vermilion.scenario.how_many import how_many
 from vermilion.tuning.judge.price_table import aligned, kept_lines, price_rows
 from vermilion.tuning.recommend.recommendation import ended_by, present, rival_data, verdict_data
 
@@ -192,9 +193,11 @@ class RobustRecommendation:
         last = self.seeds.comparison
         reports = (self.fidelity, self.race)
         lines += ["", *(str(report) for report in reports if report is not None)]
+        tried = how_many(self.evaluations, "setting")
+        simulations = how_many(self.simulations, "simulation")
+        seeds = f"seeds {last[0]} .. {last[-1]} for the figures above"
         lines += [
-            f"{self.evaluations} settings tried by {self.search}; seeds {last[0]} .. {last[-1]} "
-            f"for the figures above; {self.simulations} simulations" + ended_by(self.end),
+            f"{tried} tried by {self.search}; {seeds}; {simulations}{ended_by(self.end)}",
         ]
         if self.device is not None:
             lines += ["", f"the best found on {self.device.profile}:", self.device.command]

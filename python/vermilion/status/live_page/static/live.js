@@ -19,6 +19,7 @@ const page = {
   decisions: [],
   settings: [],
   bands: [],
+  each: [],           // of several queues, how each is now
   cursor: "",
   ended: false,
   newsAt: 0,          // when something came last, by this machine's clock
@@ -64,6 +65,7 @@ function keepSnapshot(told) {
   page.decisions = told.decisions;
   page.settings = told.settings;
   page.bands = told.bands;
+  page.each = told.each;
   page.asks = told.asks;
   page.ended = told.run.ended;
 }
@@ -84,6 +86,7 @@ function keepNews(told) {
   const set = page.settings.at(-1)?.id ?? 0;
   page.settings.push(...(told.settings ?? []).filter((setting) => setting.id > set));
   page.settings.splice(0, page.settings.length - MOST_DECISIONS);
+  if (told.each) page.each = told.each;
   if (told.bands) page.bands = told.bands;
   if (told.asks) page.asks = told.asks;
   if (told.ended) page.ended = true;
@@ -144,6 +147,7 @@ const CHARTS = [
   { title: "Forwarded", unit: "Mbit/s", names: ["throughput_mbit_per_s"] },
   { title: "Dropped", unit: "% of packets", names: ["drops_percent", "marks_percent"], note: "light: marked" },
   { title: "Flows", unit: "", names: ["flows"] },
+  { title: "Fairness", unit: "Jain's index", names: ["fairness"], most: 1, note: "1: all flows get alike" },
 ];
 let charts = [];
 
@@ -154,7 +158,7 @@ function options(chart, width) {
     width,
     height: chart.target || chart === CHARTS[0] ? 200 : 130,
     padding: [null, 36, null, null],   // room for the last label of the axis
-    scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(1e-9, high ?? 1) * 1.08] } },
+    scales: { x: { time: false }, y: { range: (_, low, high) => [0, (chart.most ?? Math.max(1e-9, high ?? 1)) * 1.08] } },
     axes: [
       { ...axis, values: (_, ticks) => ticks.map(clock), space: 90 },
       { ...axis, size: 56 },
@@ -341,6 +345,15 @@ function showState() {
   if (byId("doing").textContent !== doing) byId("doing").textContent = doing;
 }
 
+/* What Jain's index means for the single flow. */
+function sharing(series) {
+  const last = (name) => series[name].at(-1) ?? null;
+  if (last("fairness") === null) return last("heard_flows") === null ? "nobody sees single flows" : "too few flows to compare";
+  const worst = page.about.queues.length && !page.queue ? "at the least fair queue, " : "";
+  return `${worst}${last("compared_flows")} flows got ${text(last("smallest_share_percent"), 2)} to ` +
+    `${text(last("largest_share_percent"), 2)} % each; alike: ${text(100 / last("compared_flows"), 2)} %`;
+}
+
 function showTiles() {
   const series = page.live;
   const count = series.time_s.length;
@@ -355,7 +368,9 @@ function showTiles() {
     ["Forwarded", text(now("throughput_mbit_per_s"), 3, "Mbit/s"), ""],
     ["Dropped", text(now("drops_percent"), 3, "%"), `last minute: ${text(mean(minute("drops_percent")))} %`],
     ["Marked", text(now("marks_percent"), 3, "%"), ""],
-    ["Flows", now("flows") === null ? "–" : String(Math.round(now("flows"))), now("flows") === null ? "nobody counts them" : ""],
+    ["Flows", now("flows") === null ? "–" : String(Math.round(now("flows"))),
+      now("flows") === null ? "nobody counts them" : now("silent_flows") ? `nothing seen lately of ${Math.round(now("silent_flows"))} of them` : ""],
+    ["Fairness", text(now("fairness")), sharing(series)],
     ["Round trips", text(now("round_trip_ms"), 3, "ms"), now("round_trip_ms") === null ? "nobody measures them" : "with the queue"],
   ];
   const list = byId("tiles");
@@ -459,7 +474,7 @@ async function answer(verb) {
 
 let listed = "";
 function showDecisions() {
-  const now = `${page.run}:${page.decisions.length}:${page.decisions.at(-1)?.id ?? 0}`;
+  const now = `${page.run}:${page.queue}:${page.decisions.length}:${page.decisions.at(-1)?.id ?? 0}`;
   if (now === listed) return;
   listed = now;
   const log = byId("log");
@@ -482,11 +497,55 @@ function showDecisions() {
   byId("count").textContent = items.length >= MOST_DECISIONS ? `the last ${MOST_DECISIONS}` : "";
 }
 
+/* Several queues side by side; a name leads to the view of that queue. */
+function showEach() {
+  const shown = page.each.length > 0 && !page.queue;
+  byId("each-queue").hidden = !shown;
+  if (!shown) return;
+  const body = byId("each").tBodies[0];
+  if (body.rows.length !== page.each.length) {
+    body.replaceChildren(...page.each.map(({ queue }) => {
+      const line = row("", "", "", "", "", "", "");
+      const choose = document.createElement("button");
+      choose.type = "button";
+      choose.dataset.queue = queue;
+      choose.textContent = queue;
+      line.cells[0].replaceChildren(choose);
+      return line;
+    }));
+  }
+  page.each.forEach((each, index) => {
+    const values = [text(each.waiting_ms), text(each.queue_packets), text(each.throughput_mbit_per_s),
+      text(each.drops_percent), each.flows === null ? "–" : String(each.flows), text(each.fairness)];
+    values.forEach((value, column) => { body.rows[index].cells[column + 1].textContent = value; });
+  });
+}
+
 function showSetting() {
   const setting = page.settings.at(-1);
-  const rows = Object.entries(setting?.parameters ?? {}).map(([name, value]) => row(name, shownValue(value)));
+  const values = setting?.parameters ?? {};
+  const queues = page.queue ? [] : page.about.queues;
+  byId("setting").tHead.hidden = queues.length === 0;
+  byId("setting").tHead.rows[0].replaceChildren(...["parameter", ...queues].map((name) => {
+    const head = document.createElement("th");
+    head.scope = "col";
+    head.textContent = name;
+    return head;
+  }));
+  const rows = queues.length ? ofEachQueue(values, queues)
+    : Object.entries(values).map(([name, value]) => row(name, shownValue(value)));
   byId("setting").tBodies[0].replaceChildren(...rows);
   byId("since").textContent = setting ? `since ${clock(setting.time_s)}` : "as it stood at the beginning";
+}
+
+/* A line for each parameter, with a column for each queue: "wan.limit" is the limit of wan. */
+function ofEachQueue(values, queues) {
+  const names = new Set();
+  for (const name of Object.keys(values)) {
+    const queue = queues.find((each) => name.startsWith(`${each}.`));
+    names.add(queue === undefined ? name : name.slice(queue.length + 1));
+  }
+  return [...names].map((name) => row(name, ...queues.map((queue) => shownValue(values[`${queue}.${name}`]))));
 }
 
 function show() {
@@ -503,6 +562,7 @@ function show() {
   showState();
   showAsks();
   showTiles();
+  showEach();
   showCharts();
   showDecisions();
   showSetting();
@@ -525,7 +585,10 @@ function showQueues() {
 /* --- beginning ----------------------------------------------------------------------- */
 
 function watch(run, queue = "") {
-  if (run !== page.run) byId("queue").replaceChildren();
+  if (run !== page.run) {
+    byId("queue").replaceChildren();
+    byId("each").tBodies[0].replaceChildren();
+  }
   Object.assign(page, { run, queue, sent: "", cursor: "", stretch: null, away: false, ended: false, failures: 0, newsAt: Date.now() });
   listen();
 }
@@ -562,6 +625,13 @@ async function begin() {
 
 byId("run").addEventListener("change", (event) => watch(Number(event.target.value)));
 byId("queue").addEventListener("change", (event) => watch(page.run, event.target.value));
+byId("each").addEventListener("click", (event) => {
+  const { queue } = event.target.dataset;
+  if (!queue) return;
+  byId("queue").value = queue;
+  watch(page.run, queue);
+  byId("queue").focus();   // the row that was chosen is gone
+});
 byId("asks").addEventListener("click", (event) => {
   if (event.target.dataset.verb && !event.target.disabled) answer(event.target.dataset.verb);
 });
