@@ -28,6 +28,17 @@ pub struct Sent<P> {
     pub marked: bool,
 }
 
+/// What waits in a queue, and what its discipline believes to wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// See [`Discipline::average_queue`].
+    pub average: Option<f64>,
+}
+
 /// Packets of type `P` that wait.
 pub trait Queue<P>: Discipline {
     /// Packets waiting.
@@ -41,6 +52,16 @@ pub trait Queue<P>: Discipline {
 
     /// Bytes waiting.
     fn bytes(&self) -> u64;
+
+    /// All of what waits at one look.
+    #[inline]
+    fn standing(&self) -> Standing {
+        Standing {
+            packets: self.len() as u32,
+            bytes: self.bytes(),
+            average: self.average_queue(),
+        }
+    }
 
     /// Shows every packet that waits, in no particular order.
     fn each(&self, look: &mut impl FnMut(&P));
