@@ -28,15 +28,13 @@ pub struct Sent<P> {
     pub marked: bool,
 }
 
-/// What waits in a queue, and what its discipline believes to wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What waits in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Packets waiting.
+    /// Packets.
     pub packets: u32,
-    /// Bytes waiting.
+    /// Bytes.
     pub bytes: u64,
-    /// See [`Discipline::average_queue`].
-    pub average: Option<f64>,
 }
 
 /// Packets of type `P` that wait.
@@ -53,14 +51,10 @@ pub trait Queue<P>: Discipline {
     /// Bytes waiting.
     fn bytes(&self) -> u64;
 
-    /// All of what waits at one look.
+    /// Both at one look.
     #[inline]
     fn standing(&self) -> Standing {
-        Standing {
-            packets: self.len() as u32,
-            bytes: self.bytes(),
-            average: self.average_queue(),
-        }
+        Standing { packets: self.len() as u32, bytes: self.bytes() }
     }
 
     /// Shows every packet that waits, in no particular order.

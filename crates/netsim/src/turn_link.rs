@@ -146,7 +146,8 @@ impl<P: Packet> TurnLink<P> {
             self.queue.take_in(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
         let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
         self.books.window.count(verdict);
-        self.keep_standing(now, standing);
+        self.standing = standing;
+        self.hold_average(now);
         if standing.packets == 0 {
             self.next_turn = NEVER;
         } else if self.next_turn == NEVER {
@@ -169,7 +170,8 @@ impl<P: Packet> TurnLink<P> {
         };
         let (sent, standing) =
             self.queue.hand_over(now, &mut self.coin, &mut |gone| removal.of(gone));
-        self.keep_standing(now, standing);
+        self.standing = standing;
+        self.hold_average(now);
         let Some(sent) = sent else {
             self.next_turn = NEVER;
             return None;
@@ -207,11 +209,12 @@ impl<P: Packet> TurnLink<P> {
         self.books.hold_queue(now, self.standing.packets, self.standing.bytes);
     }
 
-    /// From `now` on the queue is as `standing` says.
+    /// The discipline's average, if it keeps one, may be another from `now` on.
     #[inline]
-    fn keep_standing(&mut self, now: u64, standing: Standing) {
-        self.books.hold_average(now, standing.average);
-        self.standing = standing;
+    fn hold_average(&mut self, now: u64) {
+        if self.books.has_average() {
+            self.books.hold_average(now, self.queue.average_queue());
+        }
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
@@ -285,7 +288,7 @@ impl<P: Packet> TurnLink<P> {
         let values = self.queue.set_values(&values, link)?.to_values();
         let changed = values != self.values;
         self.values = values;
-        self.keep_standing(now, self.queue.standing());
+        self.hold_average(now);
         Ok(changed && self.queue.is_flushed_by_change())
     }
 
@@ -293,7 +296,7 @@ impl<P: Packet> TurnLink<P> {
     /// decide at arrival ask for it, and those stand in front of a first-in, first-out queue.
     pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
         let AnyScheduler::Fifo(queue) = &mut self.queue else { return };
-        let Standing { packets, bytes, .. } = self.standing;
+        let Standing { packets, bytes } = self.standing;
         let waited = u128::from(packets) * u128::from(now) - self.arrivals_of_waiting;
         self.books.hold_queue(now, packets, bytes);
         self.books.count_flushed(packets.into(), waited);
