@@ -56,6 +56,20 @@ impl<P: Packet, A> Fifo<P, A> {
         Some(Dropped { packet, arrived, reason })
     }
 
+    /// Asks the discipline once more over a packet for which another one has been dropped. A call, so that
+    /// those that never drop one for another have a short way.
+    #[cold]
+    #[inline(never)]
+    fn ask_again<C: Coin>(&mut self, arrival: &mut Arrival, coin: &mut C) -> Verdict
+    where
+        A: Decide<C>,
+    {
+        arrival.queue_packets = self.packets.len() as u32;
+        arrival.queue_bytes = self.bytes;
+        arrival.empty_since = self.empty_since;
+        self.advisor.on_arrival(arrival, coin)
+    }
+
     /// Drops all packets that wait, at `now`: what some disciplines ask for after new settings
     /// ([`Discipline::is_flushed_by_change`]).
     pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
@@ -120,43 +134,42 @@ impl<P: Packet, C: Coin, A: Decide<C>> Scheduler<P, C> for Fifo<P, A> {
         &mut self,
         now: u64,
         idle_since: Option<u64>,
-        mut packet: P,
+        packet: P,
         coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool {
         let size = packet.size();
-        loop {
-            let arrival = Arrival {
-                now,
-                size,
-                flow: packet.flow(),
-                ecn: packet.ecn(),
-                colour: packet.colour(),
-                queue_packets: self.packets.len() as u32,
-                queue_bytes: self.bytes,
-                empty_since: self.empty_since,
-                idle_since,
+        let mut arrival = Arrival {
+            now,
+            size,
+            flow: packet.flow(),
+            ecn: packet.ecn(),
+            colour: packet.colour(),
+            queue_packets: self.packets.len() as u32,
+            queue_bytes: self.bytes,
+            empty_since: self.empty_since,
+            idle_since,
+        };
+        let mut verdict = self.advisor.on_arrival(&arrival, coin);
+        while let Verdict::MakeRoom { place, reason } = verdict {
+            let Some(removed) = self.remove(now, place as usize, reason) else {
+                debug_assert!(false, "no packet waits at place {place}");
+                break;
             };
-            let verdict = self.advisor.on_arrival(&arrival, coin);
-            match verdict {
-                Verdict::Accept => {}
-                Verdict::Mark => packet.mark(),
-                Verdict::MakeRoom { place, reason } => {
-                    if let Some(dropped_packet) = self.remove(now, place as usize, reason) {
-                        dropped(dropped_packet);
-                        continue;
-                    }
-                    debug_assert!(false, "no packet waits at place {place}");
-                }
-                Verdict::Drop(reason) => {
-                    dropped(Dropped { packet, arrived: now, reason });
-                    return false;
-                }
-            }
-            self.bytes += u64::from(size);
-            self.packets.push_back(Kept { packet, arrived: now });
-            return verdict == Verdict::Mark;
+            dropped(removed);
+            verdict = self.ask_again(&mut arrival, coin);
         }
+        if let Verdict::Drop(reason) = verdict {
+            dropped(Dropped { packet, arrived: now, reason });
+            return false;
+        }
+        self.bytes += u64::from(size);
+        self.packets.push_back(Kept { packet, arrived: now });
+        let marked = verdict == Verdict::Mark;
+        if marked && let Some(kept) = self.packets.back_mut() {
+            kept.packet.mark();
+        }
+        marked
     }
 
     #[inline(always)] // likewise
@@ -166,33 +179,36 @@ impl<P: Packet, C: Coin, A: Decide<C>> Scheduler<P, C> for Fifo<P, A> {
         coin: &mut C,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
-        while let Some(Kept { mut packet, arrived }) = self.packets.pop_front() {
+        loop {
+            let behind = self.packets.len().checked_sub(1)?;
+            // It is looked at where it stands, and moved once: in pieces it would be moved slowly.
+            let Kept { packet, arrived } = self.packets.front_mut()?;
             let size = packet.size();
             self.bytes -= u64::from(size);
-            if self.packets.is_empty() {
+            if behind == 0 {
                 self.empty_since = now;
             }
             let departure = Departure {
                 now,
-                arrived,
+                arrived: *arrived,
                 size,
                 flow: packet.flow(),
                 ecn: packet.ecn(),
                 colour: packet.colour(),
-                queue_packets: self.packets.len() as u32,
+                queue_packets: behind as u32,
                 queue_bytes: self.bytes,
             };
             let verdict = self.advisor.on_departure(&departure, coin);
-            match verdict {
-                Verdict::Drop(reason) => {
-                    dropped(Dropped { packet, arrived, reason });
-                    continue;
-                }
-                Verdict::Mark => packet.mark(),
-                Verdict::Accept | Verdict::MakeRoom { .. } => {}
+            let marked = verdict == Verdict::Mark;
+            if marked {
+                packet.mark();
             }
-            return Some(Sent { packet, arrived, marked: verdict == Verdict::Mark });
+            let Kept { packet, arrived } = self.packets.pop_front()?;
+            if let Verdict::Drop(reason) = verdict {
+                dropped(Dropped { packet, arrived, reason });
+                continue;
+            }
+            return Some(Sent { packet, arrived, marked });
         }
-        None
     }
 }

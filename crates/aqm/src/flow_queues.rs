@@ -44,6 +44,9 @@ pub(crate) const PERTURBATION: Parameter =
         "RFC 8290, section 4.1.1: flows that collide differ from queue to queue",
     );
 
+/// One takes one line of the cache, and so does a queue: they are reached in the order of the turns, which
+/// is no order of memory.
+#[repr(align(64))]
 #[derive(Clone, Debug)]
 struct Slot<P> {
     packet: Option<P>,
@@ -52,6 +55,7 @@ struct Slot<P> {
     next: u32,
 }
 
+#[repr(align(64))]
 #[derive(Clone, Debug)]
 struct Queue<C> {
     head: u32,

@@ -6,7 +6,7 @@ use crate::{
     AdaptiveRed, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure, Discipline,
     DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, FqCodel,
     FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Queue,
-    Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Step, Verdict, Vred, Wred,
+    Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Standing, Step, Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -264,6 +264,11 @@ impl<P: Packet> Queue<P> for AnyScheduler<P> {
         whichever_scheduler!(self, it => it.bytes())
     }
 
+    #[inline]
+    fn standing(&self) -> Standing {
+        whichever_scheduler!(self, it => it.standing())
+    }
+
     fn each(&self, look: &mut impl FnMut(&P)) {
         whichever_scheduler!(self, it => it.each(look));
     }
@@ -336,6 +341,36 @@ impl<P: Packet> AnyScheduler<P> {
         let settings = Settings::resolve(self.algorithm(), values)?;
         self.reconfigure(&settings, link)?;
         Ok(settings)
+    }
+
+    /// As [`Scheduler::enqueue`], and what waits then: both by one look at which queue it is.
+    #[inline(always)] // as for `enqueue`
+    pub fn take_in<C: Coin>(
+        &mut self,
+        now: u64,
+        idle_since: Option<u64>,
+        packet: P,
+        coin: &mut C,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> (bool, Standing) {
+        whichever_scheduler!(self, it => {
+            let marked = it.enqueue(now, idle_since, packet, coin, dropped);
+            (marked, it.standing())
+        })
+    }
+
+    /// As [`Scheduler::dequeue`], and what waits then.
+    #[inline(always)] // likewise
+    pub fn hand_over<C: Coin>(
+        &mut self,
+        now: u64,
+        coin: &mut C,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> (Option<Sent<P>>, Standing) {
+        whichever_scheduler!(self, it => {
+            let sent = it.dequeue(now, coin, dropped);
+            (sent, it.standing())
+        })
     }
 }
 

@@ -28,6 +28,15 @@ pub struct Sent<P> {
     pub marked: bool,
 }
 
+/// What waits in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// Packets of type `P` that wait.
 pub trait Queue<P>: Discipline {
     /// Packets waiting.
@@ -41,6 +50,12 @@ pub trait Queue<P>: Discipline {
 
     /// Bytes waiting.
     fn bytes(&self) -> u64;
+
+    /// Both at one look.
+    #[inline]
+    fn standing(&self) -> Standing {
+        Standing { packets: self.len() as u32, bytes: self.bytes() }
+    }
 
     /// Shows every packet that waits, in no particular order.
     fn each(&self, look: &mut impl FnMut(&P));

@@ -4,6 +4,9 @@
 //! 100 SACK flows share 1 Gbit/s for 5 s, RTT 40 ms, behind a buffer of a bandwidth-delay product;
 //! everything else a discipline has is at its default. The rounds alternate between the disciplines,
 //! so that what else happens on the machine meets all of them, and the least time of each counts.
+//!
+//! `cargo bench --bench disciplines -- [NAME...]`: those that are named run once, for programs that count
+//! instructions; without names all run, and several times.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -46,19 +49,22 @@ fn run(scenario: &Scenario) -> (Duration, u64) {
 }
 
 fn main() {
-    let scenarios: Vec<_> = ALGORITHMS.iter().map(scenario).collect();
+    let names: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
+    let is_asked = |it: &&Algorithm| names.is_empty() || names.iter().any(|name| name == it.name);
+    let algorithms: Vec<&Algorithm> = ALGORITHMS.iter().filter(is_asked).collect();
+    let scenarios: Vec<_> = algorithms.iter().map(|it| scenario(it)).collect();
     let mut least = vec![(Duration::MAX, 0); scenarios.len()];
-    for _ in 0..ROUNDS {
+    for _ in 0..if names.is_empty() { ROUNDS } else { 1 } {
         for (scenario, least) in scenarios.iter().zip(&mut least) {
             *least = run(scenario).min(*least);
         }
     }
-    let drop_tail = ALGORITHMS.iter().position(|it| it.name == "drop-tail").expect("registered");
+    let first = algorithms.first().expect("a discipline of that name").name;
     let cost = |(time, packets): (Duration, u64)| time.as_secs_f64() * 1e9 / packets as f64;
-    println!("| discipline | packets | CPU ns per packet | against drop-tail |");
+    println!("| discipline | packets | CPU ns per packet | against {first} |");
     println!("|---|---|---|---|");
-    for (algorithm, outcome) in ALGORITHMS.iter().zip(&least) {
-        let (each, ratio) = (cost(*outcome), cost(*outcome) / cost(least[drop_tail]));
+    for (algorithm, outcome) in algorithms.iter().zip(&least) {
+        let (each, ratio) = (cost(*outcome), cost(*outcome) / cost(least[0]));
         println!("| `{}` | {} | {each:.0} | {ratio:.2} |", algorithm.name, outcome.1);
     }
 }

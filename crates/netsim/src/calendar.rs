@@ -36,9 +36,10 @@ const FEW: usize = 4;
 pub struct Calendar {
     /// The least of all keys: a time, and in the lowest bits its source.
     first: u64,
-    /// `keys[node]` is the least of those below `node`. Leaves begin in the middle. Of few sources there
-    /// are leaves only.
-    keys: Vec<u64>,
+    /// The keys of the two players of each match, at its number less 1. Sources play in those from the
+    /// middle on; who wins number `n` plays in number `n / 2`, and who wins number 1 is first. Of few sources
+    /// there are players only.
+    matches: Vec<[u64; 2]>,
 }
 
 impl Calendar {
@@ -47,8 +48,8 @@ impl Calendar {
     pub fn new(sources: usize) -> Self {
         assert!(sources <= MOST_SOURCES, "{sources} sources");
         let leaves = sources.next_power_of_two();
-        let keys = vec![NEVER; if leaves <= FEW { FEW } else { 2 * leaves }];
-        let mut calendar = Self { first: NEVER, keys };
+        let matches = vec![[NEVER; 2]; if leaves <= FEW { FEW / 2 } else { leaves - 1 }];
+        let mut calendar = Self { first: NEVER, matches };
         (0..leaves).for_each(|source| calendar.set(source, NEVER));
         calendar
     }
@@ -64,17 +65,17 @@ impl Calendar {
     #[inline(always)] // for every event: the call was 1 % of a run
     pub fn set(&mut self, source: usize, time: u64) {
         let mut key = time.min(LATEST) << SOURCE_BITS | source as u64;
-        if let Ok(keys) = <&mut [u64; FEW]>::try_from(&mut self.keys[..]) {
+        if let Ok(keys) = <&mut [u64; FEW]>::try_from(self.matches.as_flattened_mut()) {
             keys[source] = key;
             self.first = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
             return;
         }
-        let mut node = self.keys.len() / 2 + source;
-        self.keys[node] = key;
-        while node > 1 {
-            key = key.min(self.keys[node ^ 1]);
-            node /= 2;
-            self.keys[node] = key;
+        let (mut number, mut side) = (self.matches.len().div_ceil(2) + source / 2, source % 2);
+        // After number 1 there is no match: looking for it ends the loop and is no step of its own.
+        while let Some(players) = self.matches.get_mut(number.wrapping_sub(1)) {
+            players[side] = key;
+            key = key.min(players[1 - side]);
+            (number, side) = (number / 2, number % 2);
         }
         self.first = key;
     }

@@ -60,6 +60,12 @@ impl LinkBooks {
         }
     }
 
+    /// Whether the discipline keeps an average.
+    #[inline]
+    pub fn has_average(&self) -> bool {
+        self.average.is_some()
+    }
+
     /// The average, if the discipline keeps one, has been as it was until `now`, and is `next` from
     /// now on.
     #[inline(always)]

@@ -11,9 +11,27 @@ const CONGESTION_EXPERIENCED: u8 = 2;
 const WINDOW_REDUCED: u8 = 4;
 const SCALABLE: u8 = 8;
 const ACKNOWLEDGEMENT: u8 = 16;
-const YELLOW: u8 = 32;
-const RED: u8 = 64;
 const AGAIN: u8 = 128;
+/// Where the two bits of its colour begin.
+const COLOUR: u8 = 5;
+
+/// Colours by those bits.
+const COLOURS: [Colour; 4] = [Colour::Green, Colour::Yellow, Colour::Red, Colour::Red];
+
+/// The codepoint that the four lowest bits say: looked up, because to ask for each of them costs more.
+const CODEPOINTS: [Ecn; 16] = {
+    let mut codepoints = [Ecn::NotCapable; 16];
+    let mut flags = 0;
+    while flags < 16 {
+        codepoints[flags as usize] = if flags & CONGESTION_EXPERIENCED != 0 {
+            Ecn::CongestionExperienced
+        } else {
+            ecn_of(flags & ECN_CAPABLE != 0, flags & SCALABLE != 0)
+        };
+        flags += 1;
+    }
+    codepoints
+};
 
 /// Bits of a time that no run is too long for; those above have room for a number.
 const TIME_BITS: u32 = 50;
@@ -95,11 +113,7 @@ impl Packet {
     /// The same packet in `colour`.
     #[inline]
     pub fn coloured(mut self, colour: Colour) -> Self {
-        self.flags |= match colour {
-            Colour::Green => 0,
-            Colour::Yellow => YELLOW,
-            Colour::Red => RED,
-        };
+        self.flags |= (colour as u8) << COLOUR;
         self
     }
 
@@ -117,11 +131,7 @@ impl Packet {
     /// Its drop precedence.
     #[inline]
     pub fn colour(self) -> Colour {
-        match self.flags & (YELLOW | RED) {
-            0 => Colour::Green,
-            YELLOW => Colour::Yellow,
-            _ => Colour::Red,
-        }
+        COLOURS[usize::from(self.flags >> COLOUR) % COLOURS.len()]
     }
 
     /// What tells queues its flow from others: data and acknowledgements of a flow have addresses
@@ -140,11 +150,7 @@ impl Packet {
     /// Its ECN codepoint.
     #[inline]
     pub fn ecn(self) -> Ecn {
-        if self.flags & CONGESTION_EXPERIENCED != 0 {
-            Ecn::CongestionExperienced
-        } else {
-            ecn_of(self.ecn_capable(), self.flags & SCALABLE != 0)
-        }
+        CODEPOINTS[self.flags as usize % CODEPOINTS.len()]
     }
 
     /// A queue marks it.
@@ -186,7 +192,7 @@ pub fn direction(flow: u32, acknowledgement: bool) -> u32 {
 
 /// The codepoint with which a packet is sent.
 #[inline]
-pub fn ecn_of(capable: bool, scalable: bool) -> Ecn {
+pub const fn ecn_of(capable: bool, scalable: bool) -> Ecn {
     match (capable, scalable) {
         (false, _) => Ecn::NotCapable,
         (true, false) => Ecn::Ect0,

@@ -12,7 +12,7 @@
 //! sojourn, which are those of forwarded packets, do not.
 
 use vermilion_aqm::{
-    AnyScheduler, Discipline, DropReason, Dropped, Packet, Queue, Scheduler, Verdict,
+    AnyScheduler, Discipline, DropReason, Dropped, Packet, Queue, Standing, Verdict,
 };
 use vermilion_parameters::{ParameterError, Values};
 
@@ -66,6 +66,8 @@ pub struct TurnLink<P> {
     delay: u64,
     transmitter: Transmitter,
     queue: AnyScheduler<P>,
+    /// What waits in it: kept here, because which queue it is has to be looked up to ask it.
+    standing: Standing,
     values: Values,
     coin: Stream,
     wire: LossyWire,
@@ -104,6 +106,7 @@ impl<P: Packet> TurnLink<P> {
             delay: link.delay_ns,
             transmitter: Transmitter::of(link),
             books: LinkBooks::new(queue.average_queue()),
+            standing: queue.standing(),
             queue,
             values,
             coin,
@@ -129,7 +132,7 @@ impl<P: Packet> TurnLink<P> {
     pub fn offer(&mut self, now: u64, packet: P, dropped: &mut impl FnMut(Dropped<P>)) -> bool {
         self.hold_queue(now);
         let free_at = self.transmitter.free_at();
-        let was_empty = self.queue.is_empty();
+        let was_empty = self.standing.packets == 0;
         let idle_since = (was_empty && free_at <= now).then_some(free_at);
         let mut removal = Removal {
             now,
@@ -139,12 +142,13 @@ impl<P: Packet> TurnLink<P> {
         };
         *removal.arrivals_of_waiting += u128::from(now);
         let coin = &mut self.coin;
-        let marked =
-            self.queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
+        let (marked, standing) =
+            self.queue.take_in(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
         let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
         self.books.window.count(verdict);
-        self.books.hold_average(now, self.queue.average_queue());
-        if self.queue.is_empty() {
+        self.standing = standing;
+        self.hold_average(now);
+        if standing.packets == 0 {
             self.next_turn = NEVER;
         } else if self.next_turn == NEVER {
             self.occupied_since = now;
@@ -164,8 +168,10 @@ impl<P: Packet> TurnLink<P> {
             arrivals_of_waiting: &mut self.arrivals_of_waiting,
             dropped,
         };
-        let sent = self.queue.dequeue(now, &mut self.coin, &mut |gone| removal.of(gone));
-        self.books.hold_average(now, self.queue.average_queue());
+        let (sent, standing) =
+            self.queue.hand_over(now, &mut self.coin, &mut |gone| removal.of(gone));
+        self.standing = standing;
+        self.hold_average(now);
         let Some(sent) = sent else {
             self.next_turn = NEVER;
             return None;
@@ -184,7 +190,7 @@ impl<P: Packet> TurnLink<P> {
 
     /// When the turn of the next packet comes, not before `now`.
     fn turn_after(&mut self, now: u64) -> u64 {
-        if self.queue.is_empty() {
+        if self.standing.packets == 0 {
             return NEVER;
         }
         self.transmitter.begin(self.occupied_since).max(now)
@@ -200,7 +206,15 @@ impl<P: Packet> TurnLink<P> {
     /// The queue has been as it is until `now`.
     #[inline]
     fn hold_queue(&mut self, now: u64) {
-        self.books.hold_queue(now, self.queue.len() as u32, self.queue.bytes());
+        self.books.hold_queue(now, self.standing.packets, self.standing.bytes);
+    }
+
+    /// The discipline's average, if it keeps one, may be another from `now` on.
+    #[inline]
+    fn hold_average(&mut self, now: u64) {
+        if self.books.has_average() {
+            self.books.hold_average(now, self.queue.average_queue());
+        }
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
@@ -224,7 +238,7 @@ impl<P: Packet> TurnLink<P> {
     /// Waiting so far of the packets still in the queue, in nanoseconds.
     #[must_use]
     pub fn waiting_so_far(&self, now: u64) -> u128 {
-        self.queue.len() as u128 * u128::from(now) - self.arrivals_of_waiting
+        u128::from(self.standing.packets) * u128::from(now) - self.arrivals_of_waiting
     }
 
     /// Shows every packet that waits.
@@ -235,7 +249,7 @@ impl<P: Packet> TurnLink<P> {
     /// Packets and bytes waiting.
     #[must_use]
     pub fn queue(&self) -> (u32, u64) {
-        (self.queue.len() as u32, self.queue.bytes())
+        (self.standing.packets, self.standing.bytes)
     }
 
     /// See [`Discipline::average_queue`].
@@ -274,7 +288,7 @@ impl<P: Packet> TurnLink<P> {
         let values = self.queue.set_values(&values, link)?.to_values();
         let changed = values != self.values;
         self.values = values;
-        self.books.hold_average(now, self.queue.average_queue());
+        self.hold_average(now);
         Ok(changed && self.queue.is_flushed_by_change())
     }
 
@@ -282,12 +296,13 @@ impl<P: Packet> TurnLink<P> {
     /// decide at arrival ask for it, and those stand in front of a first-in, first-out queue.
     pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
         let AnyScheduler::Fifo(queue) = &mut self.queue else { return };
-        let packets = queue.len();
-        let waited = packets as u128 * u128::from(now) - self.arrivals_of_waiting;
-        self.books.hold_queue(now, packets as u32, queue.bytes());
-        self.books.count_flushed(packets as u64, waited);
+        let Standing { packets, bytes } = self.standing;
+        let waited = u128::from(packets) * u128::from(now) - self.arrivals_of_waiting;
+        self.books.hold_queue(now, packets, bytes);
+        self.books.count_flushed(packets.into(), waited);
         self.arrivals_of_waiting = 0;
         queue.flush(now, dropped);
+        self.standing = self.queue.standing();
         self.next_turn = NEVER;
     }
 

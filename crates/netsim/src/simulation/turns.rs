@@ -78,6 +78,7 @@ pub(super) fn wait_for_turn(
     lines: &mut DelayLines,
     calendar: &mut Calendar,
 ) -> bool {
+    let known = link.next_turn();
     // At one instant turns come before arrivals, as at every link.
     while link.next_turn() <= now {
         take(link, now, lines, calendar);
@@ -86,7 +87,9 @@ pub(super) fn wait_for_turn(
     if link.next_turn() <= now {
         take(link, now, lines, calendar);
     }
-    calendar.set(link.source, link.next_turn());
+    if link.next_turn() != known {
+        calendar.set(link.source, link.next_turn());
+    }
     marked
 }
 
