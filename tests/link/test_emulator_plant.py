@@ -128,3 +128,24 @@ def test_a_network_that_is_left_before_its_end_leaves_nothing():
     with EmulatorPlant(0.1).under_control(scenario(), ["bottleneck"], 1, "counters") as network:
         network.router.wait(0.5)
         assert network.router.read().time_s >= 0.5
+
+
+def test_a_network_is_kept_tuned_while_its_packets_go_on(tmp_path):
+    file, written = tmp_path / "network.toml", tmp_path / "online.json"
+    objective = 'name = "queue-deviation", link = "bottleneck", target = "15 packets"'
+    tuning = f"""
+    [tuning]
+    parameters = ["links.bottleneck.queue.max_probability"]
+    objective = {{ {objective} }}
+    """
+    file.write_text(NETWORK + tuning)
+    command = [sys.executable, "-m", "vermilion", "online", str(file), "--plant", "emulator"]
+    outcome = subprocess.run(
+        [*command, "--json", str(written)], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    [told] = json.loads(written.read_text())["runs"]
+    kinds = [each["kind"] for each in told["decisions"]]
+    assert (kinds[0], kinds[-1]) == ("start", "end")
+    # The time of its decisions is the network's, which waits for no search.
+    assert 5.0 <= told["decisions"][-1]["time_s"] < 35.0

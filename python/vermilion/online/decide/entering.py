@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -214,7 +215,7 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
             turn.decide(
                 DecisionKind.HELD_BACK,
                 f"{words} not put in force, because {_spent_in_words(turn)}; "
-                f"next try in {again_s - turn.now_s:.0f} s",
+                f"next try in {math.ceil(again_s - turn.now_s - EPSILON_S)} s",
                 setting=dict(change.parameters),
             )
             turn.become(replace(instead, ask_again_s=again_s))
