@@ -133,7 +133,10 @@ def test_time_that_is_charged_is_refused_where_time_passes_by_itself():
 def test_the_process_that_searches_knows_a_users_disciplines(tmp_path):
     file = tmp_path / "own.py"
     file.write_text(PLUGIN)
-    assert vermilion.load_plugins([file]) == ["of-a-file"]
+    gone = tmp_path / "gone.py"
+    gone.write_text(PLUGIN.replace("of-a-file", "of-a-file-that-goes"))
+    assert vermilion.load_plugins([gone, file]) == ["of-a-file-that-goes", "of-a-file"]
+    gone.unlink()
     with SearchWorker(slow_searches.simulates) as worker:
         worker.begin(1, SimpleNamespace(deadline_s=60.0, discipline="of-a-file"))
         found = None

@@ -209,12 +209,12 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
             )
             turn.become(instead)
             return
-        # What did no harm in these conditions is no trial: it need not wait for its turn.
-        again_s = controller.budget.next_s(turn.now_s, at_once=change.purpose == "recall")
-        if again_s > turn.now_s:
+        if not controller.budget.allows(turn.now_s):
+            again_s = controller.budget.next_s(turn.now_s)
             turn.decide(
                 DecisionKind.HELD_BACK,
-                f"{words} not put in force, because {_spent_in_words(turn)}; "
+                f"{words} not put in force, because the last minute had "
+                f"{how_many(controller.policy.changes_per_minute, 'change')}, which is the limit; "
                 f"next try in {math.ceil(again_s - turn.now_s - EPSILON_S)} s",
                 setting=dict(change.parameters),
             )
@@ -233,18 +233,6 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
             turn.become(Proposing(number, change))
             return
     send(turn, change)
-
-
-def _spent_in_words(turn: Turn) -> str:
-    """Why the budget does not allow a change now."""
-    allowed = turn.controller.policy.changes_per_minute
-    made = turn.controller.budget.made(turn.now_s)
-    if made >= allowed:
-        return f"the last minute had {how_many(allowed, 'change')}, which is the limit"
-    return (
-        f"the last minute had {made} of the {allowed} changes allowed, and the others are spread "
-        "over the rest of it"
-    )
 
 
 def send(turn: Turn, change: Change) -> None:

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from vermilion.online.events import Found, SearchFailed
+from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.plugins import load_plugins, loaded_files
 
 if TYPE_CHECKING:
@@ -129,7 +130,10 @@ def _work(connection: Connection, solve: Solve, plugins: Sequence[Path]) -> None
     """Do tasks until nobody sends any."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to answer
     _warm_up()
-    load_plugins(plugins)
+    for each in plugins:
+        # A file that has gone since is missed only by a search that needs it, which then says so.
+        with contextlib.suppress(ScenarioError):
+            load_plugins([each])
     with contextlib.suppress(EOFError, OSError):
         while True:
             task = connection.recv()
