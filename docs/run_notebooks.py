@@ -49,7 +49,7 @@ def _outputs(source: str, names: dict[str, Any], count: int) -> list[dict[str, A
     with contextlib.redirect_stdout(printed):
         exec(compile(ast.Module(body, []), "<cell>", "exec"), names)  # noqa: S102 - our own notebooks
         if last is not None:
-            value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)  # noqa: S307
+            value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)  # noqa: S307 - ours
     outputs = []
     if printed.getvalue():
         lines = printed.getvalue().splitlines(keepends=True)

@@ -8,6 +8,7 @@ import pytest
 
 import slow_searches
 import vermilion
+from vermilion.cli.online_page import PageRequest, SimulatedPage
 from vermilion.online.drive import run as online_run
 from vermilion.online.drive.worker import SearchWorker
 from vermilion.online.events import Command
@@ -62,7 +63,7 @@ class RealQueue(OperatedRouter):
         raise AssertionError
 
     def now_s(self):
-        return 12.5
+        return 0.5
 
     def undo_command(self):
         return None
@@ -98,7 +99,7 @@ class Watched:
         self.arrived.set()
 
     def run(self, for_s, _progress):
-        assert self.clock() == 12.5
+        assert self.clock() == 0.5
         self.for_s = for_s
         self.on_proposal("a proposal")
         assert self.arrived.wait(60.0)
@@ -117,7 +118,7 @@ def test_a_real_queue_is_driven_on_the_wall_clock_and_a_person_is_not_waited_for
         vermilion.parse_scenario(NETWORK), plant=RealPlant(), answer_proposal=answer
     )
     [driver] = Watched.made
-    assert driver.for_s == 3.0
+    assert driver.for_s == 2.5
     assert driver.put_in == [Command("stop")]
     [(proposal, thread)] = asked
     assert proposal == "a proposal"
@@ -143,3 +144,10 @@ def test_the_process_that_searches_knows_a_users_disciplines(tmp_path):
         while found is None:
             found = worker.poll()
     assert getattr(found, "finding", found) > 100
+
+
+def test_an_answer_to_a_newer_proposal_is_passed_on_by_who_waits_for_an_older_one():
+    page = SimulatedPage(PageRequest(), None, "propose")
+    for number in (1, 3):
+        page._said.put(Command("accept", number))
+    assert page.ask(SimpleNamespace(number=2)) == Command("accept", 3)

@@ -6,6 +6,7 @@ With ``--router`` the network is a real one: :mod:`vermilion.cli.online_router`.
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -464,14 +465,19 @@ class _Freedom:
     plant: Literal["simulator", "emulator", "kernel"]
 
 
+_ASKING = Lock()
+"""A network in real time may propose again before there was an answer."""
+
+
 def _ask(proposal: "Propose") -> "Command":
-    """Asks the person at the terminal; no answer is a no."""
+    """Asks the person at the terminal, one thing at a time; no answer is a no."""
     from vermilion.online.events import Command
 
-    try:
-        accepted = typer.confirm(f"{'':13}apply proposal {proposal.number}?", err=True)
-    except typer.Abort:
-        accepted = False
+    with _ASKING:
+        try:
+            accepted = typer.confirm(f"{'':13}apply proposal {proposal.number}?", err=True)
+        except typer.Abort:
+            accepted = False
     return Command("accept" if accepted else "decline", proposal.number)
 
 

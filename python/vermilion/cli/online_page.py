@@ -168,12 +168,16 @@ class SimulatedPage:
                     typer.echo("", err=True)
 
     def ask(self, proposal: Propose) -> Command:
-        """Wait for a person to answer on the page; the network stands still meanwhile."""
+        """Wait for a person to answer on the page; a simulated network stands still meanwhile.
+
+        One in real time goes on, and a newer proposal may take this one's place: then the answer to
+        that one is passed on.
+        """
         typer.echo(f"{'':13}proposal {proposal.number} waits for an answer on the page", err=True)
         while True:
             try:
                 said = self._said.get(timeout=_LOOK_EVERY_S)
             except Empty:
                 continue
-            if said.number == proposal.number:
+            if said.number is not None and said.number >= proposal.number:
                 return said

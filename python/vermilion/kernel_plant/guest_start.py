@@ -60,7 +60,7 @@ def main() -> None:
         else:
             runpy.run_path(orders["program"], run_name="__main__")
     except BaseException:  # noqa: BLE001 - whoever started the guest is told
-        with open(f"{JOB}/failure", "w", encoding="utf-8") as file:  # noqa: PTH123
+        with open(f"{JOB}/failure", "w", encoding="utf-8") as file:  # noqa: PTH123 - as above
             traceback.print_exc(file=file)
     finally:
         os.sync()

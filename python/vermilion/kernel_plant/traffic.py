@@ -121,7 +121,7 @@ class Traffic:
             self._listener.settimeout(0.0)
             self._datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._datagrams.setsockopt(socket.SOL_SOCKET, _BUFFER_BY_FORCE, _LARGE_BUFFER_BYTES)
-            self._datagrams.bind(("0.0.0.0", _PORT))  # noqa: S104
+            self._datagrams.bind(("0.0.0.0", _PORT))  # noqa: S104 - in the guest alone
             self._datagrams.settimeout(0.0)
         self._watch(self._listener, selectors.EVENT_READ, self._accept)
         self._watch(self._datagrams, selectors.EVENT_READ, self._take_datagrams)

@@ -205,4 +205,4 @@ def put_up(name: str) -> None:
 
 
 def _family(address: Address) -> tuple[int, int]:
-    return (socket.AF_INET, 32) if address.version == 4 else (socket.AF_INET6, 128)  # noqa: PLR2004
+    return (socket.AF_INET, 32) if address.version == 4 else (socket.AF_INET6, 128)  # noqa: PLR2004 - of IP

@@ -195,7 +195,7 @@ def _hand_over(monitor: CaptureMonitor, receiver: Callable[[RoundTrips], object]
         return
     columns = monitor.take_round_trips()
     if len(columns["flow"]) > 0:
-        receiver(RoundTrips(**columns))  # type: ignore[arg-type]
+        receiver(RoundTrips(**columns))  # type: ignore[arg-type] # columns by name
 
 
 def _hand_over_volumes(
@@ -208,4 +208,4 @@ def _hand_over_volumes(
         return
     columns = monitor.take_volumes(is_all)
     if len(columns["flow"]) > 0:
-        receiver(Volumes(**columns))  # type: ignore[arg-type]
+        receiver(Volumes(**columns))  # type: ignore[arg-type] # columns by name

@@ -150,7 +150,8 @@ def run_online(
             log = Log(journal, on_event)
             seen = progress or (lambda _: None)
             if isinstance(router, OperatedRouter):
-                _in_real_time(router, controller, log, answer_proposal).run(scenario.duration, seen)
+                driver = _in_real_time(router, controller, log, answer_proposal)
+                driver.run(scenario.duration - router.now_s(), seen)
             else:
                 pace = FixedPace() if fixed else MeasuredPace()
                 NetworkTimeDriver(
