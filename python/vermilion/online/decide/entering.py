@@ -112,12 +112,11 @@ def _ahead(
     the budget wants between two changes, or as conditions have taken lately.
     """
     controller = turn.controller
-    trend, changes = controller.fluctuation.trend, controller.fluctuation.changes_s
+    trend = controller.fluctuation.trend
     if trend is None:
         return picture, traffic, ""
-    usual_s = (changes[-1] - changes[0]) / max(1, len(changes) - 1)
     allowed_s = WITHIN_S / max(1, controller.policy.changes_per_minute)
-    lead_s = turn.deadline_s("quick") + 0.5 * max(usual_s, allowed_s)
+    lead_s = turn.deadline_s("quick") + 0.5 * max(controller.fluctuation.usual_s, allowed_s)
     expected = trend.ahead(picture, lead_s)
     modelled = turn.traffic(expected)
     if modelled is None or expected == picture:
