@@ -31,7 +31,7 @@ from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
-    from vermilion.online.decide.states import Change, Doubt
+    from vermilion.online.decide.states import Doubt, RouterChange
     from vermilion.online.decide.turn import Turn
     from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
@@ -188,7 +188,7 @@ def say_unverified(turn: Turn, unverified: Verifying | None) -> None:
 # --- a change of the router -------------------------------------------------------------------
 
 
-def make(turn: Turn, change: Change, instead: Watching) -> None:
+def make(turn: Turn, change: RouterChange, instead: Watching) -> None:
     """Make a change, as far as the operator lets the controller.
 
     Args:
@@ -234,7 +234,7 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
     send(turn, change)
 
 
-def send(turn: Turn, change: Change) -> None:
+def send(turn: Turn, change: RouterChange) -> None:
     """Tell the router to change."""
     before = turn.controller.in_force
     number = turn.ask_router(change.parameters)
