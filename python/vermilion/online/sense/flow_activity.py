@@ -373,9 +373,14 @@ class FlowActivity:
         sent = int(self.bytes[~self.responsive].sum())
         return 8.0 * sent / lately_s if lately_s > 0.0 else 0.0
 
-    def selective_share(self, of: NDArray[np.int64]) -> float:
-        """Of these flows the share whose receivers have been seen to acknowledge selectively."""
-        return float(self.selective[is_among(self.flows, of)].mean()) if len(of) > 0 else 0.0
+    def selective_share(self) -> float:
+        """Of the flows that moved packets lately, the share that is acknowledged selectively.
+
+        As far as that has been seen; those that do not slow down when packets are lost are left
+        out.
+        """
+        moving = self.responsive & (self.packets > 0)
+        return float(self.selective[moving].mean()) if moving.any() else 0.0
 
     def packet_sizes(self, of: NDArray[np.int64], total: int) -> tuple[tuple[float, int], ...]:
         """(bytes, flows) of each class of packet sizes, ascending.

@@ -246,7 +246,7 @@ class Senses:
             picture = replace(
                 picture,
                 unresponsive_bit_per_s=unresponsive,
-                selective_share=self.activity.selective_share(among),
+                selective_share=self.activity.selective_share(),
             )
             if packet_bytes is not None:
                 sizes = self.activity.packet_sizes(among, round(counted))
@@ -361,12 +361,14 @@ def _joined_traffic(held: FlowTraffic | None, latest: FlowTraffic | None) -> Flo
 
     if held is None or latest is None:
         return latest
-    told = (held.selective, latest.selective)
+    selective = None
+    if held.selective is not None and latest.selective is not None:
+        selective = np.concatenate((held.selective, latest.selective))
     return replace(
         latest,
         flows=np.concatenate((held.flows, latest.flows)),
         packets=np.concatenate((held.packets, latest.packets)),
         bytes=np.concatenate((held.bytes, latest.bytes)),
         responsive=np.concatenate((held.responsive, latest.responsive)),
-        selective=None if told[0] is None or told[1] is None else np.concatenate(told),
+        selective=selective,
     )
