@@ -667,3 +667,6 @@ class Simulation:
 
     def result(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
         """Return metrics and time series up to now, as ``run`` does."""
+
+    def conclude(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
+        """Do as ``result`` does, of a simulation that ends here: nothing is copied."""

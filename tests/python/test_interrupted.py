@@ -2,12 +2,23 @@
 
 import json
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 
 from test_cli import SHORT, vermilion
-from vermilion import _core, load_scenario, run
+from vermilion import (
+    Discipline,
+    Verdict,
+    _core,
+    load_scenario,
+    number,
+    register_discipline,
+    run,
+    unregister_discipline,
+)
+from vermilion.scenario.carry_over import with_discipline
 from vermilion.simulate import comparison
 from vermilion.simulate.runs import run_many
 
@@ -47,37 +58,35 @@ def test_a_comparison_without_two_seeds_has_nothing_to_show(vermilion, monkeypat
 
 
 class InterruptedSimulation:
-    """A simulation that Ctrl-C ends in its n-th step, at the time of half of it."""
+    """A simulation during which somebody presses Ctrl-C, at a time of its own."""
 
-    steps = 0
+    at_ns = 0
 
     def __init__(self, *arguments, **options):
         self._real = CoreSimulation(*arguments, **options)
-        self._left = self.steps
 
     def advance(self, until_ns):
-        self._left -= 1
-        if self._left > 0:
+        if self._real.now_ns < self.at_ns <= until_ns:
+            self._real.advance(self.at_ns)
+            signal.raise_signal(signal.SIGINT)
+        else:
             self._real.advance(until_ns)
-            return
-        self._real.advance((self._real.now_ns + until_ns) // 2)
-        raise KeyboardInterrupt
 
     def __getattr__(self, name):
         return getattr(self._real, name)
 
 
 @pytest.fixture
-def interrupted_in_step(monkeypatch):
-    def in_step(number):
-        monkeypatch.setattr(InterruptedSimulation, "steps", number)
+def interrupted_at(monkeypatch):
+    def at(time_s):
+        monkeypatch.setattr(InterruptedSimulation, "at_ns", round(1e9 * time_s))
         monkeypatch.setattr(_core, "Simulation", InterruptedSimulation)
 
-    return in_step
+    return at
 
 
-def test_a_run_shows_what_it_has_measured(vermilion, interrupted_in_step, tmp_path):
-    interrupted_in_step(1)  # of one: no terminal, nobody sees progress
+def test_a_run_shows_what_it_has_measured(vermilion, interrupted_at, tmp_path):
+    interrupted_at(20)
     files = {name: tmp_path / name for name in ("run.json", "run.csv", "run.html", "flows.csv")}
     options = (
         f"--json={files['run.json']}",
@@ -98,18 +107,16 @@ def test_a_run_shows_what_it_has_measured(vermilion, interrupted_in_step, tmp_pa
     assert files["flows.csv"].read_text().count("\n") > 100
 
 
-def test_what_an_interrupted_run_measured_is_what_a_shorter_one_measures(interrupted_in_step):
+def test_what_an_interrupted_run_measured_is_what_a_shorter_one_measures(interrupted_at):
     shorter = run(load_scenario("varying-load", [*STEADY, "duration=4 s"]))
-    interrupted_in_step(1)
+    interrupted_at(4)
     scenario = load_scenario("varying-load", [*STEADY, "duration=8 s"])
     cut = run(scenario, keeps_at_interrupt=True)
     assert cut.link("bottleneck").total == shorter.link("bottleneck").total
 
 
-def test_packets_of_an_interrupted_run_are_all_that_there_were(
-    vermilion, interrupted_in_step, tmp_path
-):
-    interrupted_in_step(1)
+def test_packets_of_an_interrupted_run_are_all_that_there_were(vermilion, interrupted_at, tmp_path):
+    interrupted_at(4)
     file = tmp_path / "packets.csv"
     code, _, _ = vermilion("run", "varying-load", *SHORT, f"--packets={file}")
     assert code == 130
@@ -118,8 +125,8 @@ def test_packets_of_an_interrupted_run_are_all_that_there_were(
     assert 3.9e9 < last_ns <= 4e9
 
 
-def test_a_run_in_its_warm_up_has_nothing_to_show(vermilion, interrupted_in_step, tmp_path):
-    interrupted_in_step(1)
+def test_a_run_in_its_warm_up_has_nothing_to_show(vermilion, interrupted_at, tmp_path):
+    interrupted_at(4)
     options = ("--set=warm_up=5 s", f"--json={tmp_path / 'run.json'}")
     code, out, err = vermilion("run", "varying-load", *SHORT, *options)
     assert (code, out) == (130, "")
@@ -128,10 +135,10 @@ def test_a_run_in_its_warm_up_has_nothing_to_show(vermilion, interrupted_in_step
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_that_keeps_nothing_raises(interrupted_in_step):
-    interrupted_in_step(1)
+def test_a_run_that_keeps_nothing_raises(interrupted_at):
+    interrupted_at(4)
     with pytest.raises(KeyboardInterrupt):
-        run(load_scenario("varying-load", [*STEADY, "duration=4 s"]), progress=lambda _: None)
+        run(load_scenario("varying-load", [*STEADY, "duration=8 s"]), progress=lambda _: None)
 
 
 def test_ctrl_c_between_two_steps_is_remembered_and_a_second_one_ends_all():
@@ -228,3 +235,32 @@ def test_progress_is_told_of_captures(monkeypatch):
     capture.read_capture(CAPTURE, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == pytest.approx(1.0)
+
+
+class Pressed(Discipline):
+    """Drop-tail, in the middle of which somebody presses Ctrl-C at 3 s. It cannot be copied."""
+
+    name = "pressed"
+    parameters = (number("limit", "packets", 20, 1, 100, whole=True, meaning="the buffer"),)
+    times = 0
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def on_arrival(self, _packet, queue, _coin):
+        if queue.now >= 3e9 and Pressed.times == 0:
+            Pressed.times += 1
+            signal.raise_signal(signal.SIGINT)
+        return Verdict.OVERFLOW if queue.packets >= self.limit else Verdict.ACCEPT
+
+
+def test_a_run_of_a_discipline_in_python_keeps_what_it_has():
+    register_discipline(Pressed)
+    try:
+        values = [*STEADY, "duration=8 s", "flows.late.count=1"]
+        scenario, _ = with_discipline(load_scenario("varying-load", values), "pressed")
+        cut = run(scenario, keeps_at_interrupt=True)
+    finally:
+        unregister_discipline("pressed")
+    assert 3.0 <= cut.data["interrupted_at_s"] < 8.0
+    assert cut.link("bottleneck").total["end_s"] == cut.data["interrupted_at_s"]

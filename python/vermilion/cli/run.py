@@ -206,8 +206,9 @@ def _simulated(
             progress=progress,
             keeps_at_interrupt=True,
         )
-    except KeyboardInterrupt:
-        note(f"nothing was measured yet: the warm-up lasts {scenario.warm_up:g} s")
+    except KeyboardInterrupt as reason:
+        if reason.args:
+            note(str(reason))
         raise
 
 

@@ -87,7 +87,7 @@ def run(
                     )
                 else:
                     _run_in_steps(simulation, scenario.duration, progress, stepper)
-                outcome, series = simulation.result()
+                outcome, series = simulation.conclude()
     except _core.ParameterError as error:
         raise from_core(error, scenario.origin) from None
     timing: Timing = {
@@ -105,8 +105,8 @@ def run(
     if stepper.interrupted:
         totals = [result.link(name).total for name in result.links]
         if all(total["end_s"] <= total["start_s"] for total in totals):
-            # The warm-up was not over: there are no metrics yet.
-            raise KeyboardInterrupt
+            message = f"nothing was measured yet: the warm-up lasts {scenario.warm_up:g} s"
+            raise KeyboardInterrupt(message)
         result.data["interrupted_at_s"] = simulation.now_ns / 1e9
     return result
 
