@@ -40,6 +40,13 @@ def test_every_file_of_a_walk_exists(heading):
             assert any(place.is_file() for place in places), f"{name} of: {row}"
 
 
+@pytest.mark.parametrize("heading", PLACES)
+def test_a_walk_comes_to_each_file_once(heading):
+    cells = [row.split("|")[2] for row, _ in named_files(heading)]
+    visited = [re.findall(r"`([\w/]+\.(?:rs|py))`", cell)[0] for cell in cells]
+    assert len(set(visited)) == len(visited), visited
+
+
 PASSED_BY_EVERY_EVENT = {"drive/driver.py", "decide/step.py", "record/journal.py"}
 DOORS = {"decide/entering.py"}
 RED = {

@@ -184,7 +184,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
     }
 
     /// Takes the first packet out of a queue, and when it arrived.
-    #[inline]
+    #[inline(always)] // a call would have the packet written to memory
     pub(crate) fn pop(&mut self, queue: usize) -> Option<(P, u64)> {
         let it = &mut self.queues[queue];
         let place = it.head;

@@ -160,7 +160,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {
         false
     }
 
-    #[inline(never)]
+    #[inline(always)] // likewise
     fn dequeue(
         &mut self,
         now: u64,

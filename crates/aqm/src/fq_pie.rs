@@ -146,7 +146,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for FqPie<P> {
         marked
     }
 
-    #[inline(never)]
+    #[inline(always)] // likewise
     fn dequeue(
         &mut self,
         now: u64,

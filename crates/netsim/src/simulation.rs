@@ -110,6 +110,38 @@ struct Snapshot {
     transfers: Vec<TransferCounts>,
 }
 
+/// What is measured from one boundary between spans to the next, of all links and groups.
+#[derive(Clone, Debug)]
+struct Measured {
+    phases: Phases,
+    /// Of each group's transfers.
+    transfers: Vec<TransferBooks>,
+    /// Of each link.
+    totals: Vec<LinkWindow>,
+    /// The same, of each phase.
+    phase_windows: Vec<Vec<LinkWindow>>,
+    snapshots: Vec<Snapshot>,
+    /// Of each link, what probes have read.
+    series: Vec<Series>,
+}
+
+impl Measured {
+    /// Nothing yet.
+    fn of(scenario: &Scenario) -> Self {
+        let phases = Phases::of(scenario);
+        let (spans, links) = (phases.phases.len(), scenario.links.len());
+        let windows = vec![LinkWindow::default(); links];
+        Self {
+            transfers: TransferBooks::of(scenario, spans),
+            phase_windows: vec![windows.clone(); spans],
+            totals: windows,
+            snapshots: Vec::new(),
+            series: vec![Series::default(); links],
+            phases,
+        }
+    }
+}
+
 /// A network in motion.
 #[derive(Clone, Debug)]
 pub struct Simulation {
@@ -131,12 +163,7 @@ pub struct Simulation {
     flows: Vec<Flow>,
     answers: AcknowledgementPool,
     named_flows: usize,
-    transfers: Vec<TransferBooks>,
-    phases: Phases,
-    totals: Vec<LinkWindow>,
-    phase_windows: Vec<Vec<LinkWindow>>,
-    snapshots: Vec<Snapshot>,
-    series: Vec<Series>,
+    measured: Measured,
     monitor: Option<Vec<(u32, u64)>>,
     /// Only where somebody asks for some.
     notes: Option<Box<Notes>>,
@@ -153,29 +180,44 @@ impl Simulation {
     /// The first field of the scenario that cannot be used.
     pub fn new(scenario: Scenario, seed: u64) -> Result<Self, ParameterError> {
         scenario.check()?;
-        let mut links = build_links(&scenario, seed)?;
+        let links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
-        let Laid { lines, groups, profiles, flows, mut events } = Laid::of(&scenario, seed)?;
-        let phases = Phases::of(&scenario);
-        events.extend(phases.boundaries().into_iter().map(|time| (time, Control::Boundary)));
-        let changes = scenario.changes.iter().enumerate();
-        events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
-        let schedule = Schedule::new(events, scenario.probe_interval_ns);
+        let mut laid = Laid::of(&scenario, seed)?;
+        let measured = Measured::of(&scenario);
+        let starts_and_stops = std::mem::take(&mut laid.events);
+        let schedule = schedule_of(&scenario, &measured.phases, starts_and_stops);
+        let laid_out = LaidOut {
+            groups: &laid.groups,
+            profiles: &laid.profiles,
+            lines: &laid.lines,
+            flows: &laid.flows,
+        };
+        let notes = Notes::of(&scenario, laid_out, measured.phases.phases.len())?;
+        let mut simulation = Self::of_parts(scenario, links, laid, measured, schedule);
+        simulation.notes = notes;
+        if simulation.notes.is_some() {
+            simulation.take_notes();
+        }
+        Ok(simulation)
+    }
+
+    /// Puts a network together and numbers its sources of events. Nobody has notes taken yet.
+    fn of_parts(
+        scenario: Scenario,
+        mut links: Vec<AnyLink>,
+        laid: Laid,
+        measured: Measured,
+        schedule: Schedule,
+    ) -> Self {
+        let Laid { lines, groups, profiles, flows, .. } = laid;
         let has_access = groups.iter().any(|group| group.access.is_some());
-        let notes = Notes::of(
-            &scenario,
-            LaidOut { groups: &groups, profiles: &profiles, lines: &lines, flows: &flows },
-            phases.phases.len(),
-        )?;
-        let is_noted = notes.is_some();
         let division = division_for(&scenario, &lines);
         let lines = DelayLines::new(lines, division);
         let first_turn = FIRST_LINE + lines.sources() + 1;
         let turns = Self::number_turns(&mut links, first_turn);
         let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
         calendar.set(CONTROL, schedule.next_time());
-        let windows = vec![LinkWindow::default(); links.len()];
-        let mut simulation = Self {
+        Self {
             now: 0,
             events: 0,
             calendar,
@@ -183,29 +225,20 @@ impl Simulation {
             timers: Timers::new(flows.len(), division),
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
             lines,
-            turns,
-            series: vec![Series::default(); links.len()],
             links,
-            transfers: TransferBooks::of(&scenario, phases.phases.len()),
-            named_flows: flows.len(),
+            turns,
             groups,
             profiles,
+            named_flows: flows.len(),
             flows,
             answers: AcknowledgementPool::default(),
-            phase_windows: vec![windows.clone(); phases.phases.len()],
-            totals: windows,
-            phases,
-            snapshots: Vec::new(),
+            measured,
             monitor: None,
-            notes,
+            notes: None,
             notes_packets: false,
             paused: false,
             scenario,
-        };
-        if is_noted {
-            simulation.take_notes();
         }
-        Ok(simulation)
     }
 
     /// Runs to the end, unless `cancel` becomes true.
@@ -280,6 +313,19 @@ impl Simulation {
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
+}
+
+/// All that is known beforehand: when flows start and stop, boundaries between spans, and changes.
+fn schedule_of(
+    scenario: &Scenario,
+    phases: &Phases,
+    starts_and_stops: Vec<(u64, Control)>,
+) -> Schedule {
+    let mut events = starts_and_stops;
+    events.extend(phases.boundaries().into_iter().map(|time| (time, Control::Boundary)));
+    let changes = scenario.changes.iter().enumerate();
+    events.extend(changes.map(|(index, change)| (change.at_ns, Control::Change(index as u32))));
+    Schedule::new(events, scenario.probe_interval_ns)
 }
 
 /// How finely time has to be divided for the packets on these lines: how often the links together can

@@ -7,6 +7,9 @@
 //!
 //!     VERMILION_REWRITE=1 cargo test -p vermilion-netsim --test golden
 //!
+//! Its first line names every edition that there has been, each by a checksum of its runs; writing it anew adds one.
+//! CHANGELOG has a line for each, in that order, which says what changed: a test compares the two.
+//!
 //! The numbers are those of x86-64 Linux with glibc. Cube roots, powers and logarithms come from the
 //! platform's mathematical library, and another one may round the last bit of them otherwise.
 
@@ -29,6 +32,23 @@ const RATE: u64 = 10_000_000;
 /// The table as it is committed.
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden.txt")
+}
+
+/// What the first line begins with, before the editions.
+const EDITIONS: &str = "# editions: ";
+
+/// The committed table: its editions, oldest first, and its lines but the first.
+fn committed() -> (Vec<String>, String) {
+    let text = std::fs::read_to_string(path()).expect("the table is in the repository");
+    let (first, rest) = text.split_once('\n').expect("the table has lines");
+    let editions = first.strip_prefix(EDITIONS).expect("the first line names the editions");
+    (editions.split(' ').map(str::to_owned).collect(), rest.to_owned())
+}
+
+/// What tells one edition from others: FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo) of its runs.
+fn edition(table: &str) -> String {
+    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("{:016x}", table.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
 /// A sender, its parameters, and how the table calls them.
@@ -167,11 +187,15 @@ fn table() -> String {
 #[test]
 fn every_run_ends_as_the_table_says() {
     let table = table();
+    let (mut editions, committed) = committed();
     if std::env::var_os("VERMILION_REWRITE").is_some() {
-        std::fs::write(path(), &table).expect("the table can be written");
+        if table != committed {
+            editions.push(edition(&table));
+            let text = format!("{EDITIONS}{}\n{table}", editions.join(" "));
+            std::fs::write(path(), text).expect("the table can be written");
+        }
         return;
     }
-    let committed = std::fs::read_to_string(path()).expect("the table is in the repository");
     let (new, old): (Vec<_>, Vec<_>) = (table.lines().collect(), committed.lines().collect());
     assert_eq!(new.len(), old.len(), "other runs than those of the table");
     let changed: Vec<_> = old.iter().zip(&new).filter(|(old, new)| old != new).collect();
@@ -179,4 +203,35 @@ fn every_run_ends_as_the_table_says() {
         println!("was {old}\nis  {new}");
     }
     assert!(changed.is_empty(), "{} of {} runs ended otherwise", changed.len(), old.len());
+}
+
+/// The lines of CHANGELOG that say why the table has changed: each edition, and what is said of it.
+fn explained(changelog: &str) -> Vec<(&str, String)> {
+    let entries = changelog.split("\n- Golden table `").skip(1);
+    let entries = entries.map(|it| it.split_once("`: ").expect("an edition, a colon, a reason"));
+    let of_one = |text: &str| text.split("\n- ").next().unwrap_or(text).replace("\n ", "");
+    entries.map(|(edition, rest)| (edition, of_one(rest))).collect()
+}
+
+#[test]
+fn the_changelog_explains_every_edition_of_the_table() {
+    let (editions, table) = committed();
+    assert_eq!(
+        editions.last(),
+        Some(&edition(&table)),
+        "the table was changed but not by this test"
+    );
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../CHANGELOG.md");
+    let changelog = std::fs::read_to_string(path).expect("CHANGELOG is in the repository");
+    let explained = explained(&changelog);
+    let named: Vec<_> = explained.iter().map(|entry| entry.0).collect();
+    assert_eq!(
+        named, editions,
+        "CHANGELOG needs a line \"- Golden table `EDITION`: what changed and why\" for each edition"
+    );
+    for (index, (edition, reason)) in explained.iter().enumerate() {
+        assert!(reason.split_whitespace().count() >= 5, "why is there edition {edition}?");
+        let alike = explained[..index].iter().find(|earlier| earlier.1 == *reason);
+        assert!(alike.is_none(), "{edition} has the reason of an earlier edition");
+    }
 }

@@ -74,8 +74,8 @@ impl Simulation {
             // Transmissions are whole nanoseconds, and begin anew at each change of rate.
             let roundings = 2.0 * (self.scenario.changes.len() as f64 + 1.0);
             let spare = roundings * 1e-9 * rates.max().expect("there is one") as f64;
-            let phases = self.phase_windows.iter().map(|phase| &phase[index]);
-            for window in phases.chain([&self.totals[index]]) {
+            let phases = self.measured.phase_windows.iter().map(|phase| &phase[index]);
+            for window in phases.chain([&self.measured.totals[index]]) {
                 let most = window.capacity * (1.0 + 1e-12) + spare;
                 assert!(window.bits >= -spare, "{} bits at link {index}", window.bits);
                 assert!(window.bits <= most, "{} > {most} bits at link {index}", window.bits);

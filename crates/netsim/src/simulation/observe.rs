@@ -47,7 +47,7 @@ impl Simulation {
                     lines: self.lines.each(),
                     flows: &self.flows,
                 },
-                self.phases.phases.len(),
+                self.measured.phases.phases.len(),
             ))),
         };
         (notes.packets, notes.distributions) = (packets, distributions);

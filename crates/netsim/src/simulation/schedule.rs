@@ -31,7 +31,7 @@ impl Simulation {
         flow.began = Some(self.now);
         if flow.awaited < u32::MAX {
             let books = self.groups[flow.group as usize].number as usize;
-            self.transfers[books].counts.begun += 1;
+            self.measured.transfers[books].counts.begun += 1;
         }
         match &mut flow.source {
             Source::Window(connection) => {
@@ -116,7 +116,7 @@ impl Simulation {
 
     fn read_probes(&mut self) {
         let interval = self.scenario.probe_interval_ns.unwrap_or(NEVER);
-        for (series, link) in self.series.iter_mut().zip(&mut self.links) {
+        for (series, link) in self.measured.series.iter_mut().zip(&mut self.links) {
             series.read(self.now, interval, link);
         }
     }
@@ -124,26 +124,26 @@ impl Simulation {
     pub(super) fn on_boundary(&mut self) {
         self.close_windows();
         let snapshot = self.snapshot();
-        self.snapshots.push(snapshot);
+        self.measured.snapshots.push(snapshot);
     }
 
     /// Adds what was measured since the last boundary to the spans it belongs to.
     pub(super) fn close_windows(&mut self) {
         let now = self.now;
         let covers = |span: &Span| span.begin < now && now <= span.end;
-        let in_total = covers(&self.phases.total);
-        let phase = self.phases.phases.iter().position(covers);
+        let in_total = covers(&self.measured.phases.total);
+        let phase = self.measured.phases.phases.iter().position(covers);
         for (index, link) in self.links.iter_mut().enumerate() {
             let mut into = Vec::new();
             if in_total {
-                into.push(&mut self.totals[index]);
+                into.push(&mut self.measured.totals[index]);
             }
             if let Some(phase) = phase {
-                into.push(&mut self.phase_windows[phase][index]);
+                into.push(&mut self.measured.phase_windows[phase][index]);
             }
             link.close_window(now, &mut into);
         }
-        for books in &mut self.transfers {
+        for books in &mut self.measured.transfers {
             books.close_window(in_total, phase);
         }
         if let Some(notes) = &mut self.notes

@@ -26,7 +26,7 @@ impl Simulation {
     /// As [`Simulation::results`], without the copy that lets a run go on: it is over now.
     pub fn conclude(&mut self, each: bool) -> Results {
         // What happens at the very instant of a boundary, but after it, belongs to the next span.
-        if self.snapshots.last().is_none_or(|last| last.time < self.now) {
+        if self.measured.snapshots.last().is_none_or(|last| last.time < self.now) {
             self.on_boundary();
         }
         self.summarise(each)
@@ -48,8 +48,9 @@ impl Simulation {
         let now = self.now;
         // A span that is not over yet ends now; one that has not begun is not reported.
         let cut = |span: Span| Span { begin: span.begin.min(now), end: span.end.min(now) };
-        let total = cut(self.phases.total);
+        let total = cut(self.measured.phases.total);
         let phases: Vec<(usize, Span)> = self
+            .measured
             .phases
             .phases
             .iter()
@@ -69,10 +70,10 @@ impl Simulation {
                 metrics
             };
             let spans = Spans {
-                total: metrics(&self.totals[index], total),
+                total: metrics(&self.measured.totals[index], total),
                 phases: phases
                     .iter()
-                    .map(|&(phase, span)| metrics(&self.phase_windows[phase][index], span))
+                    .map(|&(phase, span)| metrics(&self.measured.phase_windows[phase][index], span))
                     .collect(),
             };
             let ledger = self.ledger(index);
@@ -115,8 +116,8 @@ impl Simulation {
     }
 
     fn at(&self, time: u64) -> Option<&Snapshot> {
-        let index = self.snapshots.partition_point(|snapshot| snapshot.time < time);
-        self.snapshots.get(index).filter(|snapshot| snapshot.time == time)
+        let index = self.measured.snapshots.partition_point(|snapshot| snapshot.time < time);
+        self.measured.snapshots.get(index).filter(|snapshot| snapshot.time == time)
     }
 
     /// Metrics of a group over `span`, which is the measured part of `phase` or, without one, of
@@ -132,7 +133,7 @@ impl Simulation {
         let transfers = || {
             let (begin, end) = ends()?;
             let counts = (begin.transfers[group], end.transfers[group]);
-            Some(TransferMetrics::of(counts, self.transfers[group].completions(phase)))
+            Some(TransferMetrics::of(counts, self.measured.transfers[group].completions(phase)))
         };
         let traffic = &self.scenario.flows[group].traffic;
         let header_size = self.scenario.flows[group].header_size_bytes;

@@ -38,18 +38,18 @@ impl Simulation {
         flow.began = Some(self.now);
         flow.origin = Origin::Source(number);
         let Some(place) = self.place(flow) else {
-            self.transfers[books].counts.refused += 1;
+            self.measured.transfers[books].counts.refused += 1;
             self.tell_source(number);
             return;
         };
-        self.transfers[books].counts.begun += 1;
+        self.measured.transfers[books].counts.begun += 1;
         self.send(place);
     }
 
     /// Puts a flow into a vacant place, or into a new one while there may be more.
     fn place(&mut self, flow: Flow) -> Option<u32> {
         let books = self.books_of(flow.group);
-        if let Some(place) = self.transfers[books].vacant.pop() {
+        if let Some(place) = self.measured.transfers[books].vacant.pop() {
             self.flows[place as usize] = flow;
             self.note_beginning(place as usize);
             return Some(place);
@@ -77,7 +77,7 @@ impl Simulation {
         flow.completed = Some((self.now, last - first));
         let group = flow.group;
         let books = self.books_of(group);
-        self.transfers[books].window.add(last - first);
+        self.measured.transfers[books].window.add(last - first);
     }
 
     /// The sender of a flow has nothing left to send or to wait for; may be said more than once.
@@ -91,7 +91,7 @@ impl Simulation {
         }
         let Origin::Source(source) = flow.origin else { return };
         let group = &self.groups[flow.group as usize];
-        let books = &mut self.transfers[group.number as usize];
+        let books = &mut self.measured.transfers[group.number as usize];
         if flow.in_flight == 0 {
             flow.origin = Origin::Vacant;
             books.vacant.push(number);
@@ -129,7 +129,7 @@ impl Simulation {
 
     /// The counts of every group, transfers under way included.
     pub(super) fn transfer_counts(&self) -> Vec<TransferCounts> {
-        let mut counts: Vec<_> = self.transfers.iter().map(|books| books.counts).collect();
+        let mut counts: Vec<_> = self.measured.transfers.iter().map(|books| books.counts).collect();
         for flow in &self.flows[self.named_flows..] {
             if flow.ended.is_none() {
                 let packet_size = self.groups[flow.group as usize].packet_size;
@@ -193,6 +193,6 @@ mod tests {
             }
         }
         assert!(held_by_the_dead > 0, "nothing was ever late");
-        assert!(simulation.transfers[0].counts.over > 200);
+        assert!(simulation.measured.transfers[0].counts.over > 200);
     }
 }

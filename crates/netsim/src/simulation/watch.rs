@@ -78,7 +78,7 @@ impl Simulation {
     /// The time series of each link; empty without a probe interval.
     #[must_use]
     pub fn series(&self) -> &[Series] {
-        &self.series
+        &self.measured.series
     }
 }
 

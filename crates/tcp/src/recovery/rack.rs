@@ -106,7 +106,10 @@ impl Rack {
     /// Segment `sequence` has arrived; `again`: it had been sent again.
     #[inline]
     pub(super) fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) {
-        let Some(&sent) = self.times.get(sequence) else { return };
+        let Some(&sent) = self.times.get(sequence) else {
+            debug_assert!(false, "segment {sequence} arrives and was not outstanding");
+            return;
+        };
         let round_trip = now - sent;
         // An answer faster than any round trip was to the first sending, not to the second.
         if again && round_trip < self.shortest_round_trip {

@@ -234,9 +234,9 @@ impl Selective {
             return None; // not begun
         }
         let outstanding = flight.outstanding();
-        let usable = flight.window.congestion as u32;
+        let usable = flight.window.congestion;
         if self.board.is_clean() {
-            if outstanding >= usable || !flight.has_new_data() {
+            if usable < f64::from(outstanding + 1) || !flight.has_new_data() {
                 return None;
             }
             return Some(flight.take_next());
@@ -251,7 +251,7 @@ impl Selective {
         } else {
             outstanding
         };
-        if in_network >= usable {
+        if usable < f64::from(in_network + 1) {
             return None;
         }
         if let Some(sequence) = self.send_lost_again() {
@@ -415,7 +415,7 @@ impl Selective {
 
     /// Lets the window fall from `old` to the threshold over a round trip, if so told.
     fn spread_reduction(&mut self, flight: &mut Flight, old: f64) {
-        let Some(bound) = self.proportional else { return };
+        let Some(bound) = self.proportional else { return }; // it has fallen at once
         if flight.rule.governs_window() {
             return;
         }
@@ -488,7 +488,7 @@ impl Selective {
     /// Plans the tail loss probe (RFC 8985, section 7.2): one goes if nothing is known to be missing.
     fn plan_probe(&mut self, flight: &Flight, now: u64) {
         let repairing = self.is_repairing_anything() || !flight.open;
-        let Some(rack) = &mut self.rack else { return };
+        let Some(rack) = &mut self.rack else { return }; // RFC 6675 alone has no probes
         let outstanding = flight.outstanding();
         let wanted = outstanding > 0 && !repairing && self.board.arrived() == 0;
         rack.plan_probe(now, wanted, outstanding, &flight.timer);
@@ -512,6 +512,7 @@ impl Selective {
 
     /// A probe may be due, or losses whose waiting time is over.
     pub(super) fn on_timer(&mut self, flight: &mut Flight, now: u64) {
+        // RFC 6675 alone has no timers. It is asked where the retransmission timer came up before its time.
         let Some(rack) = &mut self.rack else { return };
         if rack.probe_is_due(now) {
             self.send_probe(flight, now);

@@ -114,8 +114,9 @@ impl Flight {
         }
         // Not `f64::min`, which takes six steps more to mind what is no number.
         let (window, cap) = (self.window.congestion + f64::from(self.inflation), self.window.cap);
-        let usable = if window < cap { window } else { cap } as u32;
-        if self.next - self.unacknowledged >= usable {
+        let usable = if window < cap { window } else { cap };
+        // One more has to fit. To count whole segments of the window first takes longer, and much waits for this.
+        if usable < f64::from(self.outstanding() + 1) {
             return None;
         }
         self.allowance -= 1;
