@@ -156,15 +156,14 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
     #[inline]
     pub(crate) fn push(&mut self, queue: usize, packet: P, now: u64) {
         let size = u64::from(packet.size());
-        let slot = Slot { packet: Some(packet), arrived: now, next: NONE };
-        let place = if self.free == NONE {
-            self.slots.push(slot);
-            (self.slots.len() - 1) as u32
+        let place = if let Some(slot) = self.slots.get_mut(self.free as usize) {
+            // Each field to its place: together they would be written somewhere else first.
+            slot.packet = Some(packet);
+            slot.arrived = now;
+            std::mem::replace(&mut self.free, std::mem::replace(&mut slot.next, NONE))
         } else {
-            let place = self.free;
-            self.free = self.slots[place as usize].next;
-            self.slots[place as usize] = slot;
-            place
+            self.slots.push(Slot { packet: Some(packet), arrived: now, next: NONE });
+            (self.slots.len() - 1) as u32
         };
         let it = &mut self.queues[queue];
         let tail = std::mem::replace(&mut it.tail, place);

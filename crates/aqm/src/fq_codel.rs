@@ -143,7 +143,7 @@ impl<P: Packet> Queue<P> for FqCodel<P> {
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {
-    #[inline(never)]
+    #[inline(always)] // a call would have the packet written to memory
     fn enqueue(
         &mut self,
         now: u64,

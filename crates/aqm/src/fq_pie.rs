@@ -111,7 +111,7 @@ impl<P: Packet> Queue<P> for FqPie<P> {
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for FqPie<P> {
-    #[inline(never)]
+    #[inline(always)] // a call would have the packet written to memory
     fn enqueue(
         &mut self,
         now: u64,

@@ -85,14 +85,14 @@ impl AccessLinks {
     /// not, it is kept.
     #[inline(never)] // flows without access rates should not pay for it
     pub fn pass(&mut self, now: u64, mut packet: Packet, access: &AccessRate) -> bool {
-        let link = &mut self.links[packet.flow as usize];
-        link.free_at = link.free_at.max(now) + access.time(packet.size);
+        let link = &mut self.links[packet.flow() as usize];
+        link.free_at = link.free_at.max(now) + access.time(packet.size());
         let time = link.free_at.saturating_sub(access.full_time);
         if time <= now {
             return true;
         }
         if link.waiting.is_empty() {
-            self.heap.push(Reverse((time, packet.flow)));
+            self.heap.push(Reverse((time, packet.flow())));
         }
         packet.time = time;
         link.waiting.push_back(packet);
@@ -139,7 +139,8 @@ mod tests {
         assert!(!links.pass(5_000_000, packet(0, 500), &access));
         assert!(links.pass(5_200_000, packet(1, 1000), &access));
         assert!(!links.pass(5_200_000, packet(1, 1000), &access));
-        let times: Vec<_> = std::iter::from_fn(|| links.pop()).map(|p| (p.time, p.flow)).collect();
+        let times: Vec<_> =
+            std::iter::from_fn(|| links.pop()).map(|p| (p.time, p.flow())).collect();
         assert_eq!(times, [(6_000_000, 0), (6_200_000, 1), (6_500_000, 0)]);
         assert_eq!(links.next_time(), NEVER);
         // Idle from 6.5 ms (and a full packet's time) on.

@@ -15,13 +15,13 @@ pub struct AcknowledgementPool {
 
 impl AcknowledgementPool {
     /// Keeps an acknowledgement; its number.
-    #[inline]
-    pub fn keep(&mut self, answer: KeptAcknowledgement) -> u32 {
+    #[inline(always)] // it should be written here and nowhere else
+    pub fn keep(&mut self, answer: &Acknowledgement<'_>) -> u32 {
         if let Some(number) = self.free.pop() {
-            self.answers[number as usize] = answer;
+            self.answers[number as usize].replace(answer);
             return number;
         }
-        self.answers.push(answer);
+        self.answers.push(KeptAcknowledgement::from(*answer));
         (self.answers.len() - 1) as u32
     }
 
@@ -51,17 +51,13 @@ mod tests {
     #[test]
     fn numbers_of_those_that_arrived_are_used_again() {
         let mut pool = AcknowledgementPool::default();
-        let answer = |next_expected| {
+        let keep = |pool: &mut AcknowledgementPool, next_expected| {
             let blocks = &[(next_expected + 2, next_expected + 5)];
-            KeptAcknowledgement::from(Acknowledgement {
-                next_expected,
-                blocks,
-                ..Acknowledgement::default()
-            })
+            pool.keep(&Acknowledgement { next_expected, blocks, ..Acknowledgement::default() })
         };
-        let numbers: Vec<u32> = (0..3).map(|k| pool.keep(answer(k))).collect();
+        let numbers: Vec<u32> = (0..3).map(|k| keep(&mut pool, k)).collect();
         assert_eq!(pool.take(numbers[1]).next_expected, 1);
-        assert_eq!(pool.keep(answer(7)), numbers[1]);
+        assert_eq!(keep(&mut pool, 7), numbers[1]);
         let taken = pool.take(numbers[1]);
         assert_eq!((taken.next_expected, taken.blocks), (7, &[(9, 12)][..]));
         assert_eq!(pool.on_their_way(), 2);

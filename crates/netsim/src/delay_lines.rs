@@ -11,7 +11,7 @@
 
 use crate::calendar::Calendar;
 use crate::delay_line::{DelayLine, End};
-use crate::packet::Packet;
+use crate::packet::{Half, Packet};
 use crate::wheel::{Division, Due, Wheel};
 
 /// The calendar's number of the first line, or of all of them together.
@@ -95,7 +95,8 @@ impl DelayLines {
         let line = &mut self.lines[number];
         let time = time + line.extra_delay;
         if self.together.is_some() {
-            return self.push_together(number, packet, time, calendar);
+            let (times, rest) = packet.halves();
+            return self.push_together(number, times, rest, time, calendar);
         }
         if line.push(packet, time) {
             calendar.set(FIRST_LINE + number, line.next_time());
@@ -108,11 +109,13 @@ impl DelayLines {
     fn push_together(
         &mut self,
         line: usize,
-        mut packet: Packet,
+        times: Half,
+        rest: Half,
         time: u64,
         calendar: &mut Calendar,
     ) {
         let Some(wheel) = &mut self.together else { return };
+        let mut packet = Packet::of_halves(times, rest);
         packet.time = self.lines[line].note_entry(time);
         if wheel.push(packet, line as u32) {
             calendar.set(FIRST_LINE, packet.time);
@@ -188,7 +191,7 @@ mod tests {
                 // As a change of rate does, and a flush: some packets move, some are taken out.
                 let change = |lines: &mut [DelayLine]| {
                     let line = &mut lines[(state >> 8) as usize % 9];
-                    let taken = line.pop_last().map(|packet| packet.sequence);
+                    let taken = line.pop_last().map(|packet| packet.sequence());
                     if let Some(packet) = line.nth_from_end(0) {
                         packet.time += 500;
                     }
@@ -213,7 +216,7 @@ mod tests {
                     }
                     let packet = lines.pop(source - FIRST_LINE, calendar)?.1;
                     assert_eq!(packet.time, time);
-                    Some((time, packet.sequence))
+                    Some((time, packet.sequence()))
                 });
                 assert_eq!(one, other, "at step {step}");
                 now = one.map_or(now, |(time, _)| time);

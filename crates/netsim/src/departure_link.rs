@@ -18,7 +18,7 @@ use crate::flow_traffic::{FlowTraffic, Sent};
 use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
 use crate::loss::LossModel;
-use crate::packet::Packet;
+use crate::packet::{Half, Packet};
 use crate::random::Stream;
 use crate::scenario;
 use crate::turn_link::TurnLink;
@@ -33,7 +33,7 @@ pub struct Waiting {
 impl vermilion_aqm::Packet for Waiting {
     #[inline]
     fn size(&self) -> u32 {
-        self.packet.size
+        self.packet.size()
     }
 
     #[inline]
@@ -164,11 +164,13 @@ impl DepartureLink {
         let taken = self.turns.take(now, &mut |dropped| gone.push(dropped.into()))?;
         let Waiting { packet, line } = taken.packet;
         if self.watch.is_some() {
-            self.tell_of_sent(packet, taken.arrived, taken.marked);
+            let (times, rest) = packet.halves();
+            self.tell_of_sent(times, rest, taken.arrived, taken.marked);
         }
         if taken.lost {
             self.line_in_service = LOST;
-            self.lose(packet, taken.arrived);
+            let (times, rest) = packet.halves();
+            self.lose(times, rest, taken.arrived);
             return None;
         }
         self.line_in_service = line;
@@ -178,10 +180,11 @@ impl DepartureLink {
     /// The same for whoever asks. A call, so that those who do not ask have a short way.
     #[cold]
     #[inline(never)]
-    fn tell_of_sent(&mut self, packet: Packet, arrived: u64, marked: bool) {
+    fn tell_of_sent(&mut self, times: Half, rest: Half, arrived: u64, marked: bool) {
+        let packet = Packet::of_halves(times, rest);
         let Some(watch) = &mut self.watch else { return };
         if let Some(traffic) = &mut watch.traffic {
-            traffic.count(packet.direction(), packet.size);
+            traffic.count(packet.direction(), packet.size());
         }
         if watch.noted {
             self.gone.push(Gone { packet, arrived, fate: Fate::Sent { marked } });
@@ -190,7 +193,8 @@ impl DepartureLink {
 
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, packet: Packet, arrived: u64) {
+    fn lose(&mut self, times: Half, rest: Half, arrived: u64) {
+        let packet = Packet::of_halves(times, rest);
         self.gone.push(Gone { packet, arrived, fate: Fate::Lost });
     }
 

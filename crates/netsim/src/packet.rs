@@ -41,7 +41,16 @@ const _: () = assert!(LONGEST_DURATION <= TIME);
 /// The bits that a data packet of a connection keeps of its number among those of its flow.
 pub const NUMBER: u32 = u32::MAX >> (TIME_BITS - 32);
 
+/// Where the number of its link and its flags begin in a packet's last word.
+const HOP: u32 = 32;
+const FLAGS: u32 = 48;
+
 /// A data packet or an acknowledgement on its way, 32 bytes.
+///
+/// They are four whole numbers, which registers hold. A packet of more and smaller fields is written to memory
+/// field by field whenever it is handed over, and read from there in larger pieces, for which a processor waits
+/// until all of them have left its queue of writes: in some networks that was a tenth of a run. For the same
+/// reason it is given in [halves](Half) to functions that are not a part of their callers.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// When it reaches the end of the stretch it is on, in nanoseconds.
@@ -49,19 +58,23 @@ pub struct Packet {
     /// When its data was sent by the sender's clock, in nanoseconds; where packets are numbered, a
     /// [`Stamp`].
     pub sent: u64,
-    /// Its flow.
-    pub flow: u32,
-    /// Segment number, or an acknowledgement's number in the
-    /// [`AcknowledgementPool`](crate::acknowledgement_pool::AcknowledgementPool).
-    pub sequence: u32,
-    /// Size in bytes.
-    pub size: u32,
-    /// Number of the link on its path that it crosses next or has crossed last.
-    pub hop: u16,
-    flags: u8,
+    /// Its flow, and its number above that.
+    whose: u64,
+    /// Its size, the number of its link above that, and its flags above both.
+    what: u64,
 }
 
+/// Half a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Half(u64, u64);
+
 impl Packet {
+    #[inline(always)]
+    fn of(flow: u32, sequence: u32, size: u32, sent: u64, flags: u8) -> Self {
+        let whose = u64::from(flow) | u64::from(sequence) << 32;
+        Self { time: 0, sent, whose, what: u64::from(size) | u64::from(flags) << FLAGS }
+    }
+
     /// A data packet at its first link.
     #[inline]
     pub fn data(flow: u32, size: u32, segment: &Segment) -> Self {
@@ -75,26 +88,80 @@ impl Packet {
         if segment.window_reduced {
             flags |= WINDOW_REDUCED;
         }
-        Self { time: 0, sent: segment.sent, flow, sequence: segment.sequence, size, hop: 0, flags }
+        Self::of(flow, segment.sequence, size, segment.sent, flags)
     }
 
     /// An acknowledgement at its first link, sent at `sent` (nanoseconds), number `number` of those on
     /// their way.
     #[inline]
     pub fn acknowledgement(flow: u32, size: u32, number: u32, sent: u64) -> Self {
-        Self { time: 0, sent, flow, sequence: number, size, hop: 0, flags: ACKNOWLEDGEMENT }
+        Self::of(flow, number, size, sent, ACKNOWLEDGEMENT)
+    }
+
+    /// Its halves.
+    #[inline(always)]
+    pub fn halves(self) -> (Half, Half) {
+        (Half(self.time, self.sent), Half(self.whose, self.what))
+    }
+
+    /// The packet of these halves.
+    #[inline(always)]
+    pub fn of_halves(Half(time, sent): Half, Half(whose, what): Half) -> Self {
+        Self { time, sent, whose, what }
+    }
+
+    /// Its flow.
+    #[inline(always)]
+    pub fn flow(self) -> u32 {
+        self.whose as u32
+    }
+
+    /// Segment number, or an acknowledgement's number in the
+    /// [`AcknowledgementPool`](crate::acknowledgement_pool::AcknowledgementPool).
+    #[inline(always)]
+    pub fn sequence(self) -> u32 {
+        (self.whose >> 32) as u32
+    }
+
+    /// Size in bytes.
+    #[inline(always)]
+    pub fn size(self) -> u32 {
+        self.what as u32
+    }
+
+    /// Number of the link on its path that it crosses next or has crossed last.
+    #[inline(always)]
+    pub fn hop(self) -> u16 {
+        (self.what >> HOP) as u16
+    }
+
+    /// It crosses a link; no path has more than its number has room for.
+    #[inline(always)]
+    pub fn next_hop(&mut self) {
+        self.what += 1 << HOP;
+    }
+
+    #[inline(always)]
+    fn flags(self) -> u8 {
+        (self.what >> FLAGS) as u8
+    }
+
+    #[inline(always)]
+    fn flag(&mut self, flags: u8) {
+        self.what |= u64::from(flags) << FLAGS;
     }
 
     /// The segment a data packet carries.
     #[inline]
     pub fn to_segment(self) -> Segment {
+        let flags = self.flags();
         Segment {
-            sequence: self.sequence,
+            sequence: self.sequence(),
             sent: self.sent,
-            scalable: self.flags & SCALABLE != 0,
+            scalable: flags & SCALABLE != 0,
             ecn_capable: self.ecn_capable(),
-            congestion_experienced: self.flags & CONGESTION_EXPERIENCED != 0,
-            window_reduced: self.flags & WINDOW_REDUCED != 0,
+            congestion_experienced: flags & CONGESTION_EXPERIENCED != 0,
+            window_reduced: flags & WINDOW_REDUCED != 0,
         }
     }
 
@@ -107,56 +174,56 @@ impl Packet {
     /// Whether it is an acknowledgement.
     #[inline]
     pub fn is_acknowledgement(self) -> bool {
-        self.flags & ACKNOWLEDGEMENT != 0
+        self.flags() & ACKNOWLEDGEMENT != 0
     }
 
     /// The same packet in `colour`.
     #[inline]
     pub fn coloured(mut self, colour: Colour) -> Self {
-        self.flags |= (colour as u8) << COLOUR;
+        self.flag((colour as u8) << COLOUR);
         self
     }
 
     /// The same packet, of a segment that was sent before. Only where notes are taken.
     pub fn sent_again(mut self) -> Self {
-        self.flags |= AGAIN;
+        self.flag(AGAIN);
         self
     }
 
     /// Whether its segment was sent before; known only where notes are taken.
     pub fn is_sent_again(self) -> bool {
-        self.flags & AGAIN != 0
+        self.flags() & AGAIN != 0
     }
 
     /// Its drop precedence.
     #[inline]
     pub fn colour(self) -> Colour {
-        COLOURS[usize::from(self.flags >> COLOUR) % COLOURS.len()]
+        COLOURS[usize::from(self.flags() >> COLOUR) % COLOURS.len()]
     }
 
     /// What tells queues its flow from others: data and acknowledgements of a flow have addresses
     /// and ports the other way round.
     #[inline]
     pub fn direction(self) -> u32 {
-        direction(self.flow, self.is_acknowledgement())
+        direction(self.flow(), self.is_acknowledgement())
     }
 
     /// Whether a queue may mark it.
     #[inline]
     fn ecn_capable(self) -> bool {
-        self.flags & ECN_CAPABLE != 0
+        self.flags() & ECN_CAPABLE != 0
     }
 
     /// Its ECN codepoint.
     #[inline]
     pub fn ecn(self) -> Ecn {
-        CODEPOINTS[self.flags as usize % CODEPOINTS.len()]
+        CODEPOINTS[self.flags() as usize % CODEPOINTS.len()]
     }
 
     /// A queue marks it.
     #[inline]
     pub fn mark(&mut self) {
-        self.flags |= CONGESTION_EXPERIENCED;
+        self.flag(CONGESTION_EXPERIENCED);
     }
 }
 

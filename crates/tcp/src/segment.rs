@@ -66,6 +66,17 @@ impl From<Acknowledgement<'_>> for KeptAcknowledgement {
 }
 
 impl KeptAcknowledgement {
+    /// Becomes `answer`. As a rule that has no blocks, and those that were kept stay where they are.
+    #[inline]
+    pub fn replace(&mut self, answer: &Acknowledgement<'_>) {
+        self.echo = answer.echo;
+        self.forward_delay = answer.forward_delay;
+        self.next_expected = answer.next_expected;
+        self.marked = answer.marked;
+        self.congestion_echo = answer.congestion_echo;
+        self.blocks.replace(answer.blocks);
+    }
+
     /// The acknowledgement.
     #[inline]
     #[must_use]
@@ -85,7 +96,7 @@ impl KeptAcknowledgement {
 pub const MOST_BLOCKS: usize = 3;
 
 /// The blocks of a selective acknowledgement, kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SackBlocks {
     blocks: [(u32, u32); MOST_BLOCKS],
     count: u8,
@@ -100,6 +111,15 @@ impl SackBlocks {
             kept.add(block);
         }
         kept
+    }
+
+    /// Keeps these in place of those that were kept.
+    #[inline]
+    pub fn replace(&mut self, blocks: &[(u32, u32)]) {
+        self.count = 0;
+        for &block in blocks {
+            self.add(block);
+        }
     }
 
     /// The blocks.

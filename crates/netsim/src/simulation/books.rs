@@ -38,7 +38,7 @@ impl Simulation {
     fn assert_census(&self) {
         let mut held = vec![0; self.flows.len()];
         for packet in self.packets() {
-            held[packet.flow as usize] += 1;
+            held[packet.flow() as usize] += 1;
         }
         for (number, (flow, held)) in self.flows.iter().zip(held).enumerate() {
             assert_eq!(flow.in_flight, held, "flow {number} at {} ns", self.now);
@@ -53,8 +53,8 @@ impl Simulation {
     fn assert_packets_in_flight(&self) {
         let mut held = vec![0; self.scenario.flows.len()];
         for packet in self.packets() {
-            let flow = &self.flows[packet.flow as usize];
-            let opens = matches!(flow.source, Source::Window(_)) && packet.sequence == 0;
+            let flow = &self.flows[packet.flow() as usize];
+            let opens = matches!(flow.source, Source::Window(_)) && packet.sequence() == 0;
             let group = self.groups[flow.group as usize].number as usize;
             held[group] += i64::from(!packet.is_acknowledgement() && !opens);
         }

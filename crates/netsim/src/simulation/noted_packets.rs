@@ -55,7 +55,7 @@ impl Simulation {
                 self.note_arrival(&mut packet);
                 let order = self.reserve(2);
                 self.on_data_and_back(packet);
-                self.note_answer_at_once(packet.flow, order);
+                self.note_answer_at_once(packet.flow(), order);
             }
             NotedEnd::Receiver => {
                 self.note_arrival(&mut packet);
@@ -82,13 +82,13 @@ impl Simulation {
     /// A packet as it is now, to which nothing has happened; `None` if nobody follows packets.
     fn record_of(&self, packet: &Packet) -> Option<PacketRecord> {
         let notes = self.notes.as_ref().filter(|notes| notes.follows_packets())?;
-        let index = notes.connections.in_place(packet.flow)?;
+        let index = notes.connections.in_place(packet.flow())?;
         let connection = notes.connections.get(index);
         if packet.is_acknowledgement() {
             let sent = packet.stamp().sent() - connection.after_receipt;
-            let answer = self.answers.look_at(packet.sequence).get();
+            let answer = self.answers.look_at(packet.sequence()).get();
             return Some(PacketRecord {
-                size: packet.size,
+                size: packet.size(),
                 ecn: packet.ecn() as u8,
                 ..answer_record(notes, index, &answer, sent)
             });
@@ -102,14 +102,14 @@ impl Simulation {
             place: Place::Sender,
             connection: index,
             acknowledgement: false,
-            sequence: packet.sequence,
-            size: packet.size,
+            sequence: packet.sequence(),
+            size: packet.size(),
             sent,
             echo: notes.connections.echo_of(index, sent),
             since: 0,
             ecn: packet.ecn() as u8,
             again: packet.is_sent_again(),
-            opens: connection.has_sender && packet.sequence == 0,
+            opens: connection.has_sender && packet.sequence() == 0,
             window_reduced: segment.window_reduced,
             congestion_echo: false,
             marked: 0,
@@ -134,10 +134,10 @@ impl Simulation {
         }));
         let sent = packet.stamp().sent();
         if let Some(notes) = &mut self.notes
-            && let Some(connection) = notes.connections.in_place(packet.flow)
+            && let Some(connection) = notes.connections.in_place(packet.flow())
             && notes.connections.get(connection).has_sender
         {
-            notes.connections.note_sent(connection, packet.sequence, sent);
+            notes.connections.note_sent(connection, packet.sequence(), sent);
         }
     }
 
@@ -200,11 +200,11 @@ impl Simulation {
 
     /// What a packet that arrives tells the books of delays.
     fn note_delay(&mut self, packet: &Packet) {
-        let state = &self.flows[packet.flow as usize];
+        let state = &self.flows[packet.flow() as usize];
         let number = match state.source {
-            Source::Window(_) if packet.sequence == 0 => return,
+            Source::Window(_) if packet.sequence() == 0 => return,
             Source::Window(_) => (packet.stamp().number(), NUMBER),
-            _ => (packet.sequence, u32::MAX),
+            _ => (packet.sequence(), u32::MAX),
         };
         let group = &self.groups[state.group as usize];
         let route = &group.route;
@@ -213,20 +213,20 @@ impl Simulation {
         {
             let sent = packet.stamp().sent();
             let delay = self.now - route.after_receipt + route.first_access - sent;
-            delays.on_arrived(packet.flow, group.number, number, delay);
+            delays.on_arrived(packet.flow(), group.number, number, delay);
         }
     }
 
     /// A data packet is dropped by a queue or lost on a wire.
     #[cold]
     pub(super) fn note_loss(&mut self, packet: &Packet) {
-        let flow = &self.flows[packet.flow as usize];
-        let opens = matches!(flow.source, Source::Window(_)) && packet.sequence == 0;
+        let flow = &self.flows[packet.flow() as usize];
+        let opens = matches!(flow.source, Source::Window(_)) && packet.sequence() == 0;
         if let Some(notes) = &mut self.notes
             && let Some(delays) = &mut notes.delays
             && !opens
         {
-            delays.on_lost(packet.flow, self.groups[flow.group as usize].number);
+            delays.on_lost(packet.flow(), self.groups[flow.group as usize].number);
         }
     }
 
@@ -303,10 +303,10 @@ impl Simulation {
 
     /// The number of the link that a packet comes to, and that of the delay line behind it.
     fn hop_of(&self, packet: &Packet, back: bool) -> (usize, u32) {
-        let group = self.flows[packet.flow as usize].group as usize;
+        let group = self.flows[packet.flow() as usize].group as usize;
         let route = &self.groups[group].route;
         let path = if back { &route.backward } else { &route.forward };
-        let hop = path[packet.hop as usize];
+        let hop = path[packet.hop() as usize];
         (hop.link as usize, hop.line)
     }
 
@@ -347,8 +347,9 @@ impl Simulation {
             }
             AnyLink::AtDeparture(state) => {
                 let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-                packet.hop += 1;
-                if wait_for_turn(state, now, packet, line, lines, calendar) {
+                packet.next_hop();
+                let (times, rest) = packet.halves();
+                if wait_for_turn(state, now, times, rest, line, lines, calendar) {
                     self.keep(record.map(|record| marked(record, PacketEvent::Mark)));
                 }
             }
@@ -364,10 +365,10 @@ impl Simulation {
     /// What the scenario has scripted for a packet that comes to a link.
     fn scripted(&mut self, packet: &Packet, link: usize) -> Option<Action> {
         let notes = self.notes.as_mut()?;
-        let connection = notes.connections.in_place(packet.flow)?;
+        let connection = notes.connections.in_place(packet.flow())?;
         let state = notes.connections.get(connection);
         let acknowledgement = packet.is_acknowledgement();
-        let segment = (state.has_sender && !acknowledgement).then_some(packet.sequence);
+        let segment = (state.has_sender && !acknowledgement).then_some(packet.sequence());
         notes.scripts.judge(&Passing {
             now: self.now,
             link: link as u32,
@@ -378,7 +379,7 @@ impl Simulation {
             acknowledgement,
             segment,
             retransmission: !acknowledgement && packet.is_sent_again(),
-            size: packet.size,
+            size: packet.size(),
             ecn: packet.ecn() as u8,
         })
     }

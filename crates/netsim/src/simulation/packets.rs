@@ -1,6 +1,6 @@
 //! Packets on their way: through queues, to receivers, and the acknowledgements back.
 
-use vermilion_tcp::{KeptAcknowledgement, Segment};
+use vermilion_tcp::Segment;
 
 use super::Simulation;
 use super::turns::wait_for_turn;
@@ -52,7 +52,7 @@ impl Simulation {
     #[inline(always)] // a second caller, who takes notes, must not keep it out of the first one
     pub(super) fn on_data_and_back(&mut self, packet: Packet) {
         let now = self.now;
-        let flow = &mut self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
             return;
         };
@@ -63,21 +63,21 @@ impl Simulation {
         let complete = answer.next_expected >= flow.awaited;
         connection.sender.on_acknowledgement(now, &answer);
         if complete {
-            self.on_complete(packet.flow);
+            self.on_complete(packet.flow());
         }
-        self.send_after(packet.flow, 1);
+        self.send_after(packet.flow(), 1);
     }
 
     #[inline(always)] // as above
     pub(super) fn on_data(&mut self, packet: Packet) {
-        let number = packet.flow;
+        let number = packet.flow();
         let flow = &mut self.flows[number as usize];
         let Source::Window(connection) = &mut flow.source else { return };
         flow.in_flight -= 1;
         let answer = connection
             .receiver
             .on_segment(self.now, &packet.to_segment())
-            .map(KeptAcknowledgement::from);
+            .map(|answer| self.answers.keep(&answer));
         let deadline = connection.receiver.deadline();
         if connection.receiver.next_expected() >= flow.awaited {
             self.on_complete(number);
@@ -88,11 +88,11 @@ impl Simulation {
         }
     }
 
-    fn send_acknowledgement(&mut self, flow: u32, answer: KeptAcknowledgement) {
+    /// An acknowledgement that is kept under this number begins its way.
+    fn send_acknowledgement(&mut self, flow: u32, number: u32) {
         let state = &mut self.flows[flow as usize];
         state.in_flight += 1;
         let group = &self.groups[state.group as usize];
-        let number = self.answers.keep(answer);
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
             .coloured(group.colour);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
@@ -104,21 +104,21 @@ impl Simulation {
 
     #[inline(always)] // as above
     pub(super) fn on_acknowledgement(&mut self, packet: &Packet) {
-        let answer = self.answers.take(packet.sequence);
-        let flow = &mut self.flows[packet.flow as usize];
+        let answer = self.answers.take(packet.sequence());
+        let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
             return;
         };
         connection.sender.on_acknowledgement(self.now, &answer);
-        self.send_after(packet.flow, 1);
+        self.send_after(packet.flow(), 1);
     }
 
     #[inline(always)] // as above
     pub(super) fn on_sink(&mut self, packet: &Packet) {
-        let flow = &mut self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.flow() as usize];
         if let Source::OpenLoop(source) = &mut flow.source {
             flow.in_flight -= 1;
-            source.delivered_bytes += u64::from(packet.size);
+            source.delivered_bytes += u64::from(packet.size());
             source.delivered_packets += 1;
         }
     }
@@ -199,8 +199,9 @@ impl Simulation {
                 match link {
                     AnyLink::AtArrival(link) => cross(link, now, packet, hop.line, lines, calendar),
                     AnyLink::AtDeparture(link) => {
-                        packet.hop = 1;
-                        wait_for_turn(link, now, packet, hop.line, lines, calendar);
+                        packet.next_hop();
+                        let (times, rest) = packet.halves();
+                        wait_for_turn(link, now, times, rest, hop.line, lines, calendar);
                         true
                     }
                 }
@@ -233,15 +234,16 @@ impl Simulation {
     /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
     #[inline]
     pub(super) fn offer(&mut self, mut packet: Packet, back: bool) {
-        let route = &self.groups[self.flows[packet.flow as usize].group as usize].route;
+        let route = &self.groups[self.flows[packet.flow() as usize].group as usize].route;
         let path = if back { &route.backward } else { &route.forward };
-        let hop = path[packet.hop as usize];
+        let hop = path[packet.hop() as usize];
         let link = match &mut self.links[hop.link as usize] {
             AnyLink::AtArrival(link) => link,
             AnyLink::AtDeparture(link) => {
                 let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-                packet.hop += 1;
-                wait_for_turn(link, self.now, packet, hop.line, lines, calendar);
+                packet.next_hop();
+                let (times, rest) = packet.halves();
+                wait_for_turn(link, self.now, times, rest, hop.line, lines, calendar);
                 self.forget_dropped(hop.link as usize);
                 return;
             }
@@ -256,11 +258,11 @@ impl Simulation {
     #[inline]
     pub(super) fn forget(&mut self, packet: &Packet) {
         if packet.is_acknowledgement() {
-            self.answers.take(packet.sequence);
+            self.answers.take(packet.sequence());
         } else if self.notes_packets {
             self.note_loss(packet);
         }
-        self.on_lost(packet.flow);
+        self.on_lost(packet.flow());
     }
 
     /// A packet of an open-loop flow begins its way.
@@ -268,7 +270,7 @@ impl Simulation {
         if self.notes_packets {
             self.note_sending(&packet);
         }
-        let group = &self.groups[self.flows[packet.flow as usize].group as usize];
+        let group = &self.groups[self.flows[packet.flow() as usize].group as usize];
         if let Some(access) = &group.access
             && !self.access.pass(self.now, packet, access)
         {
@@ -339,8 +341,8 @@ impl Simulation {
                 self.send(number);
             }
             Source::Window(connection) => {
-                if let Some(answer) = connection.receiver.on_timer().map(KeptAcknowledgement::from)
-                {
+                if let Some(answer) = connection.receiver.on_timer() {
+                    let answer = self.answers.keep(&answer);
                     self.send_acknowledgement(number, answer);
                 }
             }
@@ -360,11 +362,11 @@ fn cross(
     calendar: &mut Calendar,
 ) -> bool {
     let label = (packet.ecn(), packet.colour());
-    let (sent, marked) = link.offer(now, packet.size, packet.direction(), label, line);
+    let (sent, marked) = link.offer(now, packet.size(), packet.direction(), label, line);
     if sent == NEVER {
         return false;
     }
-    packet.hop += 1;
+    packet.next_hop();
     if marked {
         packet.mark();
     }

@@ -181,7 +181,7 @@ mod tests {
             simulation.advance(step * 5_000_000, &AtomicBool::new(false)).unwrap();
             let mut held = vec![0; simulation.flows.len()];
             for packet in simulation.lines.packets() {
-                held[packet.flow as usize] += 1;
+                held[packet.flow() as usize] += 1;
             }
             for (flow, held) in simulation.flows.iter().zip(held) {
                 assert_eq!(flow.in_flight, held, "at step {step}");

@@ -5,7 +5,7 @@ use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::delay_lines::DelayLines;
 use crate::departure_link::{DepartureLink, Fate};
-use crate::packet::Packet;
+use crate::packet::{Half, Packet};
 
 impl Simulation {
     /// Numbers the calendar's sources of the links that watch departures, from `first` on, and
@@ -73,7 +73,8 @@ impl Simulation {
 pub(super) fn wait_for_turn(
     link: &mut DepartureLink,
     now: u64,
-    packet: Packet,
+    times: Half,
+    rest: Half,
     line: u32,
     lines: &mut DelayLines,
     calendar: &mut Calendar,
@@ -83,7 +84,7 @@ pub(super) fn wait_for_turn(
     while link.next_turn() <= now {
         take(link, now, lines, calendar);
     }
-    let marked = link.offer(now, packet, line);
+    let marked = link.offer(now, Packet::of_halves(times, rest), line);
     if link.next_turn() <= now {
         take(link, now, lines, calendar);
     }
