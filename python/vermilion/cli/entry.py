@@ -73,20 +73,25 @@ def _run(arguments: Sequence[str] | None) -> int:
         # Within typer and rich this stands for a broken pipe, and for nothing else.
         raise BrokenPipeError from None
     except usage_error as error:
-        return _mistake(_complaint(error))
+        return _mistake(_complaint(error, arguments))
     if outcome == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
     return outcome if isinstance(outcome, int) else 0
 
 
-def _complaint(error: Exception) -> str:
+def _complaint(error: Exception, arguments: Sequence[str]) -> str:
     """What is wrong with the options, and where to read about them."""
+    from vermilion.cli.groups import GROUPS
+
     message = str(getattr(error, "message", "") or error)
     format_message = getattr(error, "format_message", None)
     if callable(format_message):
         message = str(format_message())
     context = getattr(error, "ctx", None)
-    command = getattr(context, "command_path", "vermilion")
+    # An option without its value is noticed before there is a context.
+    known = {name for names in GROUPS.values() for name in names}
+    begun = f"vermilion {arguments[0]}" if known & set(arguments[:1]) else "vermilion"
+    command = getattr(context, "command_path", begun)
     meant = _meant(error, context)
     return f"{message.rstrip('.')}{meant and f': {meant}'}; see {command} --help"
 
