@@ -102,8 +102,9 @@ class Fault(NamedTuple):
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a page, without code, links' targets and tables' frames."""
     text = _CODE.sub("\n\n", text)
-    text = _LINK.sub(lambda link: link[1] or "", text)
+    # Code first: an address in backticks would take the closing one with it.
     text = _INLINE.sub(_PLACE, text)
+    text = _LINK.sub(lambda link: link[1] or "", text)
     for part in _END.split(text):
         sentence = " ".join(part.strip(" |#>*-\n").split())
         if sentence:
