@@ -150,7 +150,7 @@ def help_texts() -> Iterator[str]:
     from vermilion.cli.application import application
 
     group = typer.main.get_command(application())
-    for command in group.commands.values():  # type: ignore[attr-defined] - a group has them
+    for command in group.commands.values():  # type: ignore[attr-defined] # a group has them
         yield str(command.help or "")
         yield from (str(getattr(each, "help", None) or "") for each in command.params)
 

@@ -101,7 +101,7 @@ def web(arrivals_per_s: float, mean_kb: float = 30.0, start: str = "0 s") -> dic
     )
 
 
-def unresponsive(count: int, mbit_each: float, size: int = 1000, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+def unresponsive(count: int, mbit_each: float, size: int = 1000, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - further keys of a group, as the scenario language has them
     """Open-loop traffic that does not care about losses."""
     return {
         "count": count,

@@ -156,7 +156,8 @@ class InterfaceMonitor:
         """Return what each flow has sent through the exit since the last call.
 
         ``data`` is whether it sends data, and not only acknowledgements; ``responsive`` whether its
-        sender is known to slow down or may do so.
+        sender is known to slow down or may do so; ``selective`` whether its receiver has been seen
+        to acknowledge selectively, or both ends to agree to that.
         """
 
     def finish(self) -> None:
@@ -666,3 +667,6 @@ class Simulation:
 
     def result(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
         """Return metrics and time series up to now, as ``run`` does."""
+
+    def conclude(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
+        """Do as ``result`` does, of a simulation that ends here: nothing is copied."""

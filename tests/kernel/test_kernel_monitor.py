@@ -80,7 +80,7 @@ def test_what_each_flow_sends_through_each_of_several_queues(management):
 
         program_or_skip("snmpd", "snmpd")
     sent = {link: {} for link in LINKS}
-    responsive = {}
+    responsive, selective = {}, set()
     with KernelPlant(management).under_control(
         parse_scenario(TWO_LINKS), LINKS, 1, "full"
     ) as network:
@@ -93,6 +93,7 @@ def test_what_each_flow_sends_through_each_of_several_queues(management):
                 traffic = seen.queues[link].traffic
                 for flow, size in zip(traffic.flows.tolist(), traffic.bytes.tolist(), strict=True):
                     sent[link][flow] = sent[link].get(flow, 0) + size
+                selective.update(traffic.flows[traffic.selective].tolist())
                 responsive |= dict(
                     zip(traffic.flows.tolist(), traffic.responsive.tolist(), strict=True)
                 )
@@ -108,6 +109,8 @@ def test_what_each_flow_sends_through_each_of_several_queues(management):
     assert len(sent["second"]) == 3
     [calls] = set(sent["second"]) - through
     assert {flow for flow, slows_down in responsive.items() if not slows_down} == {calls}
+    # Their handshakes say so.
+    assert selective == set(responsive) - {calls}
     for link in LINKS:
         last, first = seen.queues[link].reading, before.queues[link].reading
         packets = last.forwarded_packets - first.forwarded_packets

@@ -111,7 +111,9 @@ def _udp(size):
 
 
 def _internet(protocol, source, target, contents, ecn=0):
-    address = lambda text: bytes(map(int, text.split(".")))  # noqa: E731
+    def address(text):
+        return bytes(map(int, text.split(".")))
+
     length = 20 + len(contents)
     head = struct.pack("!BBHHHBBH", 0x45, ecn, length, 0, 0x4000, 64, protocol, 0)
     return head + address(source) + address(target) + contents

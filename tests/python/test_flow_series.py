@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import numpy as np
 import pytest
 
 import vermilion
-from vermilion import FlowSeries, PacketTrace
+from vermilion import FlowSeries, PacketTrace, _core
 from vermilion.scenario import ScenarioError
 
 NETWORK = """
@@ -218,3 +219,12 @@ def test_what_cannot_be_is_refused(series, words):
     with pytest.raises(ScenarioError) as refused:
         vermilion.run(network(), instruments=[series])
     assert words in str(refused.value)
+
+
+def test_a_run_whose_rows_nobody_takes_stops_for_them():
+    # Between two readings there are few events: that is no reason not to look up.
+    simulation = _core.Simulation(network().core_json(), 1, round_trips=False)
+    simulation.observe(json.dumps({"windows": FlowSeries(interval_s=1e-4).to_core(network())}))
+    simulation.advance(10_000_000_000)
+    assert simulation.paused
+    assert 0 < simulation.now_ns < 10_000_000_000

@@ -296,6 +296,63 @@ def test_no_vectors_are_left_of_a_discipline_that_is_gone():
     assert {path.stem for path in (ROOT / "tests" / "vectors").glob("*.json")} <= known
 
 
+# Public classes that several files define. One word should have one meaning, so this list only gets
+# shorter. Each of these is the plain word of its own field, like the `Message` of netlink, that of
+# AgentX and that of the live page.
+DEFINED_TWICE = {
+    "Case",
+    "Commands",
+    "Comparison",
+    "Condition",
+    "Decision",
+    "Dimension",
+    "End",
+    "Entry",
+    "Figure",
+    "Found",
+    "Goodput",
+    "Horizon",
+    "Judged",
+    "Measured",
+    "Message",
+    "Place",
+    "Refusal",
+    "Response",
+    "Rival",
+    "Search",
+    "Stretch",
+    "Surroundings",
+    "Traffic",
+    "Tuned",
+    "Tuning",
+}
+
+
+def classes_defined_twice(package):
+    """Public classes of which several modules have one, with these modules' paths."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(path.relative_to(package).as_posix())
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def test_no_further_class_has_the_name_of_another():
+    twice = classes_defined_twice(PACKAGE)
+    assert set(twice) <= DEFINED_TWICE, twice
+    assert set(twice) >= DEFINED_TWICE, "the list can be shorter"
+
+
+def test_a_name_that_two_files_define_is_found(tmp_path):
+    for name, text in (
+        ("a", "class One: ...\nclass _Own: ..."),
+        ("b", "class One: ...\nclass _Own: ..."),
+    ):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    assert classes_defined_twice(tmp_path) == {"One": ["a.py", "b.py"]}
+
+
 def test_help_loads_no_heavy_module():
     program = (
         "import sys; from vermilion.cli import main\n"

@@ -214,3 +214,17 @@ def test_a_table_is_of_measurements_or_is_not():
     assert line == 2
     assert is_of_measurements(rows)
     assert not is_of_measurements([[first, "red", "pie"] for first, *_ in rows])
+
+
+def test_a_check_that_is_switched_off_has_its_reason_beside_it():
+    switched_off = re.compile(r"#\s*(?:noqa|type: ignore)\b.*")
+    reason = re.compile(r"#\s*(?:noqa: [A-Z0-9, ]+ -|type: ignore\[[\w, -]+\] #) \S")
+    without = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for room in ("python", "benches", "docs", "tests", "examples")
+        for file in sorted((ROOT / room).rglob("*.py"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        for found in switched_off.findall(line)
+        if not reason.match(found) and "re.compile" not in line
+    ]
+    assert not without

@@ -1,16 +1,31 @@
 """Ctrl-C keeps what there is: comparisons, on-line runs and captures."""
 
 import json
+import signal
+import threading
 from pathlib import Path
 
 import pytest
 
 from test_cli import SHORT, vermilion
+from vermilion import (
+    Discipline,
+    Verdict,
+    _core,
+    load_scenario,
+    number,
+    register_discipline,
+    run,
+    unregister_discipline,
+)
+from vermilion.scenario.carry_over import with_discipline
 from vermilion.simulate import comparison
 from vermilion.simulate.runs import run_many
 
 __all__ = ["vermilion"]
 
+CoreSimulation = _core.Simulation
+STEADY = ["flows.late.start=0 s .. 1 s", "warm_up=2 s"]
 CAPTURE = Path(__file__).parents[1] / "reference" / "captures" / "bulk.pcap"
 
 
@@ -42,14 +57,111 @@ def test_a_comparison_without_two_seeds_has_nothing_to_show(vermilion, monkeypat
     assert err == "\nvermilion: interrupted\n"
 
 
-def test_a_run_has_nothing_to_show_and_says_what_to_do(vermilion, monkeypatch):
-    from vermilion import simulate
+class InterruptedSimulation:
+    """A simulation during which somebody presses Ctrl-C, at a time of its own."""
 
-    monkeypatch.setattr(simulate, "run", interrupting(simulate.run, 0))
-    code, out, err = vermilion("run", "varying-load", *SHORT)
+    at_ns = 0
+
+    def __init__(self, *arguments, **options):
+        self._real = CoreSimulation(*arguments, **options)
+
+    def advance(self, until_ns):
+        if self._real.now_ns < self.at_ns <= until_ns:
+            self._real.advance(self.at_ns)
+            signal.raise_signal(signal.SIGINT)
+        else:
+            self._real.advance(until_ns)
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+
+@pytest.fixture
+def interrupted_at(monkeypatch):
+    def at(time_s):
+        monkeypatch.setattr(InterruptedSimulation, "at_ns", round(1e9 * time_s))
+        monkeypatch.setattr(_core, "Simulation", InterruptedSimulation)
+
+    return at
+
+
+def test_a_run_shows_what_it_has_measured(vermilion, interrupted_at, tmp_path):
+    interrupted_at(20)
+    files = {name: tmp_path / name for name in ("run.json", "run.csv", "run.html", "flows.csv")}
+    options = (
+        f"--json={files['run.json']}",
+        f"--series={files['run.csv']}",
+        f"--figure={files['run.html']}",
+        f"--flow-series={files['flows.csv']}",
+    )
+    code, out, err = vermilion("run", "varying-load", "--set=duration=40 s", *options)
+    assert code == 130
+    assert "note: interrupted: this is what the first 20 s of 40 s gave" in err
+    assert "5 .. 20 s" in out
+    assert "25 .. 40 s" not in out
+    written = json.loads(files["run.json"].read_text())
+    assert written["interrupted_at_s"] == 20.0
+    assert [each["end_s"] for each in written["links"]["bottleneck"]["phases"]] == [20.0]
+    assert files["run.csv"].read_text().splitlines()[-1].startswith("bottleneck,20.0,")
+    assert "The run was interrupted after 20 s of 40 s." in files["run.html"].read_text()
+    assert files["flows.csv"].read_text().count("\n") > 100
+
+
+def test_what_an_interrupted_run_measured_is_what_a_shorter_one_measures(interrupted_at):
+    shorter = run(load_scenario("varying-load", [*STEADY, "duration=4 s"]))
+    interrupted_at(4)
+    scenario = load_scenario("varying-load", [*STEADY, "duration=8 s"])
+    cut = run(scenario, keeps_at_interrupt=True)
+    assert cut.link("bottleneck").total == shorter.link("bottleneck").total
+
+
+def test_packets_of_an_interrupted_run_are_all_that_there_were(vermilion, interrupted_at, tmp_path):
+    interrupted_at(4)
+    file = tmp_path / "packets.csv"
+    code, _, _ = vermilion("run", "varying-load", *SHORT, f"--packets={file}")
+    assert code == 130
+    lines = file.read_text().splitlines()
+    last_ns = int(lines[-1].split(",")[lines[0].split(",").index("time_ns")])
+    assert 3.9e9 < last_ns <= 4e9
+
+
+def test_a_run_in_its_warm_up_has_nothing_to_show(vermilion, interrupted_at, tmp_path):
+    interrupted_at(4)
+    options = ("--set=warm_up=5 s", f"--json={tmp_path / 'run.json'}")
+    code, out, err = vermilion("run", "varying-load", *SHORT, *options)
     assert (code, out) == (130, "")
-    assert "for a shorter one, --set duration=TIME" in err
+    assert "nothing was measured yet: the warm-up lasts 5 s" in err
     assert err.endswith("\nvermilion: interrupted\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_keeps_nothing_raises(interrupted_at):
+    interrupted_at(4)
+    with pytest.raises(KeyboardInterrupt):
+        run(load_scenario("varying-load", [*STEADY, "duration=8 s"]), progress=lambda _: None)
+
+
+def test_ctrl_c_between_two_steps_is_remembered_and_a_second_one_ends_all():
+    before = signal.getsignal(signal.SIGINT)
+    scenario = load_scenario("varying-load", ["duration=40 s"])
+    cut = run(scenario, progress=CtrlC(at=0.5), keeps_at_interrupt=True)
+    assert cut.data["interrupted_at_s"] == 20.0
+    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt):
+        run(scenario, progress=CtrlC(at=0.5, times=2), keeps_at_interrupt=True)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+class CtrlC:
+    """Presses Ctrl-C when so much is done."""
+
+    def __init__(self, at, times=1):
+        self._at, self._times = at, times
+
+    def __call__(self, done):
+        if done == self._at:
+            for _ in range(self._times):
+                signal.raise_signal(signal.SIGINT)
 
 
 def test_papers_that_are_done_are_shown_and_figures_are_kept(vermilion, monkeypatch, tmp_path):
@@ -123,3 +235,32 @@ def test_progress_is_told_of_captures(monkeypatch):
     capture.read_capture(CAPTURE, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == pytest.approx(1.0)
+
+
+class Pressed(Discipline):
+    """Drop-tail, in the middle of which somebody presses Ctrl-C at 3 s. It cannot be copied."""
+
+    name = "pressed"
+    parameters = (number("limit", "packets", 20, 1, 100, whole=True, meaning="the buffer"),)
+    times = 0
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def on_arrival(self, _packet, queue, _coin):
+        if queue.now >= 3e9 and Pressed.times == 0:
+            Pressed.times += 1
+            signal.raise_signal(signal.SIGINT)
+        return Verdict.OVERFLOW if queue.packets >= self.limit else Verdict.ACCEPT
+
+
+def test_a_run_of_a_discipline_in_python_keeps_what_it_has():
+    register_discipline(Pressed)
+    try:
+        values = [*STEADY, "duration=8 s", "flows.late.count=1"]
+        scenario, _ = with_discipline(load_scenario("varying-load", values), "pressed")
+        cut = run(scenario, keeps_at_interrupt=True)
+    finally:
+        unregister_discipline("pressed")
+    assert 3.0 <= cut.data["interrupted_at_s"] < 8.0
+    assert cut.link("bottleneck").total["end_s"] == cut.data["interrupted_at_s"]

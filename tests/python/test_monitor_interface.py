@@ -227,6 +227,7 @@ class FakeWatch:
             bytes=np.array([15000, 30000, 160]),
             data=np.array([True, True, False]),
             responsive=np.array([True, False, False]),
+            selective=np.array([True, False, False]),
         )
 
 
@@ -242,6 +243,7 @@ def test_each_flow_of_a_sample_stands_for_its_siblings():
         answers = traffic.flows < 0
         assert set(traffic.packets[answers].tolist()) == {4}
         assert not traffic.responsive[answers].any()
+        assert set(traffic.packets[traffic.selective].tolist()) == {10}
     assert np.bincount(many.packets)[[4, 10, 20]].tolist() == [4, 4, 4]
 
 

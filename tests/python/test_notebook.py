@@ -6,7 +6,7 @@ import vermilion
 from html_page import Page
 from vermilion.scenario import load_scenario
 from vermilion.simulate import Result, run
-from vermilion.simulate.tables import Section, Table
+from vermilion.simulate.tables import Section, ShownTable
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 
@@ -47,12 +47,12 @@ def test_every_text_is_escaped(result):
     Page(html)
     assert "<script" not in html
     assert html.count("&lt;script&gt;") == 3
-    assert "<b>" not in Table("<b>", ["<b>"], [Section("<b>", [("<b>", ["<b>"])])]).html()
+    assert "<b>" not in ShownTable("<b>", ["<b>"], [Section("<b>", [("<b>", ["<b>"])])]).html()
     assert result._repr_html_() == result._repr_html_()
 
 
 def test_a_table_as_text_is_aligned():
-    table = Table("t", ["a", "long"], [Section("s", [("x", ["1", "2"]), ("yy", ["10", "3"])])])
+    table = ShownTable("t", ["a", "long"], [Section("s", [("x", ["1", "2"]), ("yy", ["10", "3"])])])
     assert str(table).splitlines() == [
         "t",
         "       a  long",

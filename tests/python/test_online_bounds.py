@@ -11,13 +11,17 @@ from vermilion.online.effects import Record
 from vermilion.online.events import Began
 from vermilion.online.record.entries import Decision
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.picture import TrafficPicture
 
 DROPS = "links.bottleneck.drop_rate <= 10 %"
 DELAY = "links.bottleneck.sojourn_ms.p95 <= 20 ms"
 USED = "links.bottleneck.utilization >= 0.95 of reference"
 
 
-def said(*asked, until_s=30.0, begin=None, slows_to=125, **world):
+GOODPUT = "flows.*.goodput_bit_per_s.total >= 0.98 of reference"
+
+
+def said(*asked, until_s=30.0, begin=None, slows_to=125, slow_s=(0.0, 1e9), **world):
     """What is said of broken bounds while a search that never ends is waited for."""
     bounds = tuple(Constraint.parse(each) for each in asked)
     controller = begin or controller_of(bounds=bounds, deadline_s=100.0)
@@ -27,7 +31,8 @@ def said(*asked, until_s=30.0, begin=None, slows_to=125, **world):
     for tick in range(1, round(until_s / TICK_S) + 1):
         now_s = round(tick * TICK_S, 6)
         # The link is seen to be as fast as its fullest tenths of a second.
-        traffic.packets = 125 if tick % 2 else slows_to
+        slow = tick % 2 == 0 and slow_s[0] < now_s <= slow_s[1]
+        traffic.packets = slows_to if slow else 125
         controller, effects = step(controller, traffic.observe(now_s), now_s)
         found += [
             each.entry
@@ -77,6 +82,39 @@ def test_a_bound_on_what_was_before_may_be_broken_once_something_was_changed():
     reasons = [each.reason for each in said(begin=changed, offset=-20.0, slows_to=80)]
     [reason] = reasons
     assert reason.startswith(f"the network may break {USED} (measured 8")
+
+
+def test_flows_may_have_got_more_under_the_first_setting_but_not_more_than_the_link_carries():
+    begun = controller_of(bounds=(Constraint.parse(GOODPUT),), deadline_s=100.0)
+    changed = replace(begun, budget=begun.budget.spent(0.0))
+    [reason] = [each.reason for each in said(begin=changed, offset=-20.0, slows_to=118)]
+    assert reason.startswith(f"the network may break {GOODPUT} (measured 9.7")
+    assert reason.endswith("nobody knows what it would be under the first setting")
+    assert said(begin=changed, offset=-20.0, slows_to=124) == []
+    assert said(begin=begun, offset=-20.0, slows_to=118) == []
+
+
+def test_while_conditions_come_and_go_a_bound_is_checked_for_as_long_as_they_last():
+    """A mean over ten seconds would hide two bad ones, and no setting stands for eight."""
+    begun = controller_of(bounds=(Constraint.parse(USED),), deadline_s=100.0)
+    begun = replace(begun, budget=begun.budget.spent(0.0))
+    dip = {"offset": -20.0, "slows_to": 105, "slow_s": (12.0, 14.0)}
+    assert said(begin=begun, until_s=18.0, **dip) == []
+    fluctuation = begun.fluctuation
+    for time_s in (0.0, 2.0, 4.0, 6.0, 8.0):
+        fluctuation = fluctuation.changed(time_s)
+    assert fluctuation.usual_s == 2.0
+    picture = TrafficPicture(
+        time_s=0.0,
+        flows=16,
+        base_rtts_s=(0.028,) * 16,
+        rate_bit_per_s=10e6,
+        packet_bytes=1000.0,
+        marked_share=0.0,
+    )
+    changing = replace(begun, fluctuation=replace(fluctuation, met=(picture,)))
+    [reason] = [each.reason for each in said(begin=changing, until_s=18.0, **dip)]
+    assert reason.startswith(f"the network may break {USED} (measured 9")
 
 
 def test_what_is_broken_again_after_it_was_kept_is_said_again():

@@ -8,11 +8,12 @@ import pytest
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
 from vermilion.online.model.calibration import are_enough, features, log_likelihoods, watch
 from vermilion.online.model.network import build_model
-from vermilion.online.model.senders import SenderBelief, SenderModel
+from vermilion.online.model.senders import SENDER_MODELS, WIDER, SenderBelief, SenderModel
 
 TODAY = SenderModel("cubic", option_set="linux")
 NEWRENO = SenderModel("newreno")
 RENO = SenderModel("reno")
+SACK = SenderModel("sack", option_set="linux")
 DELAYED = SenderModel("newreno", (("delayed_acknowledgements", True),))
 
 
@@ -152,3 +153,27 @@ def test_few_samples_that_are_far_apart_are_enough():
     second = replace(sample, interval_s=1.0)
     assert not are_enough([second] * 4)
     assert are_enough([second] * 5)
+
+
+def test_where_selective_acknowledgements_were_seen_no_kind_without_them_is_thought_of():
+    """Evidence of counters for NewReno does not outweigh what the packets say."""
+    before = SenderBelief().learned({NEWRENO: 0.0, TODAY: -30.0, SACK: -40.0})
+    assert before.best == NEWRENO
+    seen = before.after_seeing(0.9)
+    assert seen.best in {TODAY, SACK}
+    assert all(kind.selective for kind in seen.widened(WIDER).priors)
+    mixed = replace(TODAY, beside=SenderModel("newreno", option_set="linux"))
+    assert mixed in WIDER
+    assert not mixed.selective
+    learned = seen.learned({TODAY: -10.0, SACK: 0.0})
+    assert learned.best == SACK
+    assert learned.after_seeing(1.0) is learned
+
+
+def test_where_they_were_seen_of_some_flows_or_of_none_everything_may_be():
+    belief = SenderBelief()
+    assert belief.after_seeing(0.0) is belief
+    assert belief.after_seeing(0.89) is belief
+    back = belief.after_seeing(1.0).after_seeing(0.5)
+    assert set(SENDER_MODELS) <= set(back.priors)
+    assert back.best == TODAY

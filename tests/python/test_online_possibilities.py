@@ -13,6 +13,7 @@ from vermilion.online.plan.solve import solve
 
 NEWRENO = SenderModel("newreno")
 RENO = SenderModel("reno")
+SACK = SenderModel("sack", option_set="linux")
 SHOWN = picture(base_rtts_s=NEAR)
 TRAFFIC = traffic(base_rtts_s=NEAR)
 
@@ -34,6 +35,18 @@ def test_before_anything_was_seen_the_likeliest_kind_is_taken_and_the_next_is_no
     only, crowd = possibilities(TRAFFIC, SHOWN, SenderBelief())
     assert only.kind == SenderModel("cubic", option_set="linux") == SenderBelief().best
     assert crowd.kind == NEWRENO
+
+
+def test_of_those_who_may_join_nothing_was_seen_whatever_the_present_ones_have():
+    """Selective acknowledgements of those who are there say nothing of others."""
+    seen = SenderBelief().after_seeing(1.0)
+    for belief in (seen, seen.learned({seen.best: -30.0, SACK: 0.0})):
+        only, crowd = possibilities(TRAFFIC, SHOWN, belief)
+        assert only.kind == belief.best
+        assert only.kind.selective
+        assert crowd.kind == NEWRENO
+        *_, crowd = by_turns(TRAFFIC, [TRAFFIC], belief)
+        assert crowd.kind == NEWRENO
 
 
 def test_flows_with_large_windows_are_not_locked_out_of_anything():

@@ -18,6 +18,7 @@ from vermilion.online.effects import Apply
 from vermilion.online.events import Began, Done, Lost, Refused
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.record.journal import Journal
+from vermilion.online.record.kinds import DecisionKind
 
 SECOND = {**FIRST, "level": 30.0, "weight": 0.4}
 THIRD = {**FIRST, "level": 25.0, "weight": 0.3}
@@ -197,6 +198,26 @@ def test_undo_writes_what_linux_has_as_tc_does(tmp_path):
     command = entry["command"]
     assert command.startswith("tc qdisc change dev eth0 root codel")
     assert "target 5ms" in command or "target 5000us" in command
+
+
+def test_undo_shows_the_command_that_a_run_on_a_real_router_has_written_down(tmp_path, monkeypatch):
+    """It names the interface and the class; nobody has to know them."""
+    command = "tc qdisc change dev r1 parent 1:10 pfifo limit 100"
+    path = tmp_path / "vermilion" / "journal.sqlite"
+    path.parent.mkdir()
+    for limits, found in (((100, 76), command), ((76, 70), "tc qdisc change ... limit 76")):
+        with journal_at(path, discipline="drop-tail") as journal:
+            journal.keep(Decision(0.0, DecisionKind.FOUND, "it stands", {"command": found}))
+            for limit in limits:
+                journal.keep(SettingInForce(0.0, {"limit": limit}))
+    [entry] = json.loads(undone(path, "--json", "-"))
+    assert entry["command"] == command
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    told = CliRunner().invoke(application(), ["undo"])
+    assert (told.exit_code, command in told.output) == (0, True)
+    [entry] = json.loads(undone(path, "--json", "-", "--interface", "eth0"))
+    assert "dev eth0 root" in entry["command"]
 
 
 def test_undo_refuses_what_is_no_journal(tmp_path):

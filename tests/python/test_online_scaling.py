@@ -49,7 +49,7 @@ def test_lengths_shrink_and_probabilities_delays_and_switches_stay():
     assert EIGHTH.into("limit", 2000) == 250
     assert EIGHTH.into("limit", 3) == 1  # a buffer holds a packet
     assert EIGHTH.into("max_probability", 0.05) == 0.05
-    assert EIGHTH.into("gentle", True) is True  # noqa: FBT003
+    assert EIGHTH.into("gentle", True) is True  # noqa: FBT003 - a parameter's value
     assert EIGHTH.into("min_threshold", None) is None
     assert EIGHTH.into("mean_packet_size", 1000.0) == 1000.0
     assert Scaling("pie", 3).into("target", 0.015) == 0.015

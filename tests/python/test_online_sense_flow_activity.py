@@ -1,6 +1,7 @@
 """How many flows there really are."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -199,6 +200,19 @@ def test_sizes_of_packets_are_classes_of_flows():
     # Six flows of which three are known.
     assert watched.activity.packet_sizes(of, 6) == ((100.0, 4), (1500.0, 2))
     assert watched.activity.packet_sizes(of, 0) == ()
+
+
+def test_who_is_acknowledged_selectively_is_a_share_of_the_flows_that_move():
+    watched = Watched()
+    watched.go_on(30, {1: 8, 2: 8, 3: 8, 4: 8})
+    assert watched.activity.selective_share() == 0.0
+    seen = replace(traffic({1: 8, 2: 8, 3: 8}), selective=np.array([True, False, True]))
+    after = watched.activity.updated(3.1, 0.1, seen, 4, None)
+    assert after.selective_share() == 0.5
+    # Where nobody looks any more, what was seen is still so; who does not slow down is left out.
+    again = after.updated(3.2, 0.1, traffic({1: 8, 9: 1}, unresponsive={9}), 5, None)
+    assert again.selective_share() == 0.5
+    assert FlowActivity.begin().selective_share() == 0.0
 
 
 def test_a_monitor_may_give_a_flow_in_pieces_and_in_any_order():

@@ -13,13 +13,13 @@ from vermilion.online.decide.sequential import Persistence
 from vermilion.online.decide.states import (
     Applying,
     Blind,
-    Change,
     Ended,
     HandsOff,
     Observing,
     Owed,
     Paused,
     Proposing,
+    RouterChange,
     Schedule,
     Searching,
     Verifying,
@@ -77,7 +77,7 @@ def verifying(verified_s=100.0, cost=225.0, setting=PARAMETERS):
 
 
 def answer(purpose="answer", **more):
-    return Change(purpose, PARAMETERS, "because", verifying=verifying(), **more)
+    return RouterChange(purpose, PARAMETERS, "because", verifying=verifying(), **more)
 
 
 def applying(purpose="answer", *, lost=False, since_s=12.0, **more):
@@ -100,7 +100,7 @@ def nonsense(**fields):
 
 WAITING = Waiting(1.0, 1.0, "why")
 OBSERVING = Observing(schedule(), verifying())
-OWED = Owed(Change("roll back", FIRST, "it was bad"), 3.0, 1)
+OWED = Owed(RouterChange("roll back", FIRST, "it was bad"), 3.0, 1)
 
 UNANSWERED = {"unanswered": ({"level": 30.0, "weight": 0.4},)}
 

@@ -435,7 +435,7 @@ def test_nonsense_ends_the_run_and_says_what_and_where(register, fault):
 
 
 def test_a_failure_while_beginning_is_told_when_the_scenario_is_read(register):
-    def __init__(self):  # noqa: N807
+    def __init__(self):  # noqa: N807 - becomes a class's own
         self.nothing += 1
 
     register(Own, __init__=__init__)
@@ -444,7 +444,7 @@ def test_a_failure_while_beginning_is_told_when_the_scenario_is_read(register):
 
 
 def test_an_instance_that_cannot_be_copied_says_so(register):
-    def __init__(self):  # noqa: N807
+    def __init__(self):  # noqa: N807 - becomes a class's own
         self.lock = threading.Lock()
 
     register(Own, __init__=__init__)

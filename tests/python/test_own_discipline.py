@@ -340,7 +340,7 @@ def test_a_stepped_runs_results_do_not_touch_the_run(register):
 
 
 def test_an_instance_that_cannot_be_copied_says_so(register):
-    def __init__(self):  # noqa: N807
+    def __init__(self):  # noqa: N807 - becomes a class's own
         self.lock = threading.Lock()
 
     register(Own, __init__=__init__)

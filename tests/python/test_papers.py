@@ -6,7 +6,7 @@ import re
 import pytest
 
 from html_page import Page
-from vermilion.papers import Check, Claim, Expected, Figure, Paper, Table, papers, reproduce
+from vermilion.papers import Check, Claim, Expected, Figure, FigureTable, Paper, papers, reproduce
 from vermilion.papers.chapter import chapter
 from vermilion.papers.keeping import Keeper
 from vermilion.papers.measures import interval, of_phases
@@ -61,7 +61,7 @@ TINY = Paper(
             measure=measure,
             draw=draw,
             tables=lambda numbers: [
-                Table("Utilisation", ("phase", "first"), (("16", str(len(numbers))),))
+                FigureTable("Utilisation", ("phase", "first"), (("16", str(len(numbers))),))
             ],
         ),
     ),

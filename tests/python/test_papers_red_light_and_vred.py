@@ -8,7 +8,7 @@ from vermilion.papers.jamali_2013.totals import saves
 from vermilion.papers.nichols_1998.filters import gain_for, light_filter
 from vermilion.papers.nichols_1998.loads import mostly_forced, packets_between_drops
 from vermilion.papers.nichols_1998.network import LOADS, QUEUES, RATES, TRANSFERS_AT, load, pipe
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 from vermilion.simulate import run
 
 
@@ -62,10 +62,10 @@ def test_forced_drops_are_those_above_the_threshold_and_of_a_full_buffer():
     found = {"drops": [10.0, 10.0], "forced": [4.0, 4.0], "full": [3.0, 3.0]}
     [check] = mostly_forced({"forced-drops": {"a reading": {"a load": found}}})
     assert check.interval.mean == 0.7
-    assert check.verdict is Verdict.HOLDS
+    assert check.verdict is Ruling.HOLDS
     found["full"] = [0.0, 0.0]
     [check] = mostly_forced({"forced-drops": {"a reading": {"a load": found}}})
-    assert check.verdict is Verdict.FAILS
+    assert check.verdict is Ruling.FAILS
 
 
 def test_every_reading_of_vred_runs_under_every_setting_of_its_ns2():
@@ -82,8 +82,8 @@ def test_a_saving_is_of_reds_mean_count():
     by_queue = {name: {"drops": [84.0, 85.0, 84.0, 85.0]} for name in queues()}
     by_queue["RED"] = {"drops": [100.0, 100.0, 100.0, 100.0]}
     checks = saves({"table-1": {scenario: {"a setting": by_queue}}}, scenario)
-    assert {check.verdict for check in checks} == {Verdict.HOLDS}
+    assert {check.verdict for check in checks} == {Ruling.HOLDS}
     assert checks[0].interval.mean == pytest.approx(-0.155)
     by_queue["RED"] = {"drops": [85.0, 84.0, 85.0, 84.0]}
     checks = saves({"table-1": {scenario: {"a setting": by_queue}}}, scenario)
-    assert {check.verdict for check in checks} == {Verdict.FAILS}
+    assert {check.verdict for check in checks} == {Ruling.FAILS}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vermilion.papers.verdict import Check, Expected, Verdict, judge, reason
+from vermilion.papers.verdict import Check, Expected, Ruling, judge, reason
 from vermilion.simulate import Interval
 
 
@@ -14,17 +14,17 @@ def check(mean, half_width, low=None, high=None):
 @pytest.mark.parametrize(
     ("mean", "half_width", "low", "high", "verdict"),
     [
-        (5.0, 1.0, 4.0, 6.0, Verdict.HOLDS),  # exactly fits
-        (5.0, 1.1, 4.0, 6.0, Verdict.OPEN),  # sticks out a little
-        (9.0, 1.0, 4.0, 6.0, Verdict.FAILS),
-        (1.0, 1.0, 4.0, 6.0, Verdict.FAILS),
-        (7.0, 1.0, 4.0, 6.0, Verdict.OPEN),  # touches the end
-        (5.0, 0.5, 4.0, None, Verdict.HOLDS),
-        (3.0, 0.5, 4.0, None, Verdict.FAILS),
-        (3.0, 0.5, None, 4.0, Verdict.HOLDS),
-        (5.0, None, 4.0, 6.0, Verdict.OPEN),  # one replication proves nothing
-        (9.0, None, 4.0, 6.0, Verdict.OPEN),
-        (None, None, 4.0, 6.0, Verdict.OPEN),  # could not be measured
+        (5.0, 1.0, 4.0, 6.0, Ruling.HOLDS),  # exactly fits
+        (5.0, 1.1, 4.0, 6.0, Ruling.OPEN),  # sticks out a little
+        (9.0, 1.0, 4.0, 6.0, Ruling.FAILS),
+        (1.0, 1.0, 4.0, 6.0, Ruling.FAILS),
+        (7.0, 1.0, 4.0, 6.0, Ruling.OPEN),  # touches the end
+        (5.0, 0.5, 4.0, None, Ruling.HOLDS),
+        (3.0, 0.5, 4.0, None, Ruling.FAILS),
+        (3.0, 0.5, None, 4.0, Ruling.HOLDS),
+        (5.0, None, 4.0, 6.0, Ruling.OPEN),  # one replication proves nothing
+        (9.0, None, 4.0, 6.0, Ruling.OPEN),
+        (None, None, 4.0, 6.0, Ruling.OPEN),  # could not be measured
     ],
 )
 def test_a_check_is_decided_by_the_whole_interval(mean, half_width, low, high, verdict):
@@ -37,13 +37,13 @@ HOLDS, FAILS, OPEN = check(5, 1, 0, 9), check(50, 1, 0, 9), check(9, 1, 0, 9)
 @pytest.mark.parametrize(
     ("checks", "verdict"),
     [
-        ([HOLDS, HOLDS], Verdict.HOLDS),
-        ([HOLDS, FAILS], Verdict.IN_PART),
-        ([HOLDS, OPEN], Verdict.IN_PART),
-        ([FAILS, OPEN], Verdict.FAILS),
-        ([FAILS], Verdict.FAILS),
-        ([OPEN, OPEN], Verdict.OPEN),
-        ([], Verdict.OPEN),
+        ([HOLDS, HOLDS], Ruling.HOLDS),
+        ([HOLDS, FAILS], Ruling.IN_PART),
+        ([HOLDS, OPEN], Ruling.IN_PART),
+        ([FAILS, OPEN], Ruling.FAILS),
+        ([FAILS], Ruling.FAILS),
+        ([OPEN, OPEN], Ruling.OPEN),
+        ([], Ruling.OPEN),
     ],
 )
 def test_a_claim_holds_when_all_of_it_does_and_in_part_when_some_does(checks, verdict):

@@ -168,7 +168,8 @@ def test_bounds_of_harm_are_told_from_constraints_and_have_units():
     assert (asked["kind"], asked["bound"], asked["holds"]) == ("asked for", "20 ms", "met")
     assert harm["meaning"] == "at most 2 % less goodput, all flows together"
     assert (harm["kind"], harm["bound"], harm["where"]) == ("no harm", "9.8 Mbit/s", "phase 2")
-    assert harm["value"].startswith("8.0") and harm["value"].endswith(" Mbit/s")  # noqa: PT018
+    assert harm["value"].startswith("8.0")
+    assert harm["value"].endswith(" Mbit/s")
 
 
 def with_outcome(finished, tmp_path, outcome):

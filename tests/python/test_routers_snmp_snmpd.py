@@ -270,7 +270,8 @@ def test_it_says_what_the_queue_is_and_what_puts_it_back(router, shared_snmpd, q
     assert router.parameters() == pytest.approx(RED)
 
 
-def test_flows_are_told_where_a_monitor_counts_them(shared_snmpd, agent):  # noqa: ARG001
+@pytest.mark.usefixtures("agent")
+def test_flows_are_told_where_a_monitor_counts_them(shared_snmpd):
     router = make_router(shared_snmpd, queue="lan0")
     seen = router.observe()
     assert (seen.active_flows, seen.reading.marks) == (12, 11)
@@ -460,7 +461,8 @@ def test_a_hostile_peer_is_left_and_tried_again(tmp_path, octets):
     assert not made.thread.is_alive()
 
 
-def test_two_agents_at_once_are_refused_for_good(shared_snmpd, agent, queues):  # noqa: ARG001
+@pytest.mark.usefixtures("agent")
+def test_two_agents_at_once_are_refused_for_good(shared_snmpd, queues):
     from vermilion.agentx.driver import MasterRefused
 
     second = SubagentDriver(

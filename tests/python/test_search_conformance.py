@@ -91,7 +91,7 @@ class Lattice(Search):
             for axis in range(self.dimensions)
         )
 
-    def _learn(self, point, value):  # noqa: ARG002
+    def _learn(self, point, value):  # noqa: ARG002 - a lattice learns nothing
         return False
 
     def _memory(self):

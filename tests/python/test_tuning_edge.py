@@ -8,7 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from test_tuning_engine import LEVEL, tune
+from simulated_clock import SimulatedClock
+from test_tuning_engine import LEVEL, Slow, tune
 from vermilion.tuning.find.edge import refined_settings
 from vermilion.tuning.find.surrogate import Surrogate
 
@@ -80,6 +81,19 @@ def test_they_are_tried_only_where_a_constraint_is_in_the_way(monkeypatch):
     outcome = found(monkeypatch)
     assert outcome.refinement == 6
     assert outcome.evaluations == 60
+
+
+def test_the_time_set_aside_for_an_edge_is_the_search_s_where_there_is_none(monkeypatch):
+    tried = []
+    for refines in (False, True):
+        core = Slow(SimulatedClock(monkeypatch), each_s=0.005)
+        outcome, _ = tune(
+            monkeypatch, core, budget=10**6, deadline_s=6.0, threads=1, refines=refines
+        )
+        assert (outcome.end, outcome.refinement) == ("deadline", 0)
+        tried.append(outcome.evaluations)
+    without, with_time_for_an_edge = tried
+    assert with_time_for_an_edge > 0.98 * without
 
 
 def test_the_same_tuning_proposes_the_same_settings(monkeypatch):

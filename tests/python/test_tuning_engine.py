@@ -310,15 +310,17 @@ class Slow(Core):
     Args:
         clock: that only simulations move.
         first_s: how long each run of the first batch takes.
+        each_s: how long each later one takes.
     """
 
-    def __init__(self, clock, first_s=0.0005):
+    def __init__(self, clock, first_s=0.0005, each_s=0.0005):
         super().__init__(exact)
         self.clock = clock
         self.first_s = first_s
+        self.each_s = each_s
 
     def __call__(self, texts, seeds, **options):
-        each_s = 0.0005 if self.calls else self.first_s
+        each_s = self.each_s if self.calls else self.first_s
         return self.clock.slowed(super().__call__, each_s)(texts, seeds, **options)
 
 

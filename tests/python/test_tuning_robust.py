@@ -423,8 +423,9 @@ def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
 def test_short_runs_of_all_scenarios_are_used_where_they_rank_settings_alike(tmp_path):
     pair = [load_scenario("varying-load", [f"links.bottleneck.rate={rate} Mbit/s"])
             for rate in (10, 12)]  # fmt: skip
+    plain = {"seeds": SEEDS, "budget": 30, "harm": ["none"], "rivals": False, "robustness": False}
     with Study(tmp_path / "x.study") as study:
-        outcome = tune_robust(pair, seeds=SEEDS, budget=30, harm=["none"], study=study)
+        outcome = tune_robust(pair, study=study, **plain)
     assert outcome.fidelity.used
     assert outcome.fidelity.agreement.count == 20
     assert "searched with 25% of each phase" in str(outcome)
@@ -436,7 +437,7 @@ def test_short_runs_of_all_scenarios_are_used_where_they_rank_settings_alike(tmp
              if each.made_for in {"re-evaluation", "comparison"}}  # fmt: skip
     assert later == {(0, 1.0), (1, 1.0)}
     assert len(record.simulations) == outcome.simulations
-    whole = tune_robust(pair, seeds=SEEDS, budget=30, harm=["none"], fidelity="full")
+    whole = tune_robust(pair, fidelity="full", **plain)
     assert whole.fidelity is None
     assert outcome.accepted
     assert whole.accepted

@@ -138,6 +138,7 @@ def test_data_that_do_not_fit_are_simulated_again(finished, uninterrupted, tmp_p
 def test_a_killed_study_has_lost_only_the_batch_under_way(vermilion, tmp_path):
     path = tmp_path / "killed.study"
     tuning = ["tune", "varying-load", "--budget=60", "--fidelity=full", "--seed=3"]
+    tuning += ["--no-rivals", "--no-robustness"]  # what stands beside it has tests of its own
     with subprocess.Popen(
         [*PROGRAM, *tuning, f"--study={path}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:

@@ -9,7 +9,7 @@ import vermilion
 from vermilion.objectives import objective_of
 from vermilion.scenario import load_scenario
 from vermilion.tuning import AnswerFile, AnswerFileError
-from vermilion.tuning.recall.answers import Answer, Answers
+from vermilion.tuning.recall.answers import EarlierAnswer, EarlierAnswers
 from vermilion.tuning.recall.conditions import ScenarioConditions, conditions_of, distance
 
 QUEUE = "links.bottleneck.queue"
@@ -86,9 +86,9 @@ def test_conditions_survive_json():
 
 
 def test_the_nearest_come_first_and_the_newest_of_equals():
-    answers = Answers(most=4)
+    answers = EarlierAnswers(most=4)
     for place, value in ((9.0, 0.0), (1.0, 1.0), (5.0, 2.0), (1.0, 3.0), (2.0, 1.0)):
-        answers.keep(Answer(place, {"x": value}))
+        answers.keep(EarlierAnswer(place, {"x": value}))
     found = answers.nearest(lambda place: abs(place - 1.0), 3)
     assert [(apart, answer.setting["x"]) for apart, answer in found] == [
         (0.0, 3.0), (0.0, 1.0), (4.0, 2.0),
@@ -138,7 +138,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
 
 def test_a_file_whose_numbers_were_spoiled_is_refused(tmp_path):
     path = tmp_path / "answers.json"
-    AnswerFile(path).add(Answer(conditions(), GOOD, "x"))
+    AnswerFile(path).add(EarlierAnswer(conditions(), GOOD, "x"))
     assert len(list(AnswerFile(path).answers)) == 1
     for old, new in ((" 30.0", ' "much"'), (" 10000000.0", " -1.0"), (" 0.085", " NaN")):
         spoiled = tmp_path / "spoiled.json"

@@ -32,6 +32,20 @@ struct Known {
     leaves: [bool; 2],
     /// Whether those have ever carried data, or are not TCP.
     sends: [bool; 2],
+    /// Whether their receivers acknowledge selectively, as far as that was seen.
+    selective: [bool; 2],
+}
+
+/// What a flow sent through the exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departed {
+    /// How much.
+    pub volume: Volume,
+    /// Whether its sender slows down when packets are lost; `None` for flows of which nothing but
+    /// acknowledgements leaves here.
+    pub slows_down: Option<bool>,
+    /// Whether its receiver has been seen to acknowledge selectively, or to agree to it.
+    pub selective: bool,
 }
 
 /// Listens to a monitor of one interface.
@@ -84,16 +98,18 @@ impl Departures {
         self.left_out
     }
 
-    /// What each flow sent through the exit since the last call, and whether it slows down when
-    /// packets are lost; `None` for flows of which nothing but acknowledgements leaves here.
-    pub fn take_volumes(&mut self) -> Vec<(Volume, Option<bool>)> {
-        let volumes = self.leaving.take(true);
-        let slows_down = |volume: &Volume| {
-            let known = self.known.get(&volume.flow)?;
-            let sends = known.sends[usize::from(!volume.from_initiator)];
-            sends.then_some(known.traffic != Traffic::Udp)
+    /// What each flow sent through the exit since the last call.
+    pub fn take_volumes(&mut self) -> Vec<Departed> {
+        let departed = |volume: Volume| {
+            let side = usize::from(!volume.from_initiator);
+            let known = self.known.get(&volume.flow).filter(|known| known.sends[side]);
+            Departed {
+                volume,
+                slows_down: known.map(|known| known.traffic != Traffic::Udp),
+                selective: known.is_some_and(|known| known.selective[side]),
+            }
         };
-        volumes.into_iter().map(|volume| (volume, slows_down(&volume))).collect()
+        self.leaving.take(true).into_iter().map(departed).collect()
     }
 
     /// How many flows have sent data through the exit since `since` (nanoseconds), and have not
@@ -125,8 +141,10 @@ impl Listener for Departures {
             traffic: flow.traffic(),
             leaves: [false; 2],
             sends: [false; 2],
+            selective: [false; 2],
         });
         known.traffic = flow.traffic();
+        known.selective[side] = flow.acknowledged_selectively[side];
         known.leaves[side] = true;
         known.sends[side] |= known.traffic != Traffic::Tcp || flow.directions[side].payload > 0;
         self.leaving.packet(flow, from_initiator, packets, bytes);

@@ -31,7 +31,7 @@ pub use decode::{
     Address, Flags, Fragment, Headers, Internet, LinkType, Tcp, Timestamps, Transport,
     UNDECODED_CASES, Udp, Undecoded,
 };
-pub use departures::{Departures, WholeRoundTrip};
+pub use departures::{Departed, Departures, WholeRoundTrip};
 pub use flows::{
     BYTES_PER_FLOW, Direction, END_CASES, EcnNegotiation, End, Endpoint, FirstFlight, Flow, Key,
     ORDER_CASES, Order, Protocol, STAGES, Sending, Stage, TRAFFIC_CASES, Traffic,

@@ -184,9 +184,51 @@ fn the_exit_knows_who_sends_and_who_only_answers() {
     assert_eq!(departures.active(&monitor, 2_000 * MILLISECOND), 0);
     let volumes = departures.take_volumes();
     let told: Vec<_> =
-        volumes.iter().map(|(each, kind)| (each.packets, each.bytes, *kind)).collect();
+        volumes.iter().map(|each| (each.volume.packets, each.volume.bytes, each.slows_down)).collect();
     assert_eq!(told, [(3, 456, Some(true)), (1, 40, None)]);
+    assert!(volumes.iter().all(|each| !each.selective));
     assert_eq!(departures.take_volumes(), []);
+}
+
+#[test]
+fn the_exit_knows_whose_receivers_acknowledge_selectively() {
+    let at = |milliseconds, kind, packet| frame(milliseconds * MILLISECOND, kind, packet);
+    let first = || common::Tcp { payload: 100, ..forth() };
+    let second = || common::Tcp { sequence: 200, ..first() };
+    let selective = |frames: &[Frame]| {
+        let (_, mut departures) = at_the_exit(frames);
+        departures.take_volumes().iter().map(|each| each.selective).collect::<Vec<_>>()
+    };
+    let plain = at(1002, HOST, common::Tcp { acknowledgement: 100, ..back() }.bytes());
+    let block = common::Tcp { acknowledgement: 100, arrived: &[(200, 300)], ..back() };
+    let block = at(1002, HOST, block.bytes());
+    // What was sent once more has arrived twice: that is a block too.
+    let twice = common::Tcp { acknowledgement: 300, arrived: &[(200, 300)], ..back() };
+    let twice = at(1002, HOST, twice.bytes());
+    for (answer, told) in [(plain, false), (block, true), (twice, true)] {
+        let frames = [
+            at(1000, OUTGOING, first().bytes()),
+            at(1001, OUTGOING, second().bytes()),
+            answer,
+            at(1003, OUTGOING, common::Tcp { sequence: 300, ..first() }.bytes()),
+        ];
+        assert_eq!(selective(&frames), [told]);
+    }
+    for (ours, theirs) in [(true, true), (true, false), (false, true)] {
+        let syn = common::Tcp { flags: common::SYN, permits_selective: ours, ..forth() };
+        let answer = common::Tcp {
+            flags: common::SYN | common::ACK,
+            acknowledgement: 1,
+            permits_selective: theirs,
+            ..back()
+        };
+        let frames = [
+            at(1000, OUTGOING, syn.bytes()),
+            at(1001, HOST, answer.bytes()),
+            at(1002, OUTGOING, common::Tcp { sequence: 1, acknowledgement: 1, ..first() }.bytes()),
+        ];
+        assert_eq!(selective(&frames), [ours && theirs]);
+    }
 }
 
 #[test]

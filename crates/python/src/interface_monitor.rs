@@ -8,7 +8,7 @@ use vermilion_link::{Sight, Sighting};
 #[cfg(target_os = "linux")]
 use vermilion_monitor::Passage;
 use vermilion_monitor::{
-    Departures, End, Flow, Largest, Listener, Monitor, RoundTrip, read_ring_block,
+    Departed, Departures, End, Flow, Largest, Listener, Monitor, RoundTrip, read_ring_block,
 };
 
 use crate::convert::json;
@@ -119,14 +119,15 @@ impl InterfaceMonitor {
     fn take_volumes<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let taken = self.notes.departures.take_volumes();
         let columns = PyDict::new(python);
-        columns.set_item("flow", array(python, &taken, |(volume, _)| volume.flow))?;
-        columns.set_item("packets", array(python, &taken, |(volume, _)| volume.packets))?;
-        columns.set_item("bytes", array(python, &taken, |(volume, _)| volume.bytes))?;
-        let column = |flag: fn(&Option<bool>) -> bool| {
-            PyArray1::from_iter(python, taken.iter().map(|(_, slows_down)| flag(slows_down)))
+        columns.set_item("flow", array(python, &taken, |each| each.volume.flow))?;
+        columns.set_item("packets", array(python, &taken, |each| each.volume.packets))?;
+        columns.set_item("bytes", array(python, &taken, |each| each.volume.bytes))?;
+        let column = |flag: fn(&Departed) -> bool| {
+            PyArray1::from_iter(python, taken.iter().map(flag))
         };
-        columns.set_item("data", column(|slows_down| slows_down.is_some()))?;
-        columns.set_item("responsive", column(|slows_down| *slows_down == Some(true)))?;
+        columns.set_item("data", column(|each| each.slows_down.is_some()))?;
+        columns.set_item("responsive", column(|each| each.slows_down == Some(true)))?;
+        columns.set_item("selective", column(|each| each.selective))?;
         Ok(columns)
     }
 

@@ -202,4 +202,11 @@ impl Simulation {
         self.check(python)?;
         convert::outcome(python, &results, &self.inner)
     }
+
+    /// As `result`, of a simulation that ends here: nothing is copied.
+    fn conclude<'py>(&mut self, python: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let results = self.inner.conclude(true);
+        self.check(python)?;
+        convert::outcome(python, &results, &self.inner)
+    }
 }

@@ -85,7 +85,7 @@ def commands(question: Question, present: Present, chosen: QueueSetting, *, keep
         keep: whether that is what stands there.
     """
     write = {"linux": _linux, "sonic": _sonic, "cisco": _cisco}[question.device]
-    return write(question, present, chosen, keep)
+    return write(question, present, chosen, keep=keep)
 
 
 def interface_of(question: Question, present: Present) -> str:
@@ -93,7 +93,7 @@ def interface_of(question: Question, present: Present) -> str:
     return question.interface or present.interface or _INTERFACES[question.device]
 
 
-def _linux(question: Question, present: Present, chosen: QueueSetting, keep: bool) -> Commands:  # noqa: FBT001
+def _linux(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
     name = interface_of(question, present)
     parent = question.parent or present.parent
     shaper = needs_shaper(question, present)
@@ -130,7 +130,7 @@ def _tc(question: Question, chosen: QueueSetting, place: Place) -> str:
     return profile(network(question, low, chosen), LINK).command({}, place)
 
 
-def _sonic(question: Question, present: Present, chosen: QueueSetting, keep: bool) -> Commands:  # noqa: FBT001
+def _sonic(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
     name = interface_of(question, present)
     queue = f"{name}|{question.parent or _SONIC_QUEUE}"
     check = f"show wredprofile\nshow queue counters {name}\nshow queue watermark unicast"
@@ -162,7 +162,7 @@ def _patch(file: str, patch: list[dict[str, object]]) -> str:
     return f"cat > {file} <<'END'\n{body}\nEND\nsudo config apply-patch {file}"
 
 
-def _cisco(question: Question, present: Present, chosen: QueueSetting, keep: bool) -> Commands:  # noqa: FBT001
+def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
     name = interface_of(question, present)
     check = f"show policy-map interface {name}"
     if keep:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vermilion.agentx.subagent import Outcome, Subagent
+    from vermilion.agentx.subagent import Reaction, Subagent
 
 STANDARD_SOCKET: Final = "/var/agentx/master"
 """Where a master listens (RFC 2741, 8.2)."""
@@ -117,7 +117,7 @@ class SubagentDriver:
             self._say(f"{self._path}: the connection is lost ({error.strerror or error})")
         return served
 
-    def _carry_out(self, connection: socket.socket, outcome: Outcome) -> bool:
+    def _carry_out(self, connection: socket.socket, outcome: Reaction) -> bool:
         """Sends and says what there is; whether that was the end of the connection."""
         for each in outcome.notes:
             self._say(each)

@@ -35,7 +35,7 @@ class ChangeFailed(Exception):  # noqa: N818 - reads as what it says
     """A change could not be made, or not be undone; the text says why and what is in force."""
 
 
-class Change(Protocol):
+class TestedChange(Protocol):
     """Values that have been tested and can be put in force."""
 
     def commit(self) -> None:
@@ -102,7 +102,7 @@ class ManagedObjects(Protocol):
             ObjectsUnreadable: they cannot be read.
         """
 
-    def test(self, bindings: Sequence[Binding]) -> Change:
+    def test(self, bindings: Sequence[Binding]) -> TestedChange:
         """Values that could be set, all of them together.
 
         Raises:

@@ -72,7 +72,7 @@ class Region:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Reaction:
     """What came of something.
 
     Attributes:
@@ -129,17 +129,17 @@ class Subagent:
         """Whether the master passes questions on."""
         return self._state == "serving"
 
-    def begin(self, now_s: float) -> Outcome:
+    def begin(self, now_s: float) -> Reaction:
         """The connection is there."""
         self._state = "opening"
         self._heard_s = now_s
-        return Outcome(
+        return Reaction(
             self._ask(Open(self._answer_within_s, self._identity, self._description), now_s)
         )
 
-    def received(self, octets: bytes, now_s: float) -> Outcome:
+    def received(self, octets: bytes, now_s: float) -> Reaction:
         """Octets have come."""
-        outcome = Outcome()
+        outcome = Reaction()
         try:
             messages = self._stream.feed(octets)
         except ParseError as error:
@@ -162,17 +162,17 @@ class Subagent:
                 break
         return outcome
 
-    def tick(self, now_s: float) -> Outcome:
+    def tick(self, now_s: float) -> Reaction:
         """Time has passed: asks a silent master whether it is there, and gives up in the end."""
         if self._awaited is not None and now_s - self._asked_s > ANSWER_WITHIN_S:
-            return Outcome(ended=f"the master has not answered within {ANSWER_WITHIN_S:g} s")
+            return Reaction(ended=f"the master has not answered within {ANSWER_WITHIN_S:g} s")
         if (
             self._state == "serving"
             and self._awaited is None
             and now_s - self._heard_s > PING_AFTER_S
         ):
-            return Outcome(self._ask(Ping(), now_s))
-        return Outcome()
+            return Reaction(self._ask(Ping(), now_s))
+        return Reaction()
 
     def end(self) -> bytes:
         """What to say before the connection is closed; empty where nothing was agreed."""
@@ -180,13 +180,13 @@ class Subagent:
             return b""
         return self._message(Header(0, self._session), Close(CloseReason.SHUTDOWN))
 
-    def _misunderstood(self, error: ParseError, outcome: Outcome) -> None:
+    def _misunderstood(self, error: ParseError, outcome: Reaction) -> None:
         """Questions that cannot be read are answered so; all else is dropped (7.2.2)."""
         if error.header is not None and error.header.number in _QUESTION_NUMBERS:
             outcome.send += self._response(error.header, Status.PARSE_ERROR)
         outcome.notes.append(f"a message of the master cannot be read: {error}")
 
-    def _answered(self, header: Header, body: Response, now_s: float, outcome: Outcome) -> None:
+    def _answered(self, header: Header, body: Response, now_s: float, outcome: Reaction) -> None:
         if header.packet != self._awaited:
             return  # an answer to what nobody asked
         self._awaited = None
@@ -210,7 +210,7 @@ class Subagent:
         if self._state == "registering":
             self._register(now_s, outcome)
 
-    def _register(self, now_s: float, outcome: Outcome) -> None:
+    def _register(self, now_s: float, outcome: Reaction) -> None:
         """The next part of the tree; when there is none left, serving begins."""
         if self._to_register:
             asked = Register(0, DEFAULT_PRIORITY, 0, self._to_register[0].subtree)
@@ -221,7 +221,7 @@ class Subagent:
         else:
             self._state = "serving"
 
-    def _asked(self, message: Message, outcome: Outcome) -> None:
+    def _asked(self, message: Message, outcome: Reaction) -> None:
         header = message.header
         if header.session != self._session or self._session == 0:
             outcome.send += self._response(header, Status.NOT_OPEN)

@@ -17,7 +17,7 @@ from vermilion.agentx.protocol import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.agentx.objects import Change, ManagedObjects
+    from vermilion.agentx.objects import ManagedObjects, TestedChange
     from vermilion.agentx.protocol import Binding
 
 MOST: Final = 64
@@ -36,7 +36,7 @@ class _Transaction:
     """
 
     bindings: tuple[Binding, ...] = ()
-    change: Change | None = None
+    change: TestedChange | None = None
     outcome: Status | None = None
     undone: Status | None = None
 

@@ -23,7 +23,7 @@ class CommandBehindDashes(TyperCommand):
     """Everything behind ``--`` is the command, with options of its own."""
 
     # Typer brings a Click of its own along, whose context the type checker takes for another one.
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override] # typer's own Click
         """Takes the command away before the options are read."""
         own = list(args)
         if "--" in own:

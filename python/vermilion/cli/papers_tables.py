@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.output import console
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from vermilion.papers.reproduction import PaperOutcome
 
 _STYLES: Final = {
-    Verdict.HOLDS: "green",
-    Verdict.IN_PART: "yellow",
-    Verdict.FAILS: "red",
-    Verdict.OPEN: "dim",
+    Ruling.HOLDS: "green",
+    Ruling.IN_PART: "yellow",
+    Ruling.FAILS: "red",
+    Ruling.OPEN: "dim",
 }
 
 
@@ -45,7 +45,7 @@ def print_outcomes(outcomes: Sequence[PaperOutcome]) -> None:
             )
         screen.print(table)
     verdicts = [judged.verdict for outcome in outcomes for judged in outcome.claims]
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict.value}" for verdict in Verdict)
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict.value}" for verdict in Ruling)
     seeds = len(outcomes[0].seeds)
     screen.print(
         f"{how_many(len(verdicts), 'claim')}: {counts}. "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import completion, instruments, options
+from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.figure import figure_format
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
@@ -101,7 +102,7 @@ def run(
     distributions: instruments.DistributionsFile = None,
     windows: instruments.Windows = False,
     flent: instruments.FlentFile = None,
-) -> None:
+) -> int:
     """Run a scenario once, simulated, emulated or on a real kernel.
 
     Shows what happened on each link and to each group of flows.
@@ -173,6 +174,16 @@ def run(
         from vermilion.report.run_figure import run_figure
 
         show_panels(run_figure(loaded, result, link).panels())
+    return _exit_code(loaded, result)
+
+
+def _exit_code(scenario: "Scenario", result: "Result") -> int:
+    """What the shell is told, with a remark if the run ended early."""
+    at_s = result.data.get("interrupted_at_s")
+    if at_s is None:
+        return 0
+    note(f"interrupted: this is what the first {at_s:.4g} s of {scenario.duration:g} s gave")
+    return EXIT_INTERRUPTED
 
 
 def _simulated(
@@ -193,9 +204,11 @@ def _simulated(
             flow_delays=True,
             instruments=instruments,
             progress=progress,
+            keeps_at_interrupt=True,
         )
-    except KeyboardInterrupt:
-        note("a run has no results before its end; for a shorter one, --set duration=TIME")
+    except KeyboardInterrupt as reason:
+        if reason.args:
+            note(str(reason))
         raise
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from vermilion.cli import options
+from vermilion.cli.journals import journals
 from vermilion.cli.output import output_file
 from vermilion.cli.user_error import UserError
 
@@ -33,10 +34,15 @@ _SETS: Final = {"set", "simulated set"}
 
 
 def undo(
-    path: Annotated[
-        Path,
-        typer.Argument(metavar="JOURNAL", help="Of vermilion online.", show_default=False),
-    ],
+    journal: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="JOURNAL",
+            help="Of vermilion online. Default: all journals in $STATE_DIRECTORY, or "
+            "~/.local/state/vermilion.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     interface: Annotated[
         str | None,
@@ -49,18 +55,7 @@ def undo(
     For each queue: the parameters as they were, as they were last read back, and the tc command
     that puts them back where the queue is one of Linux's. Nothing is changed.
     """
-    from vermilion.online.record.restart import untouched
-
-    if not path.is_file():
-        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
-        raise UserError(message)
-    try:
-        queues = untouched(path)
-    except (sqlite3.Error, ValueError) as error:
-        message = (
-            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
-        )
-        raise UserError(message) from None
+    queues = [each for path in journals(journal, None) for each in _untouched(path)]
     entries = [_entry(each, interface) for each in queues]
     if target is not None:
         import json
@@ -74,12 +69,29 @@ def undo(
         _show(entry)
 
 
+def _untouched(path: Path) -> "list[Untouched]":
+    from vermilion.online.record.restart import untouched
+
+    if not path.is_file():
+        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
+        raise UserError(message)
+    try:
+        return untouched(path)
+    except (sqlite3.Error, ValueError) as error:
+        message = (
+            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
+        )
+        raise UserError(message) from None
+
+
 def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
     original, now = dict(queue.original), dict(queue.in_force)
     commands = _commands_of_set(queue, interface)
     command = "\n".join(each for each in commands.values() if each)
     if not commands:
-        command = _command(queue.discipline, original, queue, interface)
+        # What a run on a real router has written down names its interface and its class.
+        written = queue.command if interface is None else None
+        command = written or _command(queue.discipline, original, queue, interface)
     return {
         "title": queue.title,
         "router": queue.router,
@@ -129,7 +141,8 @@ def _discipline(queue: "Untouched", setting: "Mapping[str, ParameterValue]") -> 
 
 def _show(entry: dict[str, Any]) -> None:
     network = f", {entry['network']}" if entry["network"] else ""
-    typer.echo(f"{entry['title']}: {entry['discipline']} of link {entry['link']}{network}")
+    of_link = "" if entry["link"] == entry["title"] else f" of link {entry['link']}"
+    typer.echo(f"{entry['title']}: {entry['discipline']}{of_link}{network}")
     if not entry["changed"]:
         typer.echo(f"  as it was on {entry['since']}; there is nothing to undo")
         return

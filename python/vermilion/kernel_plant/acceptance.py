@@ -98,7 +98,7 @@ def _check_link(link: CoreLink) -> None:
     if link.trace is not None:
         raise _unmapped(f"{at}.trace", "a trace", "a rate")
     if link.rate_schedule is not None:
-        for number, (_, rate) in enumerate(link.rate_schedule["steps"]):  # type: ignore[arg-type, var-annotated]
+        for number, (_, rate) in enumerate(link.rate_schedule["steps"]):  # type: ignore[arg-type, var-annotated] # the core's JSON has no types
             if rate <= 0:
                 raise _unmapped(f"{at}.rate_schedule.{number}", rate, "a rate above 0")
 

@@ -45,7 +45,7 @@ def seen(reading: Reading, told: Mapping[str, Any], knowledge: Knowledge) -> Obs
     if knowledge != "full":
         return Observation(reading, told["active_flows"])
     numbers, nanoseconds = told["round_trips"]
-    flows, packets, sizes, data, responsive = told["traffic"]
+    flows, packets, sizes, data, responsive, selective = told["traffic"]
     flow = np.array(flows, dtype=np.int64)
     return Observation(
         reading,
@@ -60,6 +60,7 @@ def seen(reading: Reading, told: Mapping[str, Any], knowledge: Knowledge) -> Obs
             np.array(packets, dtype=np.int64),
             np.array(sizes, dtype=np.int64),
             np.array(responsive, dtype=np.bool_),
+            np.array(selective, dtype=np.bool_),
         ),
     )
 

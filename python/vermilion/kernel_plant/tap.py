@@ -69,11 +69,11 @@ class Tap:
     def traffic(self) -> list[list[Any]]:
         """What each flow has sent through the queue since the last call.
 
-        Columns: numbers of flows, packets, bytes, whether data is among them, and whether the
-        sender slows down when packets are lost.
+        Columns: numbers of flows, packets, bytes, whether data is among them, whether the sender
+        slows down when packets are lost, and whether the receiver acknowledges selectively.
         """
         taken = self._monitor.take_volumes()
-        names = ("flow", "packets", "bytes", "data", "responsive")
+        names = ("flow", "packets", "bytes", "data", "responsive", "selective")
         return [taken[name].tolist() for name in names]
 
     def flows(self) -> list[tuple[int, str]]:

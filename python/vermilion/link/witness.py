@@ -35,7 +35,7 @@ class Witness:
         self._monitor = InterfaceMonitor(_FLOWS, largest_packet, 0, secret)
         self._now_ns = 0
         self._round_trips: deque[tuple[int, int]] = deque(maxlen=MOST_WAITING)
-        self._volumes: deque[tuple[int, int, int, bool, bool]] = deque(maxlen=MOST_WAITING)
+        self._volumes: deque[tuple[int, int, int, bool, bool, bool]] = deque(maxlen=MOST_WAITING)
 
     def see(self, leaving: bytes, arriving: bytes, now_ns: int) -> None:
         """Takes notes of packets that have left this way, and that have come the other way."""
@@ -62,7 +62,7 @@ class Witness:
             zip(trips["flow"].tolist(), trips["round_trip_ns"].tolist(), strict=True)
         )
         volumes = self._monitor.take_volumes()
-        names = ("flow", "packets", "bytes", "data", "responsive")
+        names = ("flow", "packets", "bytes", "data", "responsive", "selective")
         self._volumes.extend(zip(*(volumes[name].tolist() for name in names), strict=True))
 
 

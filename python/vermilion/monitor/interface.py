@@ -41,6 +41,8 @@ class Departing:
         bytes: their bytes from the IP header on.
         data: whether it sends data; else nothing of it but acknowledgements leaves here.
         responsive: whether its sender slows down when packets are lost, as far as is known.
+        selective: whether its receiver has been seen to acknowledge selectively, or both ends to
+            agree to that.
     """
 
     flow: NDArray[np.int64]
@@ -48,6 +50,7 @@ class Departing:
     bytes: NDArray[np.int64]
     data: NDArray[np.bool_]
     responsive: NDArray[np.bool_]
+    selective: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -395,7 +395,7 @@ def _freedom(table: Mapping[str, Any]) -> Freedom:
     )
 
 
-def _choice(table: Mapping[str, Any], key: str, choices: Sequence[str]) -> Any:  # noqa: ANN401
+def _choice(table: Mapping[str, Any], key: str, choices: Sequence[str]) -> Any:  # noqa: ANN401 - one of the choices, or None: the caller's literals
     value = table.get(key)
     if value is not None and value not in choices:
         raise FieldError(f"freedom.{key}", value, one_of(choices))

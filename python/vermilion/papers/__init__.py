@@ -8,20 +8,20 @@ intervals; no verdict is written down. :func:`vermilion.papers.registry.papers` 
 
 from __future__ import annotations
 
-from vermilion.papers.interface import Claim, Figure, Paper, Table
+from vermilion.papers.interface import Claim, Figure, FigureTable, Paper
 from vermilion.papers.registry import paper_named, papers
 from vermilion.papers.reproduction import PaperOutcome, reproduce
-from vermilion.papers.verdict import Check, Expected, Verdict
+from vermilion.papers.verdict import Check, Expected, Ruling
 
 __all__ = [
     "Check",
     "Claim",
     "Expected",
     "Figure",
+    "FigureTable",
     "Paper",
     "PaperOutcome",
-    "Table",
-    "Verdict",
+    "Ruling",
     "paper_named",
     "papers",
     "reproduce",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from vermilion.papers.verdict import Verdict, judge, reason
+from vermilion.papers.verdict import Ruling, judge, reason
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -25,7 +25,7 @@ Evidence = Mapping[str, Numbers]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FigureTable:
     """A table of a figure's numbers.
 
     Attributes:
@@ -65,7 +65,7 @@ class Figure:
     effort: float
     measure: Callable[[Workbench], Numbers]
     draw: Callable[[Numbers], Drawing]
-    tables: Callable[[Numbers], Sequence[Table]] = field(default=lambda _numbers: ())
+    tables: Callable[[Numbers], Sequence[FigureTable]] = field(default=lambda _numbers: ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Claim:
     measured: str
     figures: tuple[str, ...]
     checks: Callable[[Evidence], Sequence[Check]]
-    remarks: Mapping[Verdict, str] = field(default_factory=dict)
+    remarks: Mapping[Ruling, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class JudgedClaim:
     checks: tuple[Check, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Ruling:
         """Computed from the checks alone."""
         return judge(self.checks)
 

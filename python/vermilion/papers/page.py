@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 from vermilion.report import drawing
 from vermilion.report.templates_of import templates_of
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from vermilion.papers.reproduction import PaperOutcome
 
 VERDICT_CLASSES = {
-    Verdict.HOLDS: "holds",
-    Verdict.IN_PART: "in-part",
-    Verdict.FAILS: "fails",
-    Verdict.OPEN: "open",
+    Ruling.HOLDS: "holds",
+    Ruling.IN_PART: "in-part",
+    Ruling.FAILS: "fails",
+    Ruling.OPEN: "open",
 }
 """The style of each verdict on the page."""
 
@@ -49,7 +49,7 @@ def verdict_counts(outcomes: Sequence[PaperOutcome]) -> list[tuple[str, str, int
     """How many claims have each verdict: its words, its style, the number."""
     verdicts = [judged.verdict for outcome in outcomes for judged in outcome.claims]
     return [
-        (verdict.value, VERDICT_CLASSES[verdict], verdicts.count(verdict)) for verdict in Verdict
+        (verdict.value, VERDICT_CLASSES[verdict], verdicts.count(verdict)) for verdict in Ruling
     ]
 
 

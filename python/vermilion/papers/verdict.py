@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NAMED_EXCEPTIONS = 4  # checks that a reason spells out; the table has all of them
 
 
-class Verdict(Enum):
+class Ruling(Enum):
     """What became of a claim."""
 
     HOLDS = "holds"
@@ -99,13 +99,13 @@ class Check:
     scale: float = 1.0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Ruling:
         """Holds, fails, or open."""
         if self.interval is None:
-            return Verdict.OPEN
+            return Ruling.OPEN
         if self.expected.contains(self.interval):
-            return Verdict.HOLDS
-        return Verdict.FAILS if self.expected.excludes(self.interval) else Verdict.OPEN
+            return Ruling.HOLDS
+        return Ruling.FAILS if self.expected.excludes(self.interval) else Ruling.OPEN
 
     @property
     def measured(self) -> str:
@@ -123,14 +123,14 @@ class Check:
         return f"{place}{self.quantity} {self.measured}, expected {self.wanted}"
 
 
-def judge(checks: Sequence[Check]) -> Verdict:
+def judge(checks: Sequence[Check]) -> Ruling:
     """The verdict on a claim, by the rule at the head of this module."""
     outcomes = [check.verdict for check in checks]
-    if outcomes and all(outcome is Verdict.HOLDS for outcome in outcomes):
-        return Verdict.HOLDS
-    if Verdict.HOLDS in outcomes:
-        return Verdict.IN_PART
-    return Verdict.FAILS if Verdict.FAILS in outcomes else Verdict.OPEN
+    if outcomes and all(outcome is Ruling.HOLDS for outcome in outcomes):
+        return Ruling.HOLDS
+    if Ruling.HOLDS in outcomes:
+        return Ruling.IN_PART
+    return Ruling.FAILS if Ruling.FAILS in outcomes else Ruling.OPEN
 
 
 def reason(checks: Sequence[Check]) -> str:
@@ -142,7 +142,7 @@ def how_many_hold(checks: Sequence[Check]) -> str:
     """Like "11 of 13 checks hold"."""
     if not checks:
         return "nothing was measured"
-    holding = sum(check.verdict is Verdict.HOLDS for check in checks)
+    holding = sum(check.verdict is Ruling.HOLDS for check in checks)
     if holding == len(checks):
         return "its check holds" if holding == 1 else f"all {holding} checks hold"
     return f"{holding} of {how_many(len(checks), 'check')} {'holds' if holding == 1 else 'hold'}"
@@ -150,11 +150,11 @@ def how_many_hold(checks: Sequence[Check]) -> str:
 
 def exceptions(checks: Sequence[Check]) -> list[str]:
     """The checks that do not hold, in words: the first few, and how many more there are."""
-    found = [check for check in checks if check.verdict is not Verdict.HOLDS]
+    found = [check for check in checks if check.verdict is not Ruling.HOLDS]
     # What fails says more than what is undecided.
-    found.sort(key=lambda check: check.verdict is Verdict.OPEN)
+    found.sort(key=lambda check: check.verdict is Ruling.OPEN)
     parts = [
-        ("fails: " if check.verdict is Verdict.FAILS else "open: ") + check.in_words()
+        ("fails: " if check.verdict is Ruling.FAILS else "open: ") + check.in_words()
         for check in found[:_NAMED_EXCEPTIONS]
     ]
     left = len(found) - _NAMED_EXCEPTIONS

@@ -128,7 +128,15 @@ class RunFigure:
             "packets that was dropped or marked. "
             + ("At the bottom, the windows of single flows. " if self.windows else "")
             + "Shaded: what is measured of each phase."
+            + self._interruption()
         )
+
+    def _interruption(self) -> str:
+        """Where the run ended early."""
+        at_s = self.result.data.get("interrupted_at_s")
+        if at_s is None:
+            return ""
+        return f" The run was interrupted after {at_s:.4g} s of {self.scenario.duration:g} s."
 
     def waiting_unit(self) -> str:
         """What is known of waiting: a time, or a length where the link's rate varies."""

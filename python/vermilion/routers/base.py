@@ -92,12 +92,16 @@ class FlowTraffic:
         bytes: bytes of it that the queue forwarded.
         responsive: whether its sender slows down when packets are lost (TCP does, most UDP
             does not).
+        selective: whether its receiver has been seen to acknowledge selectively (RFC 2018), or both
+            ends to agree to that; ``None`` where nobody looks. One that has lost nothing yet and
+            whose beginning was not seen may do so all the same.
     """
 
     flows: NDArray[np.int64]
     packets: NDArray[np.int64]
     bytes: NDArray[np.int64]
     responsive: NDArray[np.bool_]
+    selective: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)

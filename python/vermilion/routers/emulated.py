@@ -170,7 +170,7 @@ class EmulatedRouter(OperatedRouter):
         if self._knowledge == "flow count":
             return Observation(reading, told["active_flows"])
         flows, nanoseconds = _columns(round_trips, 2)
-        numbers, packets, sizes, data, responsive = _columns(traffic, 5)
+        numbers, packets, sizes, data, responsive, selective = _columns(traffic, 6)
         return Observation(
             reading,
             told["active_flows"],
@@ -181,6 +181,7 @@ class EmulatedRouter(OperatedRouter):
                 packets,
                 sizes,
                 responsive != 0,
+                selective != 0,
             ),
         )
 

@@ -46,7 +46,7 @@ class OwnClassAdapter(Generic[_Own]):
         """Gives an instance values; whole numbers are of Python's type for them."""
         for name, value in values.items():
             whole = name in self._whole and value is not None
-            setattr(instance, name, int(value) if whole else value)  # type: ignore[arg-type]
+            setattr(instance, name, int(value) if whole else value)  # type: ignore[arg-type] # whole values are numbers
 
     def copy(self, instance: _Own) -> _Own:
         """An equal instance that shares no state with this one."""

@@ -65,7 +65,7 @@ def number(
     )
 
 
-def switch(name: str, default: bool, *, meaning: str = "", source: str = "") -> Parameter:  # noqa: FBT001
+def switch(name: str, default: bool, *, meaning: str = "", source: str = "") -> Parameter:  # noqa: FBT001 - beside the defaults of number() and choice()
     """A parameter that is on or off."""
     return _row(name, "switch", default, None, meaning, source)
 

@@ -223,7 +223,7 @@ class Quantity:
             return True
         return number > self.minimum or (number == self.minimum and not self.minimum_excluded)
 
-    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:  # noqa: ANN401
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's own signature
         """Lets a pydantic model say ``Annotated[float, Quantity(TIME)]``."""
         from pydantic_core import core_schema
 
@@ -245,7 +245,7 @@ class QuantityRange:
         """What is accepted, in words."""
         return self.end.accepted_range()
 
-    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:  # noqa: ANN401
+    def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's own signature
         """Lets a pydantic model say ``Annotated[tuple[float, float], QuantityRange(...)]``."""
         from pydantic_core import core_schema
 
@@ -342,14 +342,14 @@ def _unusual_unit_size(unit: str, dimension: Dimension) -> tuple[float, float] |
     return (size, 1.0)
 
 
-def _is_of_dimension(registry: Any, units: Any, dimension: Dimension) -> bool:  # noqa: ANN401
+def _is_of_dimension(registry: Any, units: Any, dimension: Dimension) -> bool:  # noqa: ANN401 - pint is imported late, and its types with it
     """Whether the unit is spelled from the right parts.
 
     pint's bit is dimensionless, so that hertz and radians convert to bit/s; and its milli-bit,
     which nobody means by "10 mbit/s", differs from the mega-bit by a factor of a thousand
     million. Both are refused here.
     """
-    parts = {name: int(power) for name, power in dict(units._units).items()}  # noqa: SLF001
+    parts = {name: int(power) for name, power in dict(units._units).items()}  # noqa: SLF001 - pint has no public name for the parts of a unit
     data = {name for name in parts if name.endswith(("bit", "byte", "octet"))}
     if any(name.startswith(("milli", "micro", "nano", "pico")) for name in data):
         return False
@@ -361,7 +361,7 @@ def _is_of_dimension(registry: Any, units: Any, dimension: Dimension) -> bool:  
 
 
 @cache
-def _pint_registry() -> Any:  # noqa: ANN401
+def _pint_registry() -> Any:  # noqa: ANN401 - pint is imported late, and its types with it
     import pint
 
     return pint.UnitRegistry(cache_folder=None)

@@ -79,7 +79,7 @@ class TuningObjective(Table):
             return handler(value)
         # How many packets that are, only the whole scenario knows: see queue_target.
         objective = handler({key: entry for key, entry in value.items() if key != "target"})
-        objective._target_delay_s = delay  # noqa: SLF001
+        objective._target_delay_s = delay  # noqa: SLF001 - a private attribute of pydantic's, and no field
         return objective
 
 

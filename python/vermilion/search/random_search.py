@@ -35,7 +35,7 @@ class RandomSearch(Search):
         self._uniform.release(self._proposed)
         return point
 
-    def _learn(self, point: Point, value: float) -> bool:  # noqa: ARG002
+    def _learn(self, point: Point, value: float) -> bool:  # noqa: ARG002 - this search learns nothing
         return False
 
     def _memory(self) -> dict[str, object]:

@@ -47,7 +47,7 @@ class SobolSearch(Search):
         self._proposed += 1
         return tuple(self._sequence.random(1)[0].tolist())
 
-    def _learn(self, point: Point, value: float) -> bool:  # noqa: ARG002
+    def _learn(self, point: Point, value: float) -> bool:  # noqa: ARG002 - this search learns nothing
         return False
 
     def _memory(self) -> dict[str, object]:

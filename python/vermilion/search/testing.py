@@ -37,7 +37,7 @@ class SearchConformance:
     """The interface's promises; a test class for each search inherits them."""
 
     @abstractmethod
-    def make(self, dimensions: int, seed: int = 1, **settings: Any) -> Search:  # noqa: ANN401
+    def make(self, dimensions: int, seed: int = 1, **settings: Any) -> Search:  # noqa: ANN401 - settings differ by search
         """The search under test; ``settings`` go to its constructor."""
 
     def test_points_lie_in_the_unit_cube(self) -> None:
@@ -213,7 +213,7 @@ def half_failing_bowl(point: Point) -> float:
     return bowl(point) if point[0] < 0.5 else math.inf  # noqa: PLR2004 - the middle
 
 
-def _require(condition: bool, message: str) -> None:  # noqa: FBT001
+def _require(condition: bool, message: str) -> None:  # noqa: FBT001 - like the statement assert
     # Not the statement ``assert``, which ``python -O`` leaves out.
     if not condition:
         raise AssertionError(message)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate.compared_runs import Measure
     from vermilion.simulate.result import Result
-    from vermilion.simulate.tables import Table
+    from vermilion.simulate.tables import ShownTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Comparison(ComparedRuns):
         """
         return frames(dict(zip(self.names, self.results, strict=True)))
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[ShownTable]:
         """A table for each link and each group of flows: phases downwards, variants across."""
         return tables(self)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED
 from vermilion.simulate.compared_runs import BULK_FLOWS, GOODPUT
 from vermilion.simulate.notebook import stretch
-from vermilion.simulate.tables import Section, Table
+from vermilion.simulate.tables import Section, ShownTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ FLOW_ROWS: Final = (
 _AMONG_FLOWS: Final = {"goodput_bit_per_s.min", SLOWEST_SHARE, "jain_index", STARVED}
 
 
-def tables(comparison: ComparedRuns) -> list[Table]:
+def tables(comparison: ComparedRuns) -> list[ShownTable]:
     """A table for each link and each group of flows."""
     units = comparison.measure_units
     link_rows = [
@@ -124,7 +124,7 @@ def remark(comparison: ComparedRuns) -> str:
 
 def _table(
     comparison: ComparedRuns, title: str, name: str, rows: Sequence[Row], of: tuple[Of, Of]
-) -> Table:
+) -> ShownTable:
     windows = comparison.windows(comparison.links[0])
     headings = [stretch(window) for window in windows[:-1]]
     # A scenario without changes has one phase, which is the whole run.
@@ -133,7 +133,7 @@ def _table(
     sections = [
         _section(comparison, name, number, headings[number], rows, of) for number in numbers
     ]
-    table = Table(title, comparison.names, [section for section in sections if section.rows])
+    table = ShownTable(title, comparison.names, [section for section in sections if section.rows])
     return table if len(comparison.names) <= MOST_ACROSS else table.turned(f"{ABSENT}  ")
 
 

@@ -181,7 +181,7 @@ def _numbers(result: Result) -> dict[str, object]:
     return {name: value for name, value in result.data.items() if not name.endswith("_s")}
 
 
-def _require(condition: bool, message: str) -> None:  # noqa: FBT001
+def _require(condition: bool, message: str) -> None:  # noqa: FBT001 - like the statement assert
     # Not the statement ``assert``, which ``python -O`` leaves out.
     if not condition:
         raise AssertionError(message)

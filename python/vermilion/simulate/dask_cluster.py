@@ -79,7 +79,7 @@ def _runner(client: Any, address: str, least_s: float, connect_s: float) -> Batc
 class _Pulse:
     """Whether a cluster still has workers, or had some a moment ago."""
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - dask has no types
         self._client = client
         self._last = time.monotonic()
 

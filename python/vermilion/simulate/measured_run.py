@@ -77,7 +77,8 @@ class MeasuredRun:
 
     Attributes:
         data: ``seed``, ``version``, ``packets_forwarded``, ``events``, ``links``, ``flows``
-            and, for a single run, ``wall_s`` and ``cpu_s`` of the simulation alone.
+            and, for a single run, ``wall_s`` and ``cpu_s`` of the simulation alone. A run that
+            Ctrl-C has ended has ``interrupted_at_s``; what it measured ends there.
     """
 
     data: ResultData

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from vermilion.simulate.metric import metric_of
-from vermilion.simulate.tables import Section, Table
+from vermilion.simulate.tables import Section, ShownTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def result_html(result: MeasuredRun) -> str:
             first = next(iter(entries.values()))
             headings = [stretch(window) for window in first.phases] + ["whole run"]
             sections = [_section(name, entry, rows) for name, entry in entries.items()]
-            parts.append(Table(title, headings, sections).html())
+            parts.append(ShownTable(title, headings, sections).html())
     return "<div>\n" + "\n".join(parts) + "\n</div>"
 
 

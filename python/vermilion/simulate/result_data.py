@@ -160,10 +160,14 @@ class GroupData(TypedDict):
 
 
 class Timing(TypedDict, total=False):
-    """How long a single run took, its simulation alone; runs of many have none."""
+    """How long a single run took, its simulation alone; runs of many have none.
+
+    Where Ctrl-C has ended it early, ``interrupted_at_s`` is how much it has simulated.
+    """
 
     wall_s: float
     cpu_s: float
+    interrupted_at_s: float
 
 
 class Measured(TypedDict):

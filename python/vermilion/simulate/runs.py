@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, overload
 
 from vermilion.scenario.errors import ScenarioError, from_core
 from vermilion.simulate.instruments.recorded import Recorded, recorded_run
+from vermilion.simulate.interrupting import Stepper
 from vermilion.simulate.result import Result, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from vermilion._core import Simulation
     from vermilion.scenario import Scenario
@@ -39,6 +37,7 @@ def run(
     flow_delays: bool = False,
     instruments: Sequence[Instrument] = (),
     progress: Callable[[float], object] | None = None,
+    keeps_at_interrupt: bool = False,
 ) -> Result:
     """Simulates a scenario once.
 
@@ -58,15 +57,18 @@ def run(
             :class:`~vermilion.RawDistributions`; :attr:`Result.flow_series` and so on have it.
         progress: called from time to time with the part of the scenario's duration that is
             done, 0 to 1; the run is then made in steps, with the same outcome.
+        keeps_at_interrupt: whether Ctrl-C ends the run with what it has measured by then;
+            ``data["interrupted_at_s"]`` tells when. A second Ctrl-C ends it with nothing.
 
     Raises:
         ScenarioError: a seed, an interval or an instrument that is not accepted.
         MissingPackageError: an instrument's file is Parquet, and there is no pyarrow.
         OSError: an instrument's file cannot be written.
-        KeyboardInterrupt: at Ctrl-C, within 0.1 s.
+        KeyboardInterrupt: at Ctrl-C, within 0.1 s, where nothing is kept or nothing was measured.
     """
     from vermilion import _core
 
+    stepper = Stepper(keeps=keeps_at_interrupt)
     recorded = Recorded()
     warn_if_not_optimised()
     check_seed(seed, scenario.origin)
@@ -74,25 +76,25 @@ def run(
     # The core works on a thread of its own, so it is the time of the whole process that counts.
     wall, cpu = time.perf_counter(), time.process_time()
     try:
-        if instruments:
-            simulation = _core.Simulation(text, seed, distributions, flow_delays, round_trips=False)
-            recorded = recorded_run(simulation, scenario, instruments, seed, progress)
-            outcome, series = simulation.result()
-        elif progress is None:
+        if not instruments and progress is None and not keeps_at_interrupt:
             outcome, series = _core.run(text, seed, distributions, flow_delays)
         else:
-            outcome, series = _run_in_steps(
-                _core.Simulation(text, seed, distributions, flow_delays, round_trips=False),
-                scenario.duration,
-                progress,
-            )
+            simulation = _core.Simulation(text, seed, distributions, flow_delays, round_trips=False)
+            with stepper.listening():
+                if instruments:
+                    recorded = recorded_run(
+                        simulation, scenario, instruments, seed, progress, stepper
+                    )
+                else:
+                    _run_in_steps(simulation, scenario.duration, progress, stepper)
+                outcome, series = simulation.conclude()
     except _core.ParameterError as error:
         raise from_core(error, scenario.origin) from None
     timing: Timing = {
         "wall_s": time.perf_counter() - wall,
         "cpu_s": time.process_time() - cpu,
     }
-    return result_of(
+    result = result_of(
         outcome,
         seed=seed,
         version=_core.VERSION,
@@ -100,16 +102,29 @@ def run(
         series=series,
         recorded=recorded,
     )
+    if stepper.interrupted:
+        totals = [result.link(name).total for name in result.links]
+        if all(total["end_s"] <= total["start_s"] for total in totals):
+            message = f"nothing was measured yet: the warm-up lasts {scenario.warm_up:g} s"
+            raise KeyboardInterrupt(message)
+        result.data["interrupted_at_s"] = simulation.now_ns / 1e9
+    return result
 
 
 def _run_in_steps(
-    simulation: Simulation, duration_s: float, progress: Callable[[float], object]
-) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
+    simulation: Simulation,
+    duration_s: float,
+    progress: Callable[[float], object] | None,
+    stepper: Stepper,
+) -> None:
     duration_ns = round(duration_s * 1e9)
-    for step in range(1, STEPS + 1):
-        simulation.advance(duration_ns * step // STEPS)
-        progress(step / STEPS)
-    return simulation.result()
+    steps = 1 if progress is None else STEPS
+    for step in range(1, steps + 1):
+        stepper.advance(simulation, duration_ns * step // steps)
+        if stepper.interrupted:
+            return
+        if progress is not None:
+            progress(step / steps)
 
 
 @overload

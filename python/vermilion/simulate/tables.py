@@ -27,7 +27,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ShownTable:
     """A table.
 
     Attributes:
@@ -40,7 +40,7 @@ class Table:
     headings: Sequence[str]
     sections: Sequence[Section]
 
-    def turned(self, absent: str) -> Table:
+    def turned(self, absent: str) -> ShownTable:
         """The table with lines and columns exchanged, ``absent`` where a section has no such line.
 
         For more columns than a page is wide.
@@ -52,7 +52,7 @@ class Table:
             columns = [cells.get(label, [absent] * len(self.headings)) for label in labels]
             lines = zip(self.headings, zip(*columns, strict=True), strict=True)
             sections.append(Section(section.title, list(lines)))
-        return Table(self.title, [label.strip() for label in labels], sections)
+        return ShownTable(self.title, [label.strip() for label in labels], sections)
 
     def __str__(self) -> str:
         """The table as lines of text."""

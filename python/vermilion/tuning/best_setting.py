@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
 from vermilion.tuning.find.model_search import search_best
-from vermilion.tuning.recall.answers import Answer
+from vermilion.tuning.recall.answers import EarlierAnswer
 from vermilion.tuning.recall.conditions import conditions_of
 from vermilion.tuning.recommend.box_warnings import box_warnings
 from vermilion.tuning.recommend.recommendation import Recommendation
@@ -77,7 +77,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     if session.answers is not None and outcome.accepted:
         numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
         conditions = conditions_of(scenario, tuning.space.names, case.objective)
-        session.answers.add(Answer(conditions, numbers, scenario.origin))
+        session.answers.add(EarlierAnswer(conditions, numbers, scenario.origin))
     return Recommendation(
         scenario=scenario.origin,
         objective=case.objective.label,

@@ -34,6 +34,8 @@ _SHORTEST_S: Final = 1e-4
 _MOMENT_S: Final = 0.5  # flows that begin within so long begin at once: no phase of their own
 _DEEPEST: Final = 100_000  # packets
 _SHORTEST_CAPTURE_S: Final = 1.0
+_LIKE_POISSON: Final = (0.5, 2.0)  # times a Poisson process's dispersion: a capture is short
+_MERGED: Final = 0.01  # of the packets: fewer are not worth a word
 _SPARE: Final = 4.0  # times as deep as the longest wait: more is not tried
 _FITTING_SEED: Final = 1_000_003  # none of those that are compared later
 
@@ -313,7 +315,8 @@ def _short_group(
         f"{arrivals.count} short transfers, one every {1e3 * arrivals.mean_gap_s:.3g} ms, of "
         f"{sizes.mean_bytes / 1e3:.3g} kB in the mean ({sizes.name}{far})"
     )
-    if arrivals.dispersion is not None and not 0.5 <= arrivals.dispersion <= 2.0:  # noqa: PLR2004
+    least, most = _LIKE_POISSON
+    if arrivals.dispersion is not None and not least <= arrivals.dispersion <= most:
         notes.unknown.append(
             "when transfers come: their number in a stretch of time varies "
             f"{arrivals.dispersion:.2g} times as much as a Poisson process's, which stands there"
@@ -505,7 +508,7 @@ def _general(evidence: Evidence, sender: str, notes: _Notes) -> None:
             f"{100 * evidence.other_way_share:.0f} % of the bytes go the other way; its queue is "
             "left away"
         )
-    if evidence.merged_share > 0.01:  # noqa: PLR2004
+    if evidence.merged_share > _MERGED:
         notes.unknown.append(
             f"packets as they were on the link: {100 * evidence.merged_share:.0f} % of the "
             "captured ones are several merged into one"

@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "kernel"))
 
-from linux_guest import run_in_guest  # noqa: E402
+from linux_guest import run_in_guest  # noqa: E402 - its folder has to be on the path first
 
 QUEUES = (
     "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10Mbit probability 0.02",

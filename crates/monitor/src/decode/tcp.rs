@@ -86,6 +86,8 @@ pub struct Tcp {
     /// The stretch behind a hole that has grown with the latest segment: its first byte, and that
     /// behind its last (the first block of SACK). Not what has arrived twice (RFC 2883).
     pub arrived: Option<(u32, u32)>,
+    /// Whether it acknowledges selectively, or says in its SYN that it is ready for it (RFC 2018).
+    pub selective: bool,
     /// Whether the captured bytes end within the options, so that more of them may be there.
     pub options_cut: bool,
 }
@@ -116,6 +118,7 @@ impl Tcp {
             largest_segment: None,
             timestamps: None,
             arrived: None,
+            selective: false,
             options_cut: segment.len() < header_length as usize,
         };
         tcp.read_options(segment.get(FIXED..end).unwrap_or(&[]));
@@ -128,6 +131,7 @@ impl Tcp {
         const END: u8 = 0;
         const NO_OPERATION: u8 = 1;
         const LARGEST_SEGMENT: u8 = 2;
+        const SELECTIVE_PERMITTED: u8 = 4;
         const SELECTIVE_ACKNOWLEDGEMENT: u8 = 5;
         const TIMESTAMPS: u8 = 8;
         let mut at = 0;
@@ -151,8 +155,10 @@ impl Tcp {
                         self.timestamps = Some(Timestamps { value, echo });
                     }
                 }
+                (SELECTIVE_PERMITTED, 2) => self.selective |= self.flags.syn(),
                 (SELECTIVE_ACKNOWLEDGEMENT, 10 | 18 | 26 | 34) => {
                     self.arrived = self.newly_arrived(options, at + 2, length);
+                    self.selective |= !self.flags.syn();
                 }
                 _ => {}
             }

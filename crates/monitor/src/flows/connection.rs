@@ -141,7 +141,11 @@ impl<L: Listener> Segment<'_, L> {
             }
             let handshake = &mut flow.handshake;
             handshake.repeated |= again;
+            handshake.permits_selective[from] = tcp.selective;
             if tcp.flags.ack() {
+                if handshake.permits_selective == [true; 2] {
+                    flow.acknowledged_selectively = [true; 2];
+                }
                 handshake.awaited = Some(behind);
             } else if !again {
                 handshake.syn = self.time;
@@ -175,6 +179,7 @@ impl<L: Listener> Segment<'_, L> {
             if beyond.unsigned_abs() > WIDEST_WINDOW {
                 return;
             }
+            flow.acknowledged_selectively[other] |= self.tcp.selective && !self.tcp.flags.syn();
             if beyond > 0 {
                 side.acknowledged_unseen += 1;
                 self.totals.acknowledged_unseen += 1;

@@ -101,6 +101,9 @@ pub(super) struct Handshake {
     pub offer: Option<u8>,
     /// What the last acknowledgement of the handshake says: the number behind the other SYN.
     pub awaited: Option<u32>,
+    /// Whether the SYN of the initiator, and that of the responder, permits selective
+    /// acknowledgements.
+    pub permits_selective: [bool; 2],
     /// Whether one of the two SYNs came twice.
     pub repeated: bool,
     /// Whether it is over.
@@ -136,6 +139,10 @@ pub struct Flow {
     pub(super) handshake: Handshake,
     /// Whether a long header of QUIC was seen.
     pub quic: bool,
+    /// Whether data of the initiator, and of the responder, has been acknowledged selectively, or
+    /// both SYNs permit it (RFC 2018). Where neither was seen it is unknown: nothing was lost yet,
+    /// and the SYNs are long gone.
+    pub acknowledged_selectively: [bool; 2],
     /// Segments that gave no round trip, by reason.
     pub not_timed: Tally<NotTimed, NOT_TIMED_CASES>,
     /// From the initiator, and from the responder.
@@ -158,6 +165,7 @@ impl Flow {
             method: Method::Unknown,
             handshake: Handshake::default(),
             quic: false,
+            acknowledged_selectively: [false; 2],
             not_timed: Tally::new(),
             directions: Default::default(),
         }

@@ -29,6 +29,8 @@ pub struct Tcp {
     pub timestamps: Option<(u32, u32)>,
     /// The blocks of SACK.
     pub arrived: &'static [(u32, u32)],
+    /// Whether a SYN has the option that permits SACK.
+    pub permits_selective: bool,
     pub largest_segment: Option<u16>,
     pub ecn: u8,
 }
@@ -44,6 +46,7 @@ pub fn forth() -> Tcp {
         payload: 0,
         timestamps: None,
         arrived: &[],
+        permits_selective: false,
         largest_segment: None,
         ecn: 0,
     }
@@ -65,6 +68,9 @@ impl Tcp {
             options.extend([1, 1, 8, 10]);
             options.extend(value.to_be_bytes());
             options.extend(echo.to_be_bytes());
+        }
+        if self.permits_selective {
+            options.extend([1, 1, 4, 2]);
         }
         if !self.arrived.is_empty() {
             options.extend([1, 1, 5, 2 + 8 * self.arrived.len() as u8]);

@@ -1,6 +1,6 @@
 //! What somebody has written down of a run: asked for at the beginning, taken while it runs.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_parameters::ParameterError;
 
@@ -82,6 +82,14 @@ impl Simulation {
                 return Ok(());
             }
             self.read_windows(time - offset, offset);
+            // Between two readings there may be too few events for a look.
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Cancelled);
+            }
+            if self.is_full() {
+                self.paused = true;
+                return Ok(());
+            }
         }
     }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import blind, entering, stepping
 from vermilion.online.decide.in_force import holds
 from vermilion.online.decide.setting_words import setting_in_words
-from vermilion.online.decide.states import Applying, Change, Owed, Watching
+from vermilion.online.decide.states import Applying, Owed, RouterChange, Watching
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
         _not_arrived(turn, state)
     else:
         turn.believe_in_force(event.in_force)
-        back = Change(
+        back = RouterChange(
             "roll back",
             state.before,
             "only a part of the change is in force; the setting before it is put back",
@@ -142,7 +142,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             turn.end()
 
 
-def _look_at_it(turn: Turn, change: Change) -> None:
+def _look_at_it(turn: Turn, change: RouterChange) -> None:
     """A new setting is in force: see what it does."""
     verifying = change.verifying
     if verifying is None:  # an answer always says how it is to be verified

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from vermilion.online.decide import entering, leaving_alone, undoing
-from vermilion.online.decide.states import Applying, Change, Waiting
+from vermilion.online.decide.states import Applying, RouterChange, Waiting
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def on_command(turn: Turn, state: State, event: Command) -> None:
         return
     if policy.at_exit == "restore" and policy.mode != "observe" and changed:
         reason = "the controller ends and puts back what stood before its first change"
-        entering.send(turn, Change("restore", dict(controller.original), reason))
+        entering.send(turn, RouterChange("restore", dict(controller.original), reason))
         return
     turn.decide(DecisionKind.END, "the run has ended")
     turn.end()

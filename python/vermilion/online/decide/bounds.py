@@ -14,6 +14,7 @@ from vermilion.objectives.metric_words import metric_in_words
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
 from vermilion.online.decide.verification import MEASURED, limit_of
 from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.sense.stretch import FEWEST_BATCHES
 
 if TYPE_CHECKING:
     from vermilion.objectives import Constraint
@@ -25,6 +26,8 @@ STRETCH_S = 10.0
 
 _LOOK_S = 2.0
 _LEAST_S = 8.0
+_SHORTEST_S = 2.0  # of conditions that come and go
+_MOMENTS = 4  # in so many parts
 _FORGOTTEN_S = 30.0  # so long a bound must be kept before it counts as broken again
 _NOT_THIS_LINK = frozenset({"idle", "outage", "elsewhere"})
 _SILENT = (Paused, Blind, HandsOff, Ended)  # nothing is judged in these
@@ -39,21 +42,20 @@ def look(turn: Turn) -> None:
         return
     if turn.now_s - watch.looked_s < _LOOK_S:
         return
-    # What is broken in other conditions, or under another setting, is another matter.
-    begun_s = max(watch.since_s, controller.conditions_since_s, *controller.budget.changes_s[-1:])
+    begun_s = watch.since_s
+    if not controller.fluctuation.lasts:
+        # What is broken in other conditions, or under another setting, is another matter.
+        begun_s = max(begun_s, controller.conditions_since_s, *controller.budget.changes_s[-1:])
     watch = watch.without_old(max(begun_s, turn.now_s - _FORGOTTEN_S))
-    since_s = max(turn.now_s - STRETCH_S, begun_s)
-    if turn.now_s - since_s <= _LEAST_S:
-        return
     # Measuring is the dearest part of a look: what nobody could judge is not measured.
     judged = [bound for bound in controller.policy.bounds if _can_be_judged(turn, bound)]
-    lately = turn.measured_since(since_s) if judged else None
-    if judged and lately is None:
+    lately = _lately(turn, begun_s) if judged else []
+    if judged and not lately:
         return
     found = {
         bound.text: words
         for bound in judged
-        if lately is not None and (words := _in_words(bound, lately))
+        if (words := next(filter(None, (_in_words(bound, each) for each in lately)), ""))
     }
     for text, words in found.items():
         if not watch.knows(text):
@@ -62,14 +64,44 @@ def look(turn: Turn) -> None:
     turn.change(bounds_watch=replace(watch, looked_s=turn.now_s))
 
 
+def _lately(turn: Turn, begun_s: float) -> list[Stretch]:
+    """What was measured lately, as far as it counts; none where that is too short.
+
+    While conditions come and go there is a second stretch, as long as they last: what is asked for
+    in each of them, a mean over several would hide.
+    """
+    stretches: list[Stretch | None] = []
+    if turn.now_s - begun_s > _LEAST_S:
+        stretches.append(turn.measured_since(max(turn.now_s - STRETCH_S, begun_s)))
+    fluctuation = turn.controller.fluctuation
+    if fluctuation.lasts:
+        over_s = min(max(fluctuation.usual_s, _SHORTEST_S), STRETCH_S)
+        if turn.now_s - begun_s >= over_s:
+            stretches.append(turn.moments_since(turn.now_s - over_s, over_s / _MOMENTS))
+    # Where samples were lost there may be too little of them.
+    return [each for each in stretches if each is not None and len(each.batches) >= FEWEST_BATCHES]
+
+
 def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
     """Whether it has a number of its own, or is of what may have been better before a change."""
     if limit_of(bound, None) is not None:
         return True
     controller = turn.controller
     changed = dict(controller.in_force) != dict(controller.original)
-    is_of_use = bound.path.metric == "utilization" and not bound.of_harm
-    return is_of_use and (changed or bool(controller.budget.changes_s))
+    known = _most(bound, 1.0) is not None and not bound.of_harm
+    return known and (changed or bool(controller.budget.changes_s))
+
+
+def _most(bound: Constraint, rate_bit_per_s: float | None) -> float | None:
+    """What its metric could have been at most before a change; ``None`` where that is not known.
+
+    No link is used more than wholly, and no flows get more than it carries, whatever stood there.
+    """
+    if not bound.at_least:
+        return None
+    if bound.path.room == "flows":
+        return rate_bit_per_s if bound.path.metric == "goodput_bit_per_s.total" else None
+    return 1.0 if bound.path.metric == "utilization" else None
 
 
 def _in_words(bound: Constraint, lately: Stretch) -> str:
@@ -80,8 +112,8 @@ def _in_words(bound: Constraint, lately: Stretch) -> str:
         return ""
     words = f"{bound.text}{MEASURED}{metric_in_words(bound.path, measured.mean)})"
     if limit is None:
-        # No link is used more than wholly, whatever stood there before.
-        if measured.high >= bound.bound + bound.offset:
+        most = _most(bound, lately.rate_bit_per_s)
+        if most is None or measured.mean >= bound.bound * most + bound.offset:
             return ""
         return (
             f"the network may break {words}; nobody knows what it would be under the first setting"

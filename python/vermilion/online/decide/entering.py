@@ -31,7 +31,7 @@ from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
-    from vermilion.online.decide.states import Change, Doubt
+    from vermilion.online.decide.states import Doubt, RouterChange
     from vermilion.online.decide.turn import Turn
     from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
@@ -112,12 +112,11 @@ def _ahead(
     the budget wants between two changes, or as conditions have taken lately.
     """
     controller = turn.controller
-    trend, changes = controller.fluctuation.trend, controller.fluctuation.changes_s
+    trend = controller.fluctuation.trend
     if trend is None:
         return picture, traffic, ""
-    usual_s = (changes[-1] - changes[0]) / max(1, len(changes) - 1)
     allowed_s = WITHIN_S / max(1, controller.policy.changes_per_minute)
-    lead_s = turn.deadline_s("quick") + 0.5 * max(usual_s, allowed_s)
+    lead_s = turn.deadline_s("quick") + 0.5 * max(controller.fluctuation.usual_s, allowed_s)
     expected = trend.ahead(picture, lead_s)
     modelled = turn.traffic(expected)
     if modelled is None or expected == picture:
@@ -189,7 +188,7 @@ def say_unverified(turn: Turn, unverified: Verifying | None) -> None:
 # --- a change of the router -------------------------------------------------------------------
 
 
-def make(turn: Turn, change: Change, instead: Watching) -> None:
+def make(turn: Turn, change: RouterChange, instead: Watching) -> None:
     """Make a change, as far as the operator lets the controller.
 
     Args:
@@ -235,7 +234,7 @@ def make(turn: Turn, change: Change, instead: Watching) -> None:
     send(turn, change)
 
 
-def send(turn: Turn, change: Change) -> None:
+def send(turn: Turn, change: RouterChange) -> None:
     """Tell the router to change."""
     before = turn.controller.in_force
     number = turn.ask_router(change.parameters)

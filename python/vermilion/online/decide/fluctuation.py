@@ -57,6 +57,13 @@ class Fluctuation:
         """Whether one setting is sought for all conditions met."""
         return bool(self.met)
 
+    @property
+    def usual_s(self) -> float:
+        """How long conditions have lasted lately, from one change to the next; 0 while unknown."""
+        if len(self.changes_s) < 2:  # noqa: PLR2004 - a change and the next
+            return 0.0
+        return (self.changes_s[-1] - self.changes_s[0]) / (len(self.changes_s) - 1)
+
     def changed(self, now_s: float) -> Fluctuation:
         """After one more change."""
         lately = tuple(time_s for time_s in self.changes_s if time_s > now_s - WITHIN_S)

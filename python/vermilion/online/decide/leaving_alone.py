@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering
 from vermilion.online.decide.in_force import holds, is_mixture
 from vermilion.online.decide.setting_words import setting_in_words
-from vermilion.online.decide.states import Change
+from vermilion.online.decide.states import RouterChange
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.routers.queue_set import by_queue
 
@@ -81,7 +81,7 @@ def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None
         turn.decide(DecisionKind.LOST, "only a part of a change whose answer was lost is in force")
     else:
         reason = "only a part of a change whose answer was lost is in force; it is taken back"
-        entering.send(turn, Change("roll back", dict(known), reason))
+        entering.send(turn, RouterChange("roll back", dict(known), reason))
 
 
 def on_command(turn: Turn, state: HandsOff, event: Command) -> None:

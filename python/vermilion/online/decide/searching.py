@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering, pausing, stepping
 from vermilion.online.decide.setting_words import setting_in_words
-from vermilion.online.decide.states import Change, Searching, Verifying
+from vermilion.online.decide.states import RouterChange, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
 from vermilion.online.record.kinds import DecisionKind
@@ -165,7 +165,7 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
         entering.send(turn, back)
 
 
-def _without_a_model(turn: Turn, state: Searching) -> Change | None:
+def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     """The way back from a setting for which nothing speaks but a model that is now refuted."""
     controller = turn.controller
     # What did no harm in other conditions may do much in these: then nothing speaks but for what
@@ -176,7 +176,7 @@ def _without_a_model(turn: Turn, state: Searching) -> Change | None:
     proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
     if proven or state.stale or dict(harmless) == dict(controller.in_force):
         return None
-    return Change(
+    return RouterChange(
         "roll back",
         harmless,
         "only a model spoke for this setting, and it does not explain this network; the last "
@@ -270,7 +270,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         mends=mends,
     )
     advantage = answer.verdict.advantage
-    change = Change(
+    change = RouterChange(
         "answer",
         answer.setting,
         answer.verdict.reason,

@@ -154,7 +154,7 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RouterChange:
     """A change of the router, from the wish to the answer.
 
     Attributes:
@@ -195,7 +195,7 @@ class Proposing:
     """
 
     number: int
-    change: Change
+    change: RouterChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Applying:
     """
 
     number: int
-    change: Change
+    change: RouterChange
     since_s: float
     before: Mapping[str, ParameterValue]
     lost: bool = False
@@ -229,7 +229,7 @@ class Owed:
         attempts: how often it was tried.
     """
 
-    change: Change
+    change: RouterChange
     not_before_s: float
     attempts: int
 

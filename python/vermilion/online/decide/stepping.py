@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.states import Change, Verifying
+from vermilion.online.decide.states import RouterChange, Verifying
 from vermilion.online.decide.verification import Expectation, Verification
 from vermilion.online.plan.steps import Steps
 from vermilion.online.record.kinds import DecisionKind
@@ -74,7 +74,7 @@ def step_on(turn: Turn, state: Watching) -> bool:
         "a step without a model, taken back unless it beats "
         f"{policy.objective.label} {measured.mean:.4g} {policy.objective.unit}".rstrip()
     )
-    entering.make(turn, Change("step", moved, reason, verifying=verifying), state)
+    entering.make(turn, RouterChange("step", moved, reason, verifying=verifying), state)
     return True
 
 
@@ -89,7 +89,7 @@ def judged(turn: Turn, verifying: Verifying, result: Verification) -> None:
         return
     entering.send(
         turn,
-        Change(
+        RouterChange(
             "roll back",
             dict(verifying.previous),
             result.reason,

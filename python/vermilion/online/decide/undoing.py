@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.states import Applying, Blind, Change, Ended, HandsOff
+from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, RouterChange
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def undo(turn: Turn, state: State) -> None:
             'a person has taken a change back; nothing changes until they say "resume"',
             by="a person",
         )
-    back = Change(
+    back = RouterChange(
         "roll back",
         dict(controller.replaced),
         "a person has taken the last change back",

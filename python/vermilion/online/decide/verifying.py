@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.regimes import Regime
-from vermilion.online.decide.states import Change, Doubt, Verifying
+from vermilion.online.decide.states import Doubt, RouterChange, Verifying
 from vermilion.online.decide.verification import bound_named, clearly_worse, verify
 from vermilion.online.plan.correction import LARGEST
 from vermilion.online.record.kinds import DecisionKind
@@ -138,7 +138,7 @@ def starves(turn: Turn, harm: str) -> None:
         turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
     original = turn.controller.original
     turn.change(proven=original)
-    entering.send(turn, Change("roll back", original, f"it starves flows; {harm}"))
+    entering.send(turn, RouterChange("roll back", original, f"it starves flows; {harm}"))
 
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:
@@ -146,7 +146,7 @@ def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:
     regimes = turn.controller.regimes
     turn.change(regimes=regimes.forgotten(verifying.picture, turn.queueing_s(verifying.picture)))
     entering.send(
-        turn, Change("roll back", dict(verifying.previous), result.reason, result.details)
+        turn, RouterChange("roll back", dict(verifying.previous), result.reason, result.details)
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.states import Change, Verifying, Waiting
+from vermilion.online.decide.states import RouterChange, Verifying, Waiting
 from vermilion.online.decide.verification import Expectation
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.picture import round_trip_distance
@@ -109,7 +109,7 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
     )
     entering.make(
         turn,
-        Change("recall", regime.setting, reason, verifying=verifying),
+        RouterChange("recall", regime.setting, reason, verifying=verifying),
         entering.watching(turn, regime.predicted_mean, regime.noise),
     )
     return True

@@ -31,16 +31,19 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.model.senders import SenderModel
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.model.senders import SenderBelief, SenderModel
+    from vermilion.online.model.senders import SenderBelief
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.picture import TrafficPicture
 
 MOST = 3
 """Models of one network at most."""
 
+_SUFFERING = SenderModel("newreno")
 _SPLIT = 2.0  # log odds within which the second-best kind may as well be the one
 _DOUBTFUL_FLOWS = 0.15  # standard deviations from which on a quantity is worth more models
 _DOUBTFUL_ROUND_TRIPS = 0.25
@@ -91,7 +94,7 @@ def possibilities(
         belief: in the senders.
     """
     kinds = _likeliest(belief)
-    crowded = kinds[-1] if belief.evidence else kinds[:2][-1]
+    crowded = _of_newcomers(belief, kinds[-1] if belief.evidence else kinds[:2][-1])
     if not belief.evidence:
         kinds = kinds[:1]
     flows, trips = steps(picture)
@@ -129,7 +132,8 @@ def by_turns(
     ends = [min(others, key=_load), max(others, key=_load)] if others else []
     chosen = [traffic, *(end for end in ends if _differs(end, traffic))]
     believed = tuple(Possibility(each, belief.best, 1.0 / len(chosen)) for each in chosen)
-    return (*believed, _crowd(max(chosen, key=_load), _likeliest(belief)[:2][-1]))
+    newcomers = _of_newcomers(belief, _likeliest(belief)[:2][-1])
+    return (*believed, _crowd(max(chosen, key=_load), newcomers))
 
 
 def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility:
@@ -139,6 +143,15 @@ def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility:
     else:
         words = _JOINING_IN_WORDS
     return Possibility(traffic, kind, 0.0, words, _JOINING)
+
+
+def _of_newcomers(belief: SenderBelief, likely: SenderModel) -> SenderModel:
+    """The kind of those who may join.
+
+    Of those who are there selective acknowledgements may have been seen. Of those who come nothing
+    has been, and without them they suffer most.
+    """
+    return _SUFFERING if belief.selective else likely
 
 
 def _likeliest(belief: SenderBelief) -> list[SenderModel]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.plan.judgement import Verdict
+    from vermilion.online.plan.judgement import ChangeVerdict
     from vermilion.online.plan.task_kind import TaskKind
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import ParameterValue
@@ -51,7 +51,7 @@ class Answer:
     setting: Mapping[str, float]
     candidate: Prediction
     incumbent: Prediction
-    verdict: Verdict
+    verdict: ChangeVerdict
     candidate_noise: float
     incumbent_noise: float
     evaluations: int

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.scenario.errors import MISSING, ScenarioError
-from vermilion.tuning.recall.answers import Answer
+from vermilion.tuning.recall.answers import EarlierAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def memory_of_atlas(
 
 def _answer(
     cell: object, parameters: Sequence[str], origin: str, where: str
-) -> Answer[TrafficPicture]:
+) -> EarlierAnswer[TrafficPicture]:
     condition = _part(cell, "condition", dict, origin, where)
     setting = _part(cell, "setting", dict, origin, where)
     rate, flows, trip_s = (
@@ -79,7 +79,7 @@ def _answer(
         marked_share=None,
     )
     values = {name: _number(setting, name, origin, f"{where}.setting") for name in parameters}
-    return Answer(picture, values, origin)
+    return EarlierAnswer(picture, values, origin)
 
 
 def _part(of: object, name: str, kind: type, origin: str, where: str) -> Any:  # noqa: ANN401 - JSON

@@ -32,7 +32,7 @@ NO_CHARGE: Final = PushCharge()
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ChangeVerdict:
     """The comparison of a candidate with the setting in force.
 
     Attributes:
@@ -58,7 +58,7 @@ def judge(
     incumbent_verdicts: Sequence[ConstraintVerdict] = (),
     charge: PushCharge = NO_CHARGE,
     models: int = 1,
-) -> Verdict:
+) -> ChangeVerdict:
     """Compare a candidate with the incumbent, both predicted on the same fresh seeds.
 
     Args:
@@ -88,7 +88,7 @@ def judge(
         unit=goal.unit,
     )
     where = "in the model" if models == 1 else f"in the mean of {models} models"
-    return Verdict(
+    return ChangeVerdict(
         decision.accepted,
         f"{decision.why}; {where}, {_in_words(advantage, old_value, new_value, goal, charge)}, "
         f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.sense.picture import round_trip_distance
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
-from vermilion.tuning.recall.answers import Answer, nearest_answers, times_apart
+from vermilion.tuning.recall.answers import EarlierAnswer, nearest_answers, times_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,13 +35,13 @@ class AnswerMemory:
             name of the link; never forgotten.
     """
 
-    answers: tuple[Answer[TrafficPicture], ...] = ()
-    prior: tuple[Answer[TrafficPicture], ...] = ()
+    answers: tuple[EarlierAnswer[TrafficPicture], ...] = ()
+    prior: tuple[EarlierAnswer[TrafficPicture], ...] = ()
     of_queues: tuple[tuple[str, AnswerMemory], ...] = ()
 
     def kept(self, conditions: TrafficPicture, setting: Mapping[str, float]) -> AnswerMemory:
         """The memory with the answer for these conditions."""
-        answers = (*self.answers, Answer(conditions, dict(setting)))[-_MOST_ANSWERS:]
+        answers = (*self.answers, EarlierAnswer(conditions, dict(setting)))[-_MOST_ANSWERS:]
         return replace(self, answers=answers)
 
     def similar(

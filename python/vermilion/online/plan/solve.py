@@ -77,6 +77,7 @@ def solve(task: Task) -> Finding:
     Raises:
         KeyboardInterrupt: at Ctrl-C.
     """
+    task = replace(task, belief=task.belief.after_seeing(task.picture.selective_share))
     if isinstance(task.policy, SetPolicy):
         from vermilion.online.plan.set_solve import solve_set
 

@@ -60,8 +60,9 @@ class Untouched:
         since: when that was, by the wall clock (ISO 8601, UTC).
         original: every parameter before the first change.
         in_force: the same as last read back.
-        commands: of several queues of real routers, what puts each back, as it was written down
-            then; empty where nothing was.
+        command: of one queue of a real router, what puts it back, as it was written down then;
+            ``None`` where nothing was.
+        commands: of several, what puts each back, likewise; empty where nothing was.
     """
 
     router: str
@@ -73,6 +74,7 @@ class Untouched:
     since: str
     original: Mapping[str, ParameterValue]
     in_force: Mapping[str, ParameterValue]
+    command: str | None = None
     commands: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -130,9 +132,10 @@ def untouched(path: Path) -> list[Untouched]:
             ) or (before is not None and _predecessor(database, run) is not None)
             original = before.original if goes_on and before is not None else settings[0]
             since = before.since if goes_on and before is not None else begun
-            commands = (
-                before.commands if goes_on and before is not None else _commands(database, run)
-            )
+            if goes_on and before is not None:
+                command, commands = before.command, before.commands
+            else:
+                command, commands = _commands(database, run)
             found[key] = Untouched(
                 router=router,
                 link=link,
@@ -143,6 +146,7 @@ def untouched(path: Path) -> list[Untouched]:
                 since=since,
                 original=original,
                 in_force=settings[-1],
+                command=command,
                 commands=commands,
             )
         return list(found.values())
@@ -150,12 +154,14 @@ def untouched(path: Path) -> list[Untouched]:
         database.close()
 
 
-def _commands(database: sqlite3.Connection, run: int) -> dict[str, str | None]:
-    """What puts each of several queues back, as a run has found them."""
+def _commands(database: sqlite3.Connection, run: int) -> tuple[str | None, dict[str, str | None]]:
+    """What puts a queue, and each of several queues, back, as a run has found them."""
     row = database.execute(
         "SELECT details FROM decision WHERE run = ? AND kind = 'found' ORDER BY id LIMIT 1", (run,)
     ).fetchone()
-    return {} if row is None else dict(json.loads(row[0]).get("commands", {}))
+    details = {} if row is None else json.loads(row[0])
+    command = details.get("command")
+    return command if isinstance(command, str) else None, dict(details.get("commands", {}))
 
 
 def _most_passed(database: sqlite3.Connection, run: int) -> float | None:

@@ -81,6 +81,7 @@ class FlowActivity:
         before: those before it that are remembered.
         flows: the numbers of the flows known, ascending.
         responsive: whether each slows down when packets are lost.
+        selective: whether the receiver of each has been seen to acknowledge selectively.
         began_s: when each was first seen.
         last_s: when each was last seen.
         packets: what each sent lately, packets.
@@ -97,6 +98,7 @@ class FlowActivity:
     before: tuple[_Interval, ...]
     flows: NDArray[np.int64]
     responsive: NDArray[np.bool_]
+    selective: NDArray[np.bool_]
     began_s: NDArray[np.float64]
     last_s: NDArray[np.float64]
     packets: NDArray[np.int64]
@@ -119,6 +121,7 @@ class FlowActivity:
             before=(),
             flows=none,
             responsive=np.empty(0, np.bool_),
+            selective=np.empty(0, np.bool_),
             began_s=times,
             last_s=times,
             packets=none,
@@ -187,6 +190,9 @@ class FlowActivity:
         began = _spread(self.began_s, old, size, time_s - interval_s)
         last = _spread(self.last_s, old, size, time_s)
         responsive[new] = traffic.responsive[moved][first]
+        selective = _spread(self.selective, old, size, 0)
+        if traffic.selective is not None:
+            selective[new] |= traffic.selective[moved][first]
         last[new] = time_s
         packets, sizes, kept = (
             _spread(values, old, size, 0) for values in (self.packets, self.bytes, self.kept_bytes)
@@ -228,6 +234,7 @@ class FlowActivity:
             before=before[forgotten:],
             flows=flows,
             responsive=responsive,
+            selective=selective,
             began_s=began,
             last_s=last,
             packets=packets,
@@ -366,6 +373,15 @@ class FlowActivity:
         sent = int(self.bytes[~self.responsive].sum())
         return 8.0 * sent / lately_s if lately_s > 0.0 else 0.0
 
+    def selective_share(self) -> float:
+        """Of the flows that moved packets lately, the share that is acknowledged selectively.
+
+        As far as that has been seen; those that do not slow down when packets are lost are left
+        out.
+        """
+        moving = self.responsive & (self.packets > 0)
+        return float(self.selective[moving].mean()) if moving.any() else 0.0
+
     def packet_sizes(self, of: NDArray[np.int64], total: int) -> tuple[tuple[float, int], ...]:
         """(bytes, flows) of each class of packet sizes, ascending.
 
@@ -407,6 +423,7 @@ def _without_the_forgotten(activity: FlowActivity) -> FlowActivity:
         activity,
         flows=activity.flows[there],
         responsive=activity.responsive[there],
+        selective=activity.selective[there],
         began_s=activity.began_s[there],
         last_s=activity.last_s[there],
         packets=activity.packets[there],

@@ -40,6 +40,8 @@ class TrafficPicture:
         unresponsive_bit_per_s: what arrives whatever is lost: capacity that the flows do not have.
         packet_sizes: (bytes, flows) of each size of packets, ascending; empty where all flows send
             packets of about ``packet_bytes``.
+        selective_share: share of the flows whose receivers have been seen to acknowledge
+            selectively; 0 where nobody looks.
         knowledge: what it is made from.
         flows_doubt: standard deviation of the number of flows, as a share of it.
         rtts_doubt: the same of the round trips.
@@ -56,6 +58,7 @@ class TrafficPicture:
     knowledge: Knowledge = "full"
     flows_doubt: float = 0.0
     rtts_doubt: float = 0.0
+    selective_share: float = 0.0
 
     @property
     def parts(self) -> tuple[TrafficPicture, ...]:

@@ -243,7 +243,11 @@ class Senses:
             unresponsive = self.activity.unresponsive_bit_per_s()
             pausing = self.activity.pausing(counted)
             doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * pausing / max(counted, 1.0)
-            picture = replace(picture, unresponsive_bit_per_s=unresponsive)
+            picture = replace(
+                picture,
+                unresponsive_bit_per_s=unresponsive,
+                selective_share=self.activity.selective_share(),
+            )
             if packet_bytes is not None:
                 sizes = self.activity.packet_sizes(among, round(counted))
                 if len(sizes) > 1 or (sizes and not _is_about(sizes[0][0], packet_bytes)):
@@ -357,10 +361,14 @@ def _joined_traffic(held: FlowTraffic | None, latest: FlowTraffic | None) -> Flo
 
     if held is None or latest is None:
         return latest
+    selective = None
+    if held.selective is not None and latest.selective is not None:
+        selective = np.concatenate((held.selective, latest.selective))
     return replace(
         latest,
         flows=np.concatenate((held.flows, latest.flows)),
         packets=np.concatenate((held.packets, latest.packets)),
         bytes=np.concatenate((held.bytes, latest.bytes)),
         responsive=np.concatenate((held.responsive, latest.responsive)),
+        selective=selective,
     )

@@ -112,6 +112,9 @@ def set_picture(
         knowledge="full" if all(each.knowledge == "full" for each in parts) else "counters",
         flows_doubt=max(each.flows_doubt for each in parts),
         rtts_doubt=max(each.rtts_doubt for each in parts),
+        selective_share=min(
+            (each.selective_share for each in parts if each.flows > 0), default=0.0
+        ),
         queues=tuple(pictures.items()),
         paths=tuple(paths),
         unknown=tuple(unknown),

@@ -69,6 +69,11 @@ class SetStretch(Stretch):
                 queues[link] = stretch
         return cls(tuple(batches), _goodputs(samples, numbers), queues)
 
+    @property
+    def rate_bit_per_s(self) -> float | None:
+        """Flows of several links may get more than one of them carries."""
+        return None
+
     def bounded(self, constraint: Constraint) -> Interval | None:
         """The metric that a constraint is about; ``None`` where nobody can tell."""
         path = constraint.path

@@ -176,6 +176,11 @@ class Stretch:
         """How long it is."""
         return sum(batch.seconds for batch in self.batches)
 
+    @property
+    def rate_bit_per_s(self) -> float | None:
+        """What the link carries, which no flows together get more than; ``None`` of several."""
+        return self.batches[-1].rate_bit_per_s
+
     def interval(self, of: Callable[[Batch], float]) -> Interval:
         """A metric's mean over the batches, with confidence."""
         from vermilion.simulate.statistics import mean_interval

@@ -34,7 +34,7 @@ from vermilion.papers.athuraliya_2000.shares import (
     share_tables,
 )
 from vermilion.papers.interface import Claim, Figure, Paper
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 
 PAPER = Paper(
     name="athuraliya-2000",
@@ -137,7 +137,7 @@ PAPER = Paper(
             figures=("figure-4",),
             checks=red_delays,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "The published delay comes out where RED marks instead of "
                     "dropping, spaces its marks as ns-2 does, and 20 ms is the "
                     "whole round trip. Then the queue approaches the upper "
@@ -169,7 +169,7 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=rem_utilization,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "The price is a sum over excess arrivals and the queue, without "
                     "a target, so it rests where the link is nearly full and the "
                     "queue nearly empty. Whenever the sources’ estimates swing "
@@ -200,7 +200,7 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=rem_phi,
             remarks={
-                Verdict.IN_PART: "With 1.01, ten sources see a price of 10 as one mark in ten "
+                Ruling.IN_PART: "With 1.01, ten sources see a price of 10 as one mark in ten "
                 "packets: five among the last fifty, give or take two, so that rates swing by "
                 "almost a half. With 1.1 and 40 sources nearly every packet is marked (98 %), "
                 "and the one in fifty that is not carries all the information.",

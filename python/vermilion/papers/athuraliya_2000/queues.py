@@ -27,7 +27,7 @@ from vermilion.papers.athuraliya_2000.network import (
     rem_sender,
     replaced,
 )
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, differences, interval, of_phases
 from vermilion.papers.verdict import Check, Expected
 from vermilion.scenario import load_scenario
@@ -127,7 +127,7 @@ def draw_red(numbers: Numbers) -> Drawing:
     return _draw_counts(numbers, ("mean queue (packets)", "utilisation (%)"), 85.0)
 
 
-def tables(numbers: Numbers) -> list[Table]:
+def tables(numbers: Numbers) -> list[FigureTable]:
     """Queue, utilisation and drops by reading."""
     rows = dict(numbers["readings"])
     rows |= {
@@ -135,7 +135,7 @@ def tables(numbers: Numbers) -> list[Table]:
         for trip, found in numbers.get("with_target", {}).items()
     }
     return [
-        Table(
+        FigureTable(
             caption=f"{caption}, by the number of sources",
             heads=("reading", *(f"{count} sources" for count in COUNTS)),
             rows=tuple(

@@ -18,7 +18,7 @@ from vermilion.papers.athuraliya_2000.network import (
     rem_sender,
     replaced,
 )
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, goodput, interval
 from vermilion.papers.verdict import Check, Expected
 from vermilion.scenario import load_scenario
@@ -99,10 +99,10 @@ def draw_shares(numbers: Numbers) -> Drawing:
     return figure
 
 
-def share_tables(numbers: Numbers) -> list[Table]:
+def share_tables(numbers: Numbers) -> list[FigureTable]:
     """Shares by reading."""
     return [
-        Table(
+        FigureTable(
             caption="Share of the throughput (%) by propagation delay, and nearest over farthest",
             heads=("reading", *(f"{delay} ms" for delay in DELAYS_MS), "ratio"),
             rows=tuple(

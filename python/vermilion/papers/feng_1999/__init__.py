@@ -48,7 +48,7 @@ from vermilion.papers.feng_1999.static import (
     static_tables,
 )
 from vermilion.papers.interface import Claim, Figure, Paper
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 
 PAPER = Paper(
     name="feng-1999",
@@ -169,7 +169,7 @@ PAPER = Paper(
             figures=("loss-of-64",),
             checks=ecn_loses_less,
             remarks={
-                Verdict.IN_PART: "Marks help while the average stays between the thresholds. "
+                Ruling.IN_PART: "Marks help while the average stays between the thresholds. "
                 "Where the highest probability is too small for 64 sources, the average passes "
                 "the upper threshold, and there RED of that time drops every packet, whether "
                 "its sender understands marks or not. That ECN needs a RED that suits the load "
@@ -220,7 +220,7 @@ PAPER = Paper(
             figures=("static",),
             checks=conservative_overflows,
             remarks={
-                Verdict.IN_PART: "On the path of 232 ms 32 sources have windows of 43 packets, "
+                Ruling.IN_PART: "On the path of 232 ms 32 sources have windows of 43 packets, "
                 "for which the square-root law asks for less than 0.1 % of marks: 1.6 % is not "
                 "conservative there. Overflow as in the paper needs a path of some tens of "
                 "milliseconds."
@@ -235,7 +235,7 @@ PAPER = Paper(
             figures=("alternating",),
             checks=static_fail,
             remarks={
-                Verdict.IN_PART: "On the path of 232 ms 32 sources have windows of 43 packets, "
+                Ruling.IN_PART: "On the path of 232 ms 32 sources have windows of 43 packets, "
                 "for which the square-root law asks for less than 0.1 % of marks: 1.6 % is not "
                 "conservative there. Overflow as in the paper needs a path of some tens of "
                 "milliseconds."
@@ -250,7 +250,7 @@ PAPER = Paper(
             figures=("alternating",),
             checks=self_configuring_avoids,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "On the mixed path, 14 to 212 ms, it does (right half of the figure). "
                     "Packets are dropped only in the first wave, until max_p is high enough, and "
                     "more when it starts from 0.02. With 32 ms for all, the sources swing "
@@ -271,7 +271,7 @@ PAPER = Paper(
             figures=("alternating",),
             checks=max_p_follows,
             remarks={
-                Verdict.IN_PART: "With 232 ms the average hardly ever rises above the upper "
+                Ruling.IN_PART: "With 232 ms the average hardly ever rises above the upper "
                 "threshold, so that max_p only falls."
             },
         ),
@@ -294,7 +294,7 @@ PAPER = Paper(
             figures=("sources",),
             checks=self_configuring_range,
             remarks={
-                Verdict.IN_PART: "It does on the mixed path but for a part of the seeds with 8 "
+                Ruling.IN_PART: "It does on the mixed path but for a part of the seeds with 8 "
                 "sources. With equal round trips of 32 ms the sources swing together, and the "
                 "average crosses both thresholds in turn. With 232 ms the path holds ten times "
                 "what the queue does, and neither static setting fills the link either."

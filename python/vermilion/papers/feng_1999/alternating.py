@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.papers import plots
 from vermilion.papers.feng_1999.static import LINK, QUEUE, ROUND_TRIPS
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, interval, of_phases
 from vermilion.papers.verdict import Check, Expected
 from vermilion.scenario import load_scenario
@@ -158,10 +158,10 @@ def _draw_max_p(axes: Axes, seen: list[list[float]], label: str, number: int) ->
     )
 
 
-def alternating_tables(numbers: Numbers) -> list[Table]:
+def alternating_tables(numbers: Numbers) -> list[FigureTable]:
     """Loss and utilisation, phase by phase."""
     return [
-        Table(
+        FigureTable(
             f"{caption} in each phase, by the number of sources",
             ("path, gateway", *(f"{count} sources" for count in PHASES)),
             tuple(

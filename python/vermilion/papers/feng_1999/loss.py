@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, interval, of_total
 from vermilion.papers.verdict import Check, Expected
 from vermilion.report import drawing
@@ -88,10 +88,10 @@ def draw_sixty_four(numbers: Numbers) -> Drawing:
     return figure
 
 
-def sixty_four_tables(numbers: Numbers) -> list[Table]:
+def sixty_four_tables(numbers: Numbers) -> list[FigureTable]:
     """Loss and utilisation."""
     return [
-        Table(
+        FigureTable(
             "64 connections",
             ("round trip and queue", "dropped (%)", "utilisation (%)"),
             tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, differences, interval, of_total
 from vermilion.papers.verdict import Check, Expected
 from vermilion.scenario import load_scenario
@@ -103,10 +103,10 @@ def draw_static(numbers: Numbers) -> Drawing:
     return figure
 
 
-def static_tables(numbers: Numbers) -> list[Table]:
+def static_tables(numbers: Numbers) -> list[FigureTable]:
     """All readings."""
     return [
-        Table(
+        FigureTable(
             "RED whose settings never change",
             (
                 "path, temper, sources, queue (KB)",
@@ -241,10 +241,10 @@ def draw_counts(numbers: Numbers) -> Drawing:
     return figure
 
 
-def count_tables(numbers: Numbers) -> list[Table]:
+def count_tables(numbers: Numbers) -> list[FigureTable]:
     """Loss and utilisation by the number of sources."""
     return [
-        Table(
+        FigureTable(
             caption,
             ("path, gateway", *(f"{count} sources" for count in MANY)),
             tuple(

@@ -32,7 +32,7 @@ from vermilion.papers.jamali_2013.totals import (
     saves,
     total_tables,
 )
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 
 _STAGED, _SUDDEN = SCENARIOS
 
@@ -126,7 +126,7 @@ PAPER = Paper(
             figures=("table-1",),
             checks=red_counts,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "It tells which ns-2 it was: one whose senders wait a second or "
                     "more at a timeout. With Reno of ns-2.35, which waits 0.2 s, "
                     "RED drops two thirds more. The simulator ns-2.35 itself drops "
@@ -142,7 +142,7 @@ PAPER = Paper(
             measured="The change of the drops, seed by seed, lies within a quarter of that.",
             figures=("table-1",),
             checks=partial(saves, load=_STAGED),
-            remarks={Verdict.FAILS: _WHERE_IT_IS, Verdict.IN_PART: _WHERE_IT_IS},
+            remarks={Ruling.FAILS: _WHERE_IT_IS, Ruling.IN_PART: _WHERE_IT_IS},
         ),
         Claim(
             id="sudden-saving",
@@ -151,7 +151,7 @@ PAPER = Paper(
             measured="The change of the drops, seed by seed, lies within a quarter of that.",
             figures=("table-1",),
             checks=partial(saves, load=_SUDDEN),
-            remarks={Verdict.FAILS: _WHERE_IT_IS, Verdict.IN_PART: _WHERE_IT_IS},
+            remarks={Ruling.FAILS: _WHERE_IT_IS, Ruling.IN_PART: _WHERE_IT_IS},
         ),
         Claim(
             id="fewer-drops",
@@ -162,7 +162,7 @@ PAPER = Paper(
             figures=("table-1",),
             checks=fewer,
             remarks={
-                Verdict.IN_PART: "A velocity at every change of a packet with strong gains saves "
+                Ruling.IN_PART: "A velocity at every change of a packet with strong gains saves "
                 "5 to 8 %. What the other readings do is too little for so few seeds: on forty "
                 "that had no part in its choice the default drops about 1 % less (see the "
                 "disciplines’ readings).",
@@ -176,7 +176,7 @@ PAPER = Paper(
             figures=("table-1",),
             checks=busy,
             remarks={
-                Verdict.IN_PART: "It is lower by half to eight tenths of a percentage point only "
+                Ruling.IN_PART: "It is lower by half to eight tenths of a percentage point only "
                 "with Reno over the RED that is not gentle, a velocity at every packet and the "
                 "milder gains.",
             },
@@ -199,7 +199,7 @@ PAPER = Paper(
             figures=("figures-5-to-8",),
             checks=below_all_along,
             remarks={
-                Verdict.IN_PART: "The reading that drops least does so with 15 and 20 sources; "
+                Ruling.IN_PART: "The reading that drops least does so with 15 and 20 sources; "
                 "with 5 it gains nothing, and the default’s difference is too small for so few "
                 "seeds.",
             },

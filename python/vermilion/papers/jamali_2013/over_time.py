@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.jamali_2013.settings import (
     AS_PUBLISHED,
     DEFAULT,
@@ -99,10 +99,10 @@ def _in_stretch(series: list[list[float]], begin_s: float, end_s: float) -> list
     return [sum(values) / len(steps) for values in zip(*steps, strict=True)]
 
 
-def stretch_tables(numbers: Numbers) -> list[Table]:
+def stretch_tables(numbers: Numbers) -> list[FigureTable]:
     """Drops and utilisation by the number of sources."""
     return [
-        Table(
+        FigureTable(
             caption=caption,
             heads=(
                 "queue",

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.jamali_2013.settings import (
     AS_PUBLISHED,
     DROP_TAIL,
@@ -110,10 +110,10 @@ def draw_totals(numbers: Numbers) -> Drawing:
     return figure
 
 
-def total_tables(numbers: Numbers) -> list[Table]:
+def total_tables(numbers: Numbers) -> list[FigureTable]:
     """A table for each scenario."""
     return [
-        Table(
+        FigureTable(
             caption=f"{load}: the paper has {PUBLISHED[load][0]} drops of RED and "
             f"{PUBLISHED[load][1]} of VRED",
             heads=(

@@ -47,7 +47,7 @@ from vermilion.papers.nichols_1998.loads import (
     spread_evenly,
 )
 from vermilion.papers.nichols_1998.network import LIGHT, MICE, ONE, RED, TRANSFERS
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 
 PAPER = Paper(
     name="nichols-1998",
@@ -214,7 +214,7 @@ PAPER = Paper(
             figures=("table",),
             checks=partial(near_the_table, queue=RED),
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "The buffer decides how many of the drops are tail drops. With "
                     "11 packets all three numbers come out at 31 and at 50 ms, with "
                     "12 at 100 ms. With 25 the buffer is never full once the "
@@ -230,7 +230,7 @@ PAPER = Paper(
             figures=("table",),
             checks=partial(near_the_table, queue=LIGHT),
             remarks={
-                Verdict.IN_PART: "They come out at 100 ms, of which the talk’s threshold of 30 ms "
+                Ruling.IN_PART: "They come out at 100 ms, of which the talk’s threshold of 30 ms "
                 "is 30 %. At shorter round trips the same threshold leaves a queue of some "
                 "packets; the tail drops vanish everywhere.",
             },
@@ -244,7 +244,7 @@ PAPER = Paper(
             figures=("table",),
             checks=light_shorter,
             remarks={
-                Verdict.HOLDS: (
+                Ruling.HOLDS: (
                     "It is paid for with the link. Its use falls from 88 to 97 % down "
                     "to 82 to 89 %, because Reno waits for its timer when two drops "
                     "fall into one window. With SACK there is no such price at short "
@@ -260,7 +260,7 @@ PAPER = Paper(
             figures=("long-and-mice",),
             checks=fewer_by_gap,
             remarks={
-                Verdict.HOLDS: "Its queue is longer here, by a factor of about three, so that the "
+                Ruling.HOLDS: "Its queue is longer here, by a factor of about three, so that the "
                 "round trips are longer and the same rate needs fewer drops.",
             },
         ),
@@ -272,7 +272,7 @@ PAPER = Paper(
             figures=("long-and-mice",),
             checks=spread_evenly,
             remarks={
-                Verdict.FAILS: (
+                Ruling.FAILS: (
                     "RED spaces its drops evenly by count while its average hardly "
                     "moves. RED Light’s filter moves with the queue. Below the "
                     "threshold it drops nothing at all, and above it the probability "
@@ -291,7 +291,7 @@ PAPER = Paper(
             figures=("densities",),
             checks=persistent_queue,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "The link is full, and the queue scales with the rate, but with "
                     "this many transfers it rests above the threshold (20 % of 100 "
                     "ms, 30 % below 4 Mbit/s). They need 4 to 6 % of their packets "
@@ -318,7 +318,7 @@ PAPER = Paper(
             figures=("forced-drops",),
             checks=mostly_forced,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "It depends on the maximum probability and on the buffer. With 0.1 most "
                     "drops are early ones even where a fifth of the packets is dropped. Only at "
                     "1.5 Mbit/s are most of them forced. There the buffer of 12 packets is "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, interval, of_total
 from vermilion.papers.nichols_1998.network import LIGHT, LINK, QUEUES, RED, one_transfer
 from vermilion.papers.verdict import Check, Expected
@@ -110,10 +110,10 @@ def draw_example(numbers: Numbers) -> Drawing:
     return figure
 
 
-def example_tables(numbers: Numbers) -> list[Table]:
+def example_tables(numbers: Numbers) -> list[FigureTable]:
     """All places."""
     return [
-        Table(
+        FigureTable(
             caption="One transfer at 1.5 Mbit/s. In the talk: RED 6, 10 and 32 %; RED Light 1, 5 "
             "and 1 %",
             heads=(

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, differences, interval
 from vermilion.papers.nichols_1998.network import (
     LINK,
@@ -158,10 +158,10 @@ def draw_filters(numbers: Numbers) -> Drawing:
     return figure
 
 
-def filter_tables(numbers: Numbers) -> list[Table]:
+def filter_tables(numbers: Numbers) -> list[FigureTable]:
     """How late, how stale, how far off."""
     return [
-        Table(
+        FigureTable(
             caption="How well the average and the filter follow the queue; packets unless said",
             heads=(
                 "",

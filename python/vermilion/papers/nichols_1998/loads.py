@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, differences, interval, of_total
 from vermilion.papers.nichols_1998.network import (
     LIGHT,
@@ -119,10 +119,10 @@ def draw_gaps(numbers: Numbers) -> Drawing:
     return figure
 
 
-def gap_tables(numbers: Numbers) -> list[Table]:
+def gap_tables(numbers: Numbers) -> list[FigureTable]:
     """Queue and drops of each load."""
     return [
-        Table(
+        FigureTable(
             caption="25 long transfers at 10 Mbit/s",
             heads=(
                 "load",
@@ -244,10 +244,10 @@ def draw_densities(numbers: Numbers) -> Drawing:
     return figure
 
 
-def density_tables(numbers: Numbers) -> list[Table]:
+def density_tables(numbers: Numbers) -> list[FigureTable]:
     """Medians and the use of the link."""
     return [
-        Table(
+        FigureTable(
             caption="Long transfers at three rates; the buffer is a bandwidth-delay product",
             heads=(
                 "load",
@@ -397,10 +397,10 @@ def draw_reasons(numbers: Numbers) -> Drawing:
     return figure
 
 
-def reason_tables(numbers: Numbers) -> list[Table]:
+def reason_tables(numbers: Numbers) -> list[FigureTable]:
     """All loads."""
     return [
-        Table(
+        FigureTable(
             caption="Drops of RED of 1993",
             heads=(
                 "reading",

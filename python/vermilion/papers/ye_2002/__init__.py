@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import partial
 
 from vermilion.papers.interface import Claim, Figure, Paper
-from vermilion.papers.verdict import Verdict
+from vermilion.papers.verdict import Ruling
 from vermilion.papers.ye_2002.changes import (
     EVALUATIONS,
     LOAD_PHASES,
@@ -208,7 +208,7 @@ PAPER = Paper(
             figures=("figure-2",),
             checks=law_holds,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "RED of 1993 follows the formula. Whatever the average, the RED "
                     "of ns-2 does not drop a packet that meets at most one other. "
                     "Its probability is 0 at such moments, the points on the axis "
@@ -240,7 +240,7 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=partial(standard_misses, "figure-5", LOAD_PHASES[-1]),
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "Where the mean is near the target, it is so by chance. The "
                     "queue swings between empty and full, and its squared deviation "
                     "(in the table) is as large as where the mean is off."
@@ -255,7 +255,7 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=partial(tuned_holds, "figure-5", LOAD_PHASES),
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "The stretch before the change is 15 s long. In it the "
                     "controller sets RED from a first model, finds out what kind of "
                     "senders there are, and sets it again. So in some seeds a part "
@@ -274,7 +274,7 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=partial(tuned_steadier, "figure-5", LOAD_PHASES),
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "It holds after the change everywhere. Before it, at 10 and 20 "
                     "Mbit/s, ns-2’s RED happens to suit 16 flows, so there is less "
                     "to be gained. The tuned queue deviates less there, too, but "
@@ -290,7 +290,7 @@ PAPER = Paper(
             figures=("figure-5",),
             checks=partial(standard_wastes, "figure-5", LOAD_PHASES[-1]),
             remarks={
-                Verdict.IN_PART: "Sixty-four flows at 10 Mbit/s swing the queue widely, but it "
+                Ruling.IN_PART: "Sixty-four flows at 10 Mbit/s swing the queue widely, but it "
                 "is seldom empty for long: the path holds 35 packets, a third of the buffer. "
                 "The faster the link, the more the path holds, and the more of each swing is "
                 "idle time, most with Reno. The sentence is not tied to a figure; if it is "
@@ -324,7 +324,7 @@ PAPER = Paper(
             figures=("figure-6",),
             checks=partial(tuned_holds, "figure-6", TRIP_PHASES),
             remarks={
-                Verdict.IN_PART: "The means are within a tenth of the target; the intervals are "
+                Ruling.IN_PART: "The means are within a tenth of the target; the intervals are "
                 "not, because 35 s are less than two hundred round trips, and single seeds "
                 "settle some packets above or below. At 45 Mbit/s the path holds a thousand "
                 "packets, ten times the buffer, so that a few halved windows empty the queue "
@@ -340,7 +340,7 @@ PAPER = Paper(
             figures=("figure-6",),
             checks=partial(tuned_steadier, "figure-6", TRIP_PHASES),
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "With 28 ms, at 10 and 20 Mbit/s, it is as in figure 5: ns-2’s "
                     "RED suits these flows. With 180 ms at 45 Mbit/s the path holds "
                     "ten times the buffer, and the queue swings over all of it "
@@ -365,7 +365,7 @@ PAPER = Paper(
             figures=("figure-6",),
             checks=partial(tuned_fills, "figure-6", TRIP_PHASES),
             remarks={
-                Verdict.IN_PART: "Open only at 45 Mbit/s, where the path holds ten times the "
+                Ruling.IN_PART: "Open only at 45 Mbit/s, where the path holds ten times the "
                 "buffer: some seeds stay just below."
             },
         ),
@@ -379,7 +379,7 @@ PAPER = Paper(
             figures=("figure-8",),
             checks=tuning_evens_out,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "In the parking lot inequality is mostly the work of paths: who "
                     "crosses four queues is dropped from four times and has the "
                     "longest round trip. No setting that we know changes that by "
@@ -404,7 +404,7 @@ PAPER = Paper(
             figures=("search",),
             checks=search_quick,
             remarks={
-                Verdict.IN_PART: (
+                Ruling.IN_PART: (
                     "With 64 flows it holds with a wide margin. With 16 flows "
                     "standard RED is nearly right already. A hundred settings find "
                     "a gain of about two there, and 44 settings without a first "

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, interval, of_phases
 from vermilion.papers.verdict import Check, Expected
 from vermilion.papers.ye_2002.network import (
@@ -221,7 +221,7 @@ def _draw_utilization(axes: Axes, numbers: Numbers, phases: Sequence[str]) -> No
     axes.legend(loc="lower left", ncols=2)
 
 
-def change_tables(phases: Sequence[str], numbers: Numbers) -> list[Table]:
+def change_tables(phases: Sequence[str], numbers: Numbers) -> list[FigureTable]:
     """What both networks and standard RED in more readings measured."""
     both = tuple(
         (
@@ -248,8 +248,8 @@ def change_tables(phases: Sequence[str], numbers: Numbers) -> list[Table]:
         for phase in phases
     )
     return [
-        Table("Standard and tuned, by phase", ("network", *heads), both),
-        Table("Standard RED in more readings", ("network", *heads), alone),
+        FigureTable("Standard and tuned, by phase", ("network", *heads), both),
+        FigureTable("Standard RED in more readings", ("network", *heads), alone),
     ]
 
 

@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, differences, interval
 from vermilion.papers.verdict import Check, Expected
 from vermilion.report import drawing
@@ -264,11 +264,11 @@ def draw_four_queues(numbers: Numbers) -> Drawing:
     return figure
 
 
-def four_queues_tables(numbers: Numbers) -> list[Table]:
+def four_queues_tables(numbers: Numbers) -> list[FigureTable]:
     """Before and after, and what standard RED does."""
     heads = ("network", "set at random", "tuned", "standard RED")
     return [
-        Table(
+        FigureTable(
             "Coefficient of variation of the goodputs of 40 flows",
             (*heads, "seeds in which a setting was applied"),
             tuple(
@@ -282,7 +282,7 @@ def four_queues_tables(numbers: Numbers) -> list[Table]:
                 for name, found in numbers.items()
             ),
         ),
-        Table(
+        FigureTable(
             "Utilisation, mean of the four links (%)",
             heads,
             tuple(

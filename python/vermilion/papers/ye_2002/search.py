@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, interval
 from vermilion.papers.verdict import Check, Expected
 from vermilion.papers.ye_2002.network import LINK, TARGET, steady
@@ -105,10 +105,10 @@ def draw_search(numbers: Numbers) -> Drawing:
     return figure
 
 
-def search_tables(numbers: Numbers) -> list[Table]:
+def search_tables(numbers: Numbers) -> list[FigureTable]:
     """The deviations behind the figure."""
     return [
-        Table(
+        FigureTable(
             "Squared deviation (packets²) on fresh seeds of the best of so many settings",
             ("network", "standard RED", *(f"{budget} settings" for budget in BUDGETS)),
             tuple(

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from vermilion.papers import plots
-from vermilion.papers.interface import Table
+from vermilion.papers.interface import FigureTable
 from vermilion.papers.measures import cell, interval, of_phases
 from vermilion.papers.verdict import Check, Expected
 from vermilion.papers.ye_2002.network import LINK, QUEUE, steady
@@ -125,10 +125,10 @@ def _edges(centres: Sequence[float]) -> list[float]:
     return [centres[0] / step, *(centre * step for centre in centres)]
 
 
-def surface_tables(numbers: Numbers) -> list[Table]:
+def surface_tables(numbers: Numbers) -> list[FigureTable]:
     """How rough the surfaces are."""
     return [
-        Table(
+        FigureTable(
             "Local minima among 120 points, and how well one seed’s surface ranks them",
             ("surface", "of one seed", "of the mean of all", "rank correlation with the others"),
             tuple(

@@ -83,7 +83,7 @@ class CodelOptions(NumberOptions):
     ecn: int | None = None
     ce_threshold_us: int | None = None
 
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002
+    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002 - of all queues
         """Times in units of 1024 ns."""
         return codel_said_back(told) if name in CODEL_TIMES.values() else told
 

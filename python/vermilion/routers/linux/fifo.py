@@ -67,7 +67,7 @@ class PacketFifoOptions(QueueOptions):
             found[self.parameter] = self.limit
         return found
 
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:  # noqa: ARG002
+    def request(self, changes: Parameters, around: Surroundings) -> Self | None:  # noqa: ARG002 - of all queues
         """The limit, if it is another."""
         own = refuse_fixed(changes, {"drop": self.drops}, f"it is fixed for {self.kind}")
         if self.parameter != "limit_bytes":

@@ -102,7 +102,7 @@ class FqCodelOptions(NumberOptions):
     drop_batch: int | None = None
     memory_limit: int | None = None
 
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002
+    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002 - of all queues
         """Times in units of 1024 ns; a least quantum and a largest memory limit."""
         if name in CODEL_TIMES.values():
             return codel_said_back(told)
@@ -121,7 +121,7 @@ class FqCodelOptions(NumberOptions):
     @classmethod
     def counters(cls, told: bytes) -> dict[str, int]:
         """The counters of the queue; its statistics begin with their kind, which is 0."""
-        if len(told) >= 4 and struct.unpack_from("=I", told) != (0,):  # noqa: PLR2004
+        if len(told) >= 4 and struct.unpack_from("=I", told) != (0,):  # noqa: PLR2004 - bytes of a number of the kernel
             return {}
         return u32_counters(told[4:], _COUNTERS, cls.kind)
 

@@ -140,7 +140,7 @@ class QueueOptions(ABC):
         """As parameters of Vermilion's discipline; what the kernel does not say stays away."""
         return {}
 
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:  # noqa: ARG002
+    def request(self, changes: Parameters, around: Surroundings) -> Self | None:  # noqa: ARG002 - for those that override it
         """What to tell the kernel so that these parameters hold; ``None`` if they do already.
 
         Raises:
@@ -210,7 +210,7 @@ class NumberOptions(QueueOptions):
         )
         return told + b"".join(attribute_bytes(each.type, each.payload) for each in self.unknown)
 
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002
+    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002 - for those that override it
         """What the kernel says of an option that it was told; ``None`` if it then says nothing."""
         return told
 

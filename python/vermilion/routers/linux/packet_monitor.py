@@ -72,6 +72,7 @@ class PacketMonitor:
             packets=_for_each(sent.packets, one_in),
             bytes=_for_each(sent.bytes, one_in),
             responsive=np.repeat(sent.responsive, one_in),
+            selective=np.repeat(sent.selective, one_in),
         )
 
 

@@ -167,7 +167,7 @@ class SnmpSession:
         at = top
         while len(found) < _MOST_WALKED:
 
-            def asking(at: ObjectIdentifier = at) -> Any:  # noqa: ANN401
+            def asking(at: ObjectIdentifier = at) -> Any:  # noqa: ANN401 - pysnmp's coroutine
                 engine, who, target, context, *names = self._with([at], self._patient)
                 return bulk_cmd(
                     engine, who, target, context, 0, _REPETITIONS, *names, lookupMib=False
@@ -210,7 +210,7 @@ class SnmpSession:
         asked = [ObjectType(ObjectIdentity(each)) for each in names]
         return [self._engine, self._who, target, self._context, *asked]
 
-    def _ask(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401
+    def _ask(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401 - pysnmp's coroutines and answers
         """One question and its answer; once more where the agent has begun anew.
 
         An agent that was killed may come back as another engine (RFC 3414, 2.2), and says nothing
@@ -241,7 +241,7 @@ class SnmpSession:
             raise AgentRefused(message, word, int(index))
         return told
 
-    def _answer(self, asking: Any) -> tuple[str | None, Any, Any, Any]:  # noqa: ANN401
+    def _answer(self, asking: Any) -> tuple[str | None, Any, Any, Any]:  # noqa: ANN401 - pysnmp's coroutines and answers
         from pysnmp.error import PySnmpError
 
         try:
@@ -271,7 +271,7 @@ class SnmpSession:
             f"question or the answer, or {may_be} is wrong"
         )
 
-    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+    def _run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - pysnmp's coroutines and answers
         return self._loop.run_until_complete(work)
 
 

@@ -229,7 +229,7 @@ class PacketSink:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self._open.__exit__(*failure)  # type: ignore[arg-type]
+        self._open.__exit__(*failure)  # type: ignore[arg-type] # the exit of another is passed on
 
     def begin(self, simulation: Simulation) -> None:
         """The run begins."""

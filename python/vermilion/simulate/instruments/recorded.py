@@ -15,6 +15,7 @@ from vermilion.simulate.instruments.raw_distributions import (
     RawDistributionsData,
     raw_distributions_of,
 )
+from vermilion.simulate.interrupting import Stepper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -61,8 +62,9 @@ def recorded_run(
     instruments: Sequence[Instrument],
     seed: int,
     progress: Callable[[float], object] | None = None,
+    stepper: Stepper | None = None,
 ) -> Recorded:
-    """Runs a simulation that has not begun to its end.
+    """Runs a simulation that has not begun to its end, or to a Ctrl-C that keeps what there is.
 
     Args:
         simulation: of the scenario and seed.
@@ -70,6 +72,7 @@ def recorded_run(
         instruments: at most one of each kind.
         seed: of the run.
         progress: called with the part of the duration that is done.
+        stepper: what advances the simulation; ``None`` for one that keeps nothing at Ctrl-C.
 
     Raises:
         ScenarioError: a choice that is none, or two instruments of one kind.
@@ -93,15 +96,18 @@ def recorded_run(
             if FlowSeries in chosen:
                 windows.append(simulation.take_windows())
 
+        stepper = stepper or Stepper(keeps=False)
         duration_ns = round(scenario.duration * 1e9)
         # Each step has a thread of its own, so nobody gets steps who does not look.
         steps = 1 if progress is None else _STEPS
         for step in range(1, steps + 1):
             until = duration_ns * step // steps
-            simulation.advance(until)
-            while simulation.paused:
+            stepper.advance(simulation, until)
+            while simulation.paused and not stepper.interrupted:
                 take()
-                simulation.advance(until)
+                stepper.advance(simulation, until)
+            if stepper.interrupted:
+                break
             if progress is not None:
                 progress(step / steps)
         take()

@@ -99,7 +99,7 @@ def _last(
     """The last decision of one of these kinds."""
     places = ", ".join("?" * len(kinds))  # nothing of anybody's is put into the statement
     row: sqlite3.Row | None = database.execute(
-        "SELECT id, time_s, kind, reason, details FROM decision WHERE run = ?"  # noqa: S608
+        "SELECT id, time_s, kind, reason, details FROM decision WHERE run = ?"  # noqa: S608 - only question marks are put in
         f" AND kind IN ({places}) ORDER BY id DESC LIMIT 1",
         (run, *map(str, kinds)),
     ).fetchone()

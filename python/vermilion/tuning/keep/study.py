@@ -28,7 +28,7 @@ from vermilion.tuning.keep.study_file import (
 )
 from vermilion.tuning.keep.study_plan import StudyPlan
 from vermilion.tuning.measure.fidelity import FidelityReport, RankAgreement
-from vermilion.tuning.measure.memory import Outcome
+from vermilion.tuning.measure.memory import KeptSimulation
 
 if TYPE_CHECKING:
     import os
@@ -142,10 +142,10 @@ class Study:
 
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int], scenario: int = 0
-    ) -> Mapping[int, Outcome]:
+    ) -> Mapping[int, KeptSimulation]:
         """What is known of a setting, by seed: see :class:`.measure.memory.Memory`."""
         key = self._key(setting)
-        known: dict[int, Outcome] = {}
+        known: dict[int, KeptSimulation] = {}
         with self._reading() as database:
             for seed in seeds:
                 row = database.execute(
@@ -161,7 +161,7 @@ class Study:
         self,
         length: float,
         made_for: SimulatedFor,
-        outcomes: Iterable[tuple[Setting, int, Outcome]],
+        outcomes: Iterable[tuple[Setting, int, KeptSimulation]],
         scenario: int = 0,
     ) -> None:
         """Remembers simulations: see :class:`vermilion.tuning.measure.memory.Memory`."""
@@ -298,13 +298,13 @@ class Study:
         constrained: str,
         absent: str | None,
         data: str | None,
-    ) -> Outcome:
+    ) -> KeptSimulation:
         values = json.loads(constrained)
         plan = self.plan
         if math.isnan(objective) or plan is None or len(values) != plan.values_kept(scenario):
             message = "a simulation without its values"
             raise ValueError(message)
-        return Outcome(
+        return KeptSimulation(
             float(objective),
             values,
             absent,
@@ -360,7 +360,7 @@ class OfScenario:
 
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int]
-    ) -> Mapping[int, Outcome]:
+    ) -> Mapping[int, KeptSimulation]:
         """What is known of a setting, by seed."""
         return self.study.recall(length, setting, seeds, self.scenario)
 
@@ -368,7 +368,7 @@ class OfScenario:
         self,
         length: float,
         made_for: SimulatedFor,
-        outcomes: Iterable[tuple[Setting, int, Outcome]],
+        outcomes: Iterable[tuple[Setting, int, KeptSimulation]],
     ) -> None:
         """Remembers simulations."""
         self.study.keep(length, made_for, outcomes, self.scenario)

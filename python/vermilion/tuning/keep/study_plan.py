@@ -234,7 +234,7 @@ class StudyPlan:
         if missing:
             raise KeyError(*missing)
         aims = len(plan.aims)
-        right = {"setting": aims == 1, "robust": aims > 1, "front": aims == 2}  # noqa: PLR2004
+        right = {"setting": aims == 1, "robust": aims > 1, "front": aims == 2}  # noqa: PLR2004 - two aims make a front
         if plan.kind not in KINDS or not right[plan.kind]:
             message = "what is searched is unknown"
             raise ValueError(message)

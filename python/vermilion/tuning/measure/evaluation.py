@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self
 
 from vermilion.objectives import NotMeasuredError
-from vermilion.tuning.measure.memory import Outcome
+from vermilion.tuning.measure.memory import KeptSimulation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +127,7 @@ class Evaluation:
         for values, constraint in zip(self.constrained, constraints, strict=True):
             values.append(constraint.values(result))
 
-    def last_outcome(self, data: ResultData | None) -> Outcome:
+    def last_outcome(self, data: ResultData | None) -> KeptSimulation:
         """What :meth:`add` has just taken in, to be remembered.
 
         Args:
@@ -135,14 +135,14 @@ class Evaluation:
         """
         objective = self.objectives[-1]
         absent = self.not_measured if math.isinf(objective) else None
-        return Outcome(
+        return KeptSimulation(
             objective,
             [values[-1] for values in self.constrained],
             None if absent is None else str(absent),
             data,
         )
 
-    def add_outcome(self, seed: int, outcome: Outcome) -> None:
+    def add_outcome(self, seed: int, outcome: KeptSimulation) -> None:
         """Takes in a simulation that is remembered, as :meth:`add` would have."""
         self.seeds.append(seed)
         self.objectives.append(outcome.objective)

@@ -29,7 +29,7 @@ KEPT_WHOLE: frozenset[SimulatedFor] = frozenset({"incumbent", "comparison"})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class KeptSimulation:
     """What is remembered of one simulation.
 
     Attributes:
@@ -76,7 +76,7 @@ class SimulationMemory(Protocol):
 
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int]
-    ) -> Mapping[int, Outcome]:
+    ) -> Mapping[int, KeptSimulation]:
         """What is known of a setting, by seed.
 
         Args:
@@ -89,7 +89,7 @@ class SimulationMemory(Protocol):
         self,
         length: float,
         made_for: SimulatedFor,
-        outcomes: Iterable[tuple[Setting, int, Outcome]],
+        outcomes: Iterable[tuple[Setting, int, KeptSimulation]],
     ) -> None:
         """Remembers simulations, all or none of them: setting, seed, outcome."""
 

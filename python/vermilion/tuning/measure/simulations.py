@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.result_data import ResultData
     from vermilion.tuning.measure.candidates import Candidates
     from vermilion.tuning.measure.evaluation import Evaluation, Watched
-    from vermilion.tuning.measure.memory import Outcome, SimulatedFor, SimulationMemory
+    from vermilion.tuning.measure.memory import KeptSimulation, SimulatedFor, SimulationMemory
     from vermilion.tuning.measure.remembered_runs import Runner
 
 
@@ -50,7 +50,7 @@ class Measured:
         """Whether objective or constraints need what runs measure of flows' packets if asked."""
         return any(needs_flow_delays(each) for each in (self.objective, *self.constraints))
 
-    def is_whole(self, outcome: Outcome) -> bool:
+    def is_whole(self, outcome: KeptSimulation) -> bool:
         """Whether all that was measured is remembered, and fits what was made of it."""
         if outcome.data is None:
             return False

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.simulate.whole_file import whole_file
-from vermilion.tuning.recall.answers import Answer, Answers
+from vermilion.tuning.recall.answers import EarlierAnswer, EarlierAnswers
 from vermilion.tuning.recall.conditions import ScenarioConditions, distance
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class AnswerFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.answers: Answers[ScenarioConditions] = Answers(MOST_ANSWERS)
+        self.answers: EarlierAnswers[ScenarioConditions] = EarlierAnswers(MOST_ANSWERS)
         expected = "a file that an earlier tuning has written, or a new name"
         try:
             text = self.path.read_text(encoding="utf-8")
@@ -61,11 +61,11 @@ class AnswerFile:
 
     def nearest(
         self, conditions: ScenarioConditions, most: int = 3
-    ) -> list[tuple[float, Answer[ScenarioConditions]]]:
+    ) -> list[tuple[float, EarlierAnswer[ScenarioConditions]]]:
         """The answers for the most similar conditions, each after its distance."""
         return self.answers.nearest(lambda other: distance(conditions, other), most)
 
-    def add(self, answer: Answer[ScenarioConditions]) -> None:
+    def add(self, answer: EarlierAnswer[ScenarioConditions]) -> None:
         """Remembers an answer and writes the file anew, in one piece.
 
         Raises:
@@ -87,10 +87,10 @@ class AnswerFile:
             file.write(f"{json.dumps(document, indent=1, allow_nan=False)}\n")
 
 
-def _answer(entry: dict[str, Any]) -> Answer[ScenarioConditions]:
+def _answer(entry: dict[str, Any]) -> EarlierAnswer[ScenarioConditions]:
     setting = {str(path): float(value) for path, value in entry["setting"].items()}
     conditions = ScenarioConditions.from_data(entry["conditions"])
     if set(setting) != set(conditions.parameters) or not all(map(math.isfinite, setting.values())):
         message = "a setting that does not fit its conditions"
         raise ValueError(message)
-    return Answer(conditions, setting, str(entry["source"]))
+    return EarlierAnswer(conditions, setting, str(entry["source"]))

@@ -22,7 +22,7 @@ Conditions = TypeVar("Conditions")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[Conditions]):
+class EarlierAnswer(Generic[Conditions]):
     """A setting that was found for conditions.
 
     Attributes:
@@ -36,7 +36,7 @@ class Answer(Generic[Conditions]):
     source: str = ""
 
 
-class Answers(Generic[Conditions]):
+class EarlierAnswers(Generic[Conditions]):
     """Settings that were found for conditions, the oldest forgotten first.
 
     Args:
@@ -44,18 +44,18 @@ class Answers(Generic[Conditions]):
     """
 
     def __init__(self, most: int) -> None:
-        self._answers: deque[Answer[Conditions]] = deque(maxlen=most)
+        self._answers: deque[EarlierAnswer[Conditions]] = deque(maxlen=most)
 
-    def __iter__(self) -> Iterator[Answer[Conditions]]:
+    def __iter__(self) -> Iterator[EarlierAnswer[Conditions]]:
         return iter(self._answers)
 
-    def keep(self, answer: Answer[Conditions]) -> None:
+    def keep(self, answer: EarlierAnswer[Conditions]) -> None:
         """Remembers an answer."""
         self._answers.append(answer)
 
     def nearest(
         self, distance: Callable[[Conditions], float], most: int
-    ) -> list[tuple[float, Answer[Conditions]]]:
+    ) -> list[tuple[float, EarlierAnswer[Conditions]]]:
         """The answers for the most similar conditions, the most similar first.
 
         Args:
@@ -68,15 +68,15 @@ class Answers(Generic[Conditions]):
 
 
 def nearest_answers(
-    answers: Iterable[Answer[Conditions]], distance: Callable[[Conditions], float], most: int
-) -> list[tuple[float, Answer[Conditions]]]:
-    """Those of ``answers``, oldest first, that :meth:`Answers.nearest` describes."""
+    answers: Iterable[EarlierAnswer[Conditions]], distance: Callable[[Conditions], float], most: int
+) -> list[tuple[float, EarlierAnswer[Conditions]]]:
+    """Those of ``answers``, oldest first, that :meth:`EarlierAnswers.nearest` describes."""
     newest_first = list(answers)[::-1]
     ranked = sorted(
         ((distance(answer.conditions), answer) for answer in newest_first),
         key=lambda entry: entry[0],
     )
-    found: list[tuple[float, Answer[Conditions]]] = []
+    found: list[tuple[float, EarlierAnswer[Conditions]]] = []
     for apart, answer in ranked:
         if len(found) == most or math.isinf(apart):
             break

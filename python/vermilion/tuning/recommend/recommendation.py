@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.how_many import how_many
-from vermilion.simulate.tables import Section, Table
+from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.judge.price_table import aligned, kept_lines, price_rows
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ class Recommendation:
             sections.append(Section("on fresh seeds", [(row[0], row[1:]) for row in rows]))
             lines = [str(verdict) for verdict in comparison.best_verdicts]
         decision = "use the best setting found" if self.accepted else "no change"
-        table = Table(f"{self.scenario}: {decision}", headings, sections).html()
+        table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
         return f"<div>\n{table}\n<p>{escape(self.reason)}</p>\n{listed}</div>"
