@@ -79,10 +79,10 @@ impl DeliveryRate {
         }
         Sent {
             time: now,
-            delivered: self.delivered,
             delivered_time: self.delivered_time,
             first_sent: self.first_sent,
-            lost: self.lost,
+            delivered: self.delivered as u32,
+            lost: self.lost as u32,
             in_network: in_network + 1,
             application_limited: self.limited_until > 0,
         }
@@ -99,10 +99,16 @@ impl DeliveryRate {
         if !self.loss.is_some_and(|loss| loss.is_too_much()) {
             self.loss = Some(LossSample {
                 sent_in_network: sent.in_network,
-                lost: self.lost - sent.lost,
+                lost: self.lost_since(sent),
                 application_limited: sent.application_limited,
             });
         }
+    }
+
+    /// Segments declared lost since that sending.
+    #[inline]
+    fn lost_since(&self, sent: &Sent) -> u64 {
+        u64::from((self.lost as u32).wrapping_sub(sent.lost))
     }
 
     /// A segment is reported as arrived.
@@ -129,13 +135,14 @@ impl DeliveryRate {
         let sending = newest.time - newest.first_sent.min(newest.time);
         let acknowledging = self.delivered_time - newest.delivered_time;
         let interval = sending.max(acknowledging);
-        let delivered = self.delivered - newest.delivered;
+        let prior_delivered = u64::from(newest.delivered);
+        let delivered = self.delivered - prior_delivered;
         let tells = interval > 0 && interval >= minimum_round_trip;
         Some(RateSample {
             rate: tells.then(|| delivered as f64 * 1e9 / interval as f64),
             delivered: self.delivered,
-            prior_delivered: newest.delivered,
-            lost: self.lost - newest.lost,
+            prior_delivered,
+            lost: self.lost_since(&newest),
             sent_in_network: newest.in_network,
             application_limited: newest.application_limited,
             loss: self.loss.take(),

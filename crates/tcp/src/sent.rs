@@ -7,22 +7,25 @@ use std::collections::VecDeque;
 pub struct Sent {
     /// When, in nanoseconds.
     pub time: u64,
-    /// Segments delivered by then.
-    pub delivered: u64,
-    /// When the last of them was.
+    /// When the last of the segments was delivered that were by then.
     pub delivered_time: u64,
     /// When the flight began that was being sampled.
     pub first_sent: u64,
-    /// Segments declared lost by then.
-    pub lost: u64,
+    /// Segments delivered by then; a connection has no more than this can count.
+    pub delivered: u32,
+    /// Segments declared lost by then, wrapping.
+    pub lost: u32,
     /// Segments in the network, this one included.
     pub in_network: u32,
     /// Whether the sender had nothing more to send.
     pub application_limited: bool,
 }
 
+// There is one for each segment in the network, and each is fetched from far away when it is acknowledged.
+const _: () = assert!(size_of::<Sent>() == 40);
+
 /// What is kept of the last sendings of the segments from the first outstanding one on: all of it, or no
-/// more than when they were, which is a seventh of that.
+/// more than when they were, which is a fifth of that.
 #[derive(Clone, Debug, Default)]
 pub struct SentSegments<T> {
     first: u32,

@@ -55,10 +55,12 @@ impl CaptureWriter {
             self.begun = true;
             pcapng::begin(&mut bytes);
         }
+        let mut fates = Fates::default();
         for (index, record) in records.iter().enumerate() {
+            fates.look_at(records, index);
             let group = connections.get(record.connection).group;
             let Some(interface) = interface(record, group) else { continue };
-            let comment = comment(record, &records[index + 1..], legend);
+            let comment = comment(record, fates.after(records, index), legend);
             let number = self.number(interface, scenario, &mut bytes);
             let frame = frame(record, connections.get(record.connection), self.whole);
             let sight = pcapng::Packet {
@@ -109,14 +111,58 @@ fn interface(record: &PacketRecord, group: u32) -> Option<Interface> {
     }
 }
 
-/// What is said of the packet of a record, from it and from what follows in the same instant.
-fn comment(record: &PacketRecord, rest: &[PacketRecord], legend: &Legend<'_>) -> String {
+/// What is dropped, marked or lost in one instant, by packet and place: very many packets may move in one, and to
+/// look through all of them for each took minutes.
+#[derive(Default)]
+struct Fates {
+    /// The number of the first record after the instant.
+    end: usize,
+    records: HashMap<(Place, u32, bool, u32, u64), Vec<usize>>,
+}
+
+impl Fates {
+    fn key(record: &PacketRecord) -> (Place, u32, bool, u32, u64) {
+        let &PacketRecord { place, connection, acknowledgement, sequence, sent, .. } = record;
+        (place, connection, acknowledgement, sequence, sent)
+    }
+
+    /// Record number `index` is next: what happens in its instant, if that is a new one.
+    fn look_at(&mut self, records: &[PacketRecord], index: usize) {
+        if index < self.end {
+            return;
+        }
+        self.records.clear();
+        let time = records[index].time;
+        let instant = records.iter().enumerate().skip(index).take_while(|it| it.1.time == time);
+        for (number, record) in instant {
+            if matches!(record.event, PacketEvent::Drop | PacketEvent::Mark | PacketEvent::Lose) {
+                self.records.entry(Self::key(record)).or_default().push(number);
+            }
+            self.end = number + 1;
+        }
+    }
+
+    /// What becomes of the packet of record number `index` after it, in the same instant and place.
+    fn after<'a>(
+        &'a self,
+        records: &'a [PacketRecord],
+        index: usize,
+    ) -> impl Iterator<Item = &'a PacketRecord> {
+        let about = self.records.get(&Self::key(&records[index])).into_iter().flatten();
+        about.filter(move |later| **later > index).map(|later| &records[*later])
+    }
+}
+
+/// What is said of the packet of a record, from it and from what becomes of it in the same instant.
+fn comment<'a>(
+    record: &PacketRecord,
+    about: impl Iterator<Item = &'a PacketRecord>,
+    legend: &Legend<'_>,
+) -> String {
     let mut words = Vec::new();
     if record.again {
         words.push("sent again".to_owned());
     }
-    let same_instant = rest.iter().take_while(|later| later.time == record.time);
-    let about = same_instant.filter(|later| later.place == record.place && later.is_of(record));
     let fate = |event| match event {
         PacketEvent::Arrive => [PacketEvent::Drop, PacketEvent::Mark],
         _ => [PacketEvent::Lose, PacketEvent::Mark],

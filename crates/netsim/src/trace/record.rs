@@ -77,7 +77,7 @@ impl From<DropReason> for Reason {
 }
 
 /// Where something happens to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// At the end that sends data.
     Sender,
@@ -147,14 +147,5 @@ impl PacketRecord {
     pub fn since(mut self, since: u64) -> Self {
         self.since = since;
         self
-    }
-
-    /// Whether both are about one packet.
-    #[must_use]
-    pub fn is_of(&self, other: &Self) -> bool {
-        self.connection == other.connection
-            && self.acknowledgement == other.acknowledgement
-            && self.sequence == other.sequence
-            && self.sent == other.sent
     }
 }
