@@ -84,7 +84,7 @@ _PLACE: Final = "Code"
 
 _CODE: Final = re.compile(r"```.*?^```|~~~.*?^~~~|:::.*?^:::|<!--.*?-->", re.DOTALL | re.MULTILINE)
 _INLINE: Final = re.compile(r"`[^`]*`|\$[^$\n]+\$")
-_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|\{\w+\}|https?://\S+")
+_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|\{\w+\}|https?://[^\s`]+")
 _MARKUP: Final = re.compile(r"<style>.*?</style>|<[^>]+>|\{[%{#].*?[%}#]\}", re.DOTALL)
 _END: Final = re.compile(
     r"(?<=[.!?:;])\s+(?=[A-Z\"'(`*])|\s\|\s|\n\s*\n|\n(?=\s*(?:[-*#|>]|\d+\.)\s)"
