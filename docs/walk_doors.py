@@ -27,6 +27,10 @@ DOORS: Final = ("student", "researcher", "operator")
 PATIENCE_S: Final = 60.0
 """Wall seconds after which a command is ended that does not end by itself."""
 
+EXIT_MISTAKE: Final = 2
+_NEEDS_ROUTER: Final = "--router"
+"""What a machine may not have; the command then says which command puts it there."""
+
 _TREE: Final = re.compile(r"^```\{toctree\}\n:hidden:\n\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _BLOCK: Final = re.compile(r"^```(python|sh|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _NEXT_COMMAND: Final = re.compile(r"\n(?=\S)")
@@ -86,6 +90,8 @@ def walk(step: Step, place: Path) -> Walked:
         return Walked(time.monotonic() - begun, "goes on", "")
     outcome = "works" if done.returncode == 0 else f"ends with {done.returncode}"
     said = done.stderr.strip().splitlines()
+    if done.returncode == EXIT_MISTAKE and _NEEDS_ROUTER in step.shown:
+        outcome = "needs a queue that can be controlled"
     return Walked(time.monotonic() - begun, outcome, said[-1] if said else "")
 
 

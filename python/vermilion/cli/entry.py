@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# What the parser of options says in the words of programmers.
+_PLAINER = {
+    "Input should be greater than or equal to": "expected at least",
+    "Input should be less than or equal to": "expected at most",
+    "Input should be a valid integer, unable to parse string as an integer": (
+        "expected a whole number"
+    ),
+    "Input should be a valid number, unable to parse string as a number": "expected a number",
+    "Input should be": "expected",
+    "Value error, ": "",
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code.
 
@@ -91,6 +104,8 @@ def _complaint(error: Exception, arguments: Sequence[str]) -> str:
     # An option without its value is noticed before there is a context.
     known = {name for names in GROUPS.values() for name in names}
     begun = f"vermilion {arguments[0]}" if known & set(arguments[:1]) else "vermilion"
+    for words, plainer in _PLAINER.items():
+        message = message.replace(words, plainer)
     command = getattr(context, "command_path", begun)
     meant = _meant(error, context)
     return f"{message.rstrip('.')}{meant and f': {meant}'}; see {command} --help"
