@@ -183,8 +183,10 @@ fn the_exit_knows_who_sends_and_who_only_answers() {
     assert_eq!(departures.active(&monitor, 0), 1);
     assert_eq!(departures.active(&monitor, 2_000 * MILLISECOND), 0);
     let volumes = departures.take_volumes();
-    let told: Vec<_> =
-        volumes.iter().map(|each| (each.volume.packets, each.volume.bytes, each.slows_down)).collect();
+    let told: Vec<_> = volumes
+        .iter()
+        .map(|each| (each.volume.packets, each.volume.bytes, each.slows_down))
+        .collect();
     assert_eq!(told, [(3, 456, Some(true)), (1, 40, None)]);
     assert!(volumes.iter().all(|each| !each.selective));
     assert_eq!(departures.take_volumes(), []);

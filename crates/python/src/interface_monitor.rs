@@ -122,9 +122,8 @@ impl InterfaceMonitor {
         columns.set_item("flow", array(python, &taken, |each| each.volume.flow))?;
         columns.set_item("packets", array(python, &taken, |each| each.volume.packets))?;
         columns.set_item("bytes", array(python, &taken, |each| each.volume.bytes))?;
-        let column = |flag: fn(&Departed) -> bool| {
-            PyArray1::from_iter(python, taken.iter().map(flag))
-        };
+        let column =
+            |flag: fn(&Departed) -> bool| PyArray1::from_iter(python, taken.iter().map(flag));
         columns.set_item("data", column(|each| each.slows_down.is_some()))?;
         columns.set_item("responsive", column(|each| each.slows_down == Some(true)))?;
         columns.set_item("selective", column(|each| each.selective))?;
