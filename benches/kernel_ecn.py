@@ -33,6 +33,7 @@ SHORT: Final = (
     "max_threshold=32000 bytes",
     "weight_log=4",
 )
+QUEUE: Final = "links.bottleneck.queue"
 SETTINGS: Final[dict[str, tuple[str, ...]]] = {
     "15 to 45 kB, 0.1, 2^-9 (as the scenario has it)": (),
     "5 to 150 kB, 0.8, 2^-3": (
@@ -49,6 +50,7 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "the same without ECN": (*SHORT, "max_probability=0.3", "ecn=false"),
 }
+DROP_TAIL: Final = "drop-tail, 30 packets"
 
 
 def main() -> None:
@@ -59,13 +61,13 @@ def main() -> None:
     head = "senders | setting | queue | deviation | dropped | marked | Jain | slowest | starved"
     sys.stdout.write(f"| {head} |\n|{'---|' * 9}\n")
     for senders, falls_back in (("as it comes", True), ("all capable", False)):
-        for name, setting in SETTINGS.items():
-            cells = measure(setting, given.flows, falls_back=falls_back)
+        for name in (*SETTINGS, DROP_TAIL):
+            cells = measure(name, given.flows, falls_back=falls_back)
             sys.stdout.write(f"| {senders} | {name} | {' | '.join(cells)} |\n")
             sys.stdout.flush()
 
 
-def measure(setting: tuple[str, ...], flows: int, *, falls_back: bool, seed: int = 1) -> list[str]:
+def measure(name: str, flows: int, *, falls_back: bool, seed: int = 1) -> list[str]:
     """What came of a setting: the cells of a row."""
     scenario = load_scenario(
         str(NETWORK),
@@ -76,7 +78,7 @@ def measure(setting: tuple[str, ...], flows: int, *, falls_back: bool, seed: int
             # Nobody comes later: only those that are there from the beginning are measured.
             f"flows.late.start={DURATION_S - 0.5} s..{DURATION_S - 0.1} s",
             "flows.*.sender.ecn=true",
-            *(f"links.bottleneck.queue.{each}" for each in setting),
+            *_changes(name),
         ],
     )
     with RunningNetwork(scenario.core(), seed) as network:
@@ -96,6 +98,18 @@ def measure(setting: tuple[str, ...], flows: int, *, falls_back: bool, seed: int
         f"{own['jain_index']:.3f}",
         f"{slowest_share(own) or 0.0:.2f}",
         f"{own['starved']} of {flows}",
+    ]
+
+
+def _changes(name: str) -> list[str]:
+    """What is changed of the scenario."""
+    if name != DROP_TAIL:
+        return [f"{QUEUE}.{each}" for each in SETTINGS[name]]
+    return [
+        f'{QUEUE}={{ discipline = "drop-tail", limit = "30 packets" }}',
+        # Nothing is tuned here, but what is named has to be there.
+        f'tuning.parameters=["{QUEUE}.limit"]',
+        f'tuning.space={{ "{QUEUE}.limit" = ["10 packets", "100 packets"] }}',
     ]
 
 

@@ -84,7 +84,7 @@ _PLACE: Final = "Code"
 
 _CODE: Final = re.compile(r"```.*?^```|~~~.*?^~~~|:::.*?^:::|<!--.*?-->", re.DOTALL | re.MULTILINE)
 _INLINE: Final = re.compile(r"`[^`]*`|\$[^$\n]+\$")
-_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|\{\w+\}|https?://\S+")
+_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|\{\w+\}|https?://[^\s`]+")
 _MARKUP: Final = re.compile(r"<style>.*?</style>|<[^>]+>|\{[%{#].*?[%}#]\}", re.DOTALL)
 _END: Final = re.compile(
     r"(?<=[.!?:;])\s+(?=[A-Z\"'(`*])|\s\|\s|\n\s*\n|\n(?=\s*(?:[-*#|>]|\d+\.)\s)"
@@ -102,8 +102,9 @@ class Fault(NamedTuple):
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a page, without code, links' targets and tables' frames."""
     text = _CODE.sub("\n\n", text)
-    text = _LINK.sub(lambda link: link[1] or "", text)
+    # Code first: an address in backticks would take the closing one with it.
     text = _INLINE.sub(_PLACE, text)
+    text = _LINK.sub(lambda link: link[1] or "", text)
     for part in _END.split(text):
         sentence = " ".join(part.strip(" |#>*-\n").split())
         if sentence:

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -313,7 +314,7 @@ def test_an_interrupted_atlas_goes_on_and_ends_as_if_it_had_not_been(atlas, tmp_
         pass
 
     def stop(done):
-        if done > 3.5:
+        if done >= 4.0:  # the fourth cell is over
             raise StopError
 
     with pytest.raises(StopError):
@@ -485,3 +486,12 @@ def test_a_plan_may_be_a_file_and_options_come_before_it(vermilion, tmp_path):
     assert strict(out)["goal"] == "queue held at 10 ms"
     with pytest.raises(ScenarioError, match="space"):
         build_atlas(read_plan({**TABLE, "space": {"height": [1, 2]}}))
+
+
+def test_a_cell_tells_how_far_it_is():
+    heard = []
+    small = replace(PLAN, flows=PLAN.flows[:1])
+    build_atlas(small, progress=heard.append)
+    assert heard == sorted(heard)
+    assert any(0.0 < done < 1.0 for done in heard)
+    assert heard[-1] == pytest.approx(building.TOTAL_EFFORT * len(small.conditions()))

@@ -56,6 +56,18 @@ NEARLY = [
     (["run", "varying-load", "--discipline", "pfifo_fast"], 'here it is called "drop-tail"'),
     (["run", "varying-load", "--discipline", "fq_codel"], 'here it is called "fq-codel"'),
     (["disciplines", "sfb"], '"blue" is what it does'),
+    (
+        ["tune", "varying-load", "--budget", "0"],
+        "Invalid value for '--budget': expected at least 1;",
+    ),
+    (["tune", "varying-load", "--budget", "x"], "'--budget': expected a whole number;"),
+    (["online", "varying-load", "--mode", "x"], "Invalid value for '--mode': 'x' is not one of"),
+    (["tune", "varying-load", "--resume"], "see vermilion tune --help"),
+    (["twin", "x", "--rate", "1"], "vermilion advise, vermilion atlas and vermilion link have it"),
+    (
+        ["compare", "varying-load", "--set", "flows.late.count=16,48"],
+        "several values: --set flows.late.count=16 --set flows.late.count=48",
+    ),
     (["run", "varying-load", "--plugin", "nowhere.py"], "a file that is there; this one is not"),
 ]
 

@@ -304,12 +304,10 @@ DEFINED_TWICE = {
     "Commands",
     "Comparison",
     "Condition",
-    "Decision",
     "Dimension",
     "End",
     "Entry",
     "Figure",
-    "Found",
     "Goodput",
     "Horizon",
     "Judged",
@@ -323,7 +321,6 @@ DEFINED_TWICE = {
     "Stretch",
     "Surroundings",
     "Traffic",
-    "Tuned",
     "Tuning",
 }
 

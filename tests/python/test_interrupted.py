@@ -12,6 +12,9 @@ from vermilion import (
     Discipline,
     Verdict,
     _core,
+    atlas,
+    emulator_plant,
+    kernel_plant,
     load_scenario,
     number,
     register_discipline,
@@ -264,3 +267,40 @@ def test_a_run_of_a_discipline_in_python_keeps_what_it_has():
         unregister_discipline("pressed")
     assert 3.0 <= cut.data["interrupted_at_s"] < 8.0
     assert cut.link("bottleneck").total["end_s"] == cut.data["interrupted_at_s"]
+
+
+@pytest.mark.parametrize(
+    ("plant", "module", "function"),
+    [
+        ("kernel", kernel_plant, "run_on_kernel"),
+        ("emulator", emulator_plant, "run_on_emulator"),
+    ],
+)
+def test_a_run_with_real_tcp_says_that_it_keeps_nothing(
+    vermilion, monkeypatch, plant, module, function
+):
+    monkeypatch.setattr(module, function, interrupting(None, 0))
+    code, out, err = vermilion("run", "varying-load", f"--plant={plant}")
+    assert (code, out) == (130, "")
+    assert "no results before its end; for a shorter one, --set duration=TIME" in err
+
+
+def test_an_on_line_run_that_is_not_over_says_how_to_keep_it(vermilion, monkeypatch, tmp_path):
+    from vermilion.cli import online
+
+    monkeypatch.setattr(online, "_run", interrupting(None, 0))
+    code, out, err = vermilion("online", "varying-load", "--clock=fixed")
+    assert (code, out) == (130, "")
+    assert "with --journal FILE its decisions and samples are kept" in err
+    _, _, err = vermilion("online", "varying-load", f"--journal={tmp_path / 'one.sqlite'}")
+    assert "--journal" not in err
+
+
+def test_an_atlas_says_what_is_kept(vermilion, monkeypatch, tmp_path):
+    monkeypatch.setattr(atlas, "build_atlas", interrupting(None, 0))
+    command = ("atlas", "--rate=1 Mbit/s", "--flows=2", "--rtt=40 ms")
+    code, out, err = vermilion(*command)
+    assert (code, out) == (130, "")
+    assert "unless --keep names a folder" in err
+    _, _, err = vermilion(*command, f"--keep={tmp_path}")
+    assert "the same command goes on" in err

@@ -266,6 +266,11 @@ def test_what_a_search_finds_between_the_kernels_steps_is_taken_at_the_nearest(q
         assert found[name] == pytest.approx(value, abs=step), name
 
 
+def test_gains_of_pie_beyond_what_the_kernel_takes_are_its_largest():
+    """A search's box goes further, and a refused answer is no answer."""
+    assert nearest_settable("pie", {"alpha": 9.0, "beta": 2.4375}) == {"alpha": 2.0, "beta": 2.0}
+
+
 @pytest.mark.parametrize(
     ("status", "may"),
     [

@@ -112,7 +112,7 @@ class TestCommand:
         code, out, err = vermilion("status", f"--state-dir={path.parent}")
         assert (code, err) == (0, "")
         assert out.startswith("linux:eth0 (red, mode control): ")
-        assert "in force   limit 52" in out
+        assert "in force   limit 52 packets" in out
         code, out, _ = vermilion("status", path, "--json=-")
         [queue] = json.loads(out)
         assert code == 0

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 _EFFORT: Final = {"tune": 1.0, "revise": 0.3, "judge": 0.2}
 """Of a cell in each round, about, in parts of the first."""
 
+_NEARLY: Final = 0.99
+"""Of a cell that is not over."""
+
 TOTAL_EFFORT: Final = sum(_EFFORT.values())
 
 _KEY_LETTERS: Final = 20
@@ -192,7 +195,8 @@ class _Rounds:
         found = [_kept(path) for path in paths]
         missing = [number for number, outcome in enumerate(found) if outcome is None]
         self._advance(name, len(arguments) - len(missing))
-        for place, outcome in self._each(task, [arguments[number] for number in missing]):
+        left = [arguments[number] for number in missing]
+        for place, outcome in self._each(name, task, left):
             number = missing[place]
             if outcome.get("end") == "interrupted":
                 raise KeyboardInterrupt
@@ -207,13 +211,17 @@ class _Rounds:
         return [outcome for outcome in found if outcome is not None]
 
     def _each(
-        self, task: Callable[..., dict[str, Any]], arguments: Sequence[Sequence[Any]]
+        self, name: str, task: Callable[..., dict[str, Any]], arguments: Sequence[Sequence[Any]]
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         if self._workers is not None:
             yield from self._workers.each(task, arguments)
             return
         for number, some in enumerate(arguments):
-            yield number, task(*some, threads=self._threads)
+            yield number, task(*some, threads=self._threads, progress=self._within(name))
+
+    def _within(self, name: str) -> Callable[[float], object]:
+        """What a cell tells of its own progress."""
+        return lambda part: self._progress(self._done + _EFFORT[name] * min(part, _NEARLY))
 
     def _advance(self, name: str, cells: int) -> None:
         self._done += _EFFORT[name] * cells

@@ -26,16 +26,19 @@ from vermilion.tuning.judge.verdict import judge
 from vermilion.tuning.measure.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.atlas.plan import Condition, Plan
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
+    from vermilion.tuning import TuningProgress
 
 TUNED: Final = "tuned"
 DEFAULTS: Final = "defaults"
 FITTED: Final = "fitted rule"
 
+_SEARCH: Final = 0.8
+"""About the part of a cell's tuning that is its search."""
 _REVISION: Final = 1000
 _JUDGEMENT: Final = 2000
 """What is added to the first seed, so that no step's seeds are another's."""
@@ -98,13 +101,20 @@ class Cell:
     warnings: tuple[str, ...] = ()
 
 
-def tune_cell(plan: Plan, condition: Condition, *, threads: int | None) -> dict[str, Any]:
+def tune_cell(
+    plan: Plan,
+    condition: Condition,
+    *,
+    threads: int | None,
+    progress: Callable[[float], object] | None = None,
+) -> dict[str, Any]:
     """The first step: the answer of the cell's own search.
 
     Args:
         plan: of the atlas.
         condition: of the cell.
         threads: simulations at a time.
+        progress: called with the part that is done, 0 to 1.
     """
     names = tuned_parameters(plan)
     starts = []
@@ -113,7 +123,7 @@ def tune_cell(plan: Plan, condition: Condition, *, threads: int | None) -> dict[
             queue = rule.queue(plan, condition)
             if all(isinstance(queue.get(name), float) for name in names):
                 starts.append({name: queue[name] for name in names})
-    return _tuned(plan, condition, starts, plan.budget, plan.seed, threads)
+    return _tuned(plan, condition, starts, plan.budget, plan.seed, threads, progress)
 
 
 def revise_cell(
@@ -123,6 +133,7 @@ def revise_cell(
     neighbours: Sequence[Mapping[str, float]],
     *,
     threads: int | None,
+    progress: Callable[[float], object] | None = None,
 ) -> dict[str, Any]:
     """The second step: the best of its own and its neighbours' settings.
 
@@ -133,14 +144,14 @@ def revise_cell(
         neighbours: what theirs found, as parts of the target where it is a length of a queue
             (:func:`per_target`).
         threads: simulations at a time.
+        progress: as of :func:`tune_cell`.
     """
     known = [own, *(per_target(plan, condition, each, back=True) for each in neighbours)]
     # The defaults of some parameters are rules of the discipline's own, and no numbers to try.
     names = set(tuned_parameters(plan))
     starts = [start for start in known if names <= start.keys()]
-    answer = _tuned(
-        plan, condition, starts, 1 + len(starts), plan.seed + _REVISION, threads, around=True
-    )
+    budget, seed = 1 + len(starts), plan.seed + _REVISION
+    answer = _tuned(plan, condition, starts, budget, seed, threads, progress, around=True)
     found = answer["setting"]
     same = found.keys() == own.keys() and all(
         math.isclose(found[name], own[name], rel_tol=1e-6) for name in own
@@ -155,6 +166,7 @@ def judge_cell(
     fitted: Mapping[str, float] | None,
     *,
     threads: int | None,
+    progress: Callable[[float], object] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """The third step: everything on the same fresh seeds.
 
@@ -164,6 +176,7 @@ def judge_cell(
         setting: the tuned one.
         fitted: what the rule fitted to all other cells says, before it is put into the box.
         threads: simulations at a time.
+        progress: as of :func:`tune_cell`.
     """
     base = cell_scenario(plan, condition)
     variants: dict[str, tuple[Mapping[str, Any], Scenario]] = {
@@ -180,7 +193,13 @@ def judge_cell(
             variants[rule.name] = (queue, cell_scenario(plan, condition, queue))
     objective, constraints = _wanted(plan, base)
     seeds = Seeds.counted(plan.seed + _JUDGEMENT).comparison
-    rows = run_many([scenario for _, scenario in variants.values()], seeds, threads=threads)
+    total = len(variants) * len(seeds)
+    rows = run_many(
+        [scenario for _, scenario in variants.values()],
+        seeds,
+        threads=threads,
+        progress=None if progress is None else lambda done: progress(done / total),
+    )
     evaluations = {}
     prices = {}
     for (name, (own, _)), row in zip(variants.items(), rows, strict=True):
@@ -217,10 +236,17 @@ def _tuned(
     budget: int,
     seed: int,
     threads: int | None,
+    progress: Callable[[float], object] | None,
     *,
     around: bool = False,
 ) -> dict[str, Any]:
     scenario = cell_scenario(plan, condition)
+
+    def report(moment: TuningProgress) -> None:
+        if progress is not None:
+            done = moment.done / max(1, moment.total)
+            progress(_SEARCH * done if moment.stage == "search" else _SEARCH)
+
     outcome = tune(
         scenario,
         budget=budget,
@@ -231,6 +257,7 @@ def _tuned(
         rivals=False,
         robustness=around,
         threads=threads,
+        progress=None if progress is None else report,
     )
     chosen = _names(outcome.chosen)
     dimensions = {

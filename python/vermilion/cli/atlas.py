@@ -254,6 +254,8 @@ def _build(plan: "Plan", keep: Path | None, threads: int | None, dask: str | Non
     except KeyboardInterrupt:
         if keep is not None:
             note(f'the cells that are done are in "{keep}"; the same command goes on')
+        else:
+            note("nothing is kept of an atlas that is not whole, unless --keep names a folder")
         raise
     except OSError as error:
         if keep is None:

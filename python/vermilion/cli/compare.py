@@ -2,7 +2,7 @@
 
 import json
 from contextlib import ExitStack
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,11 @@ from vermilion.cli.figure import figure_format
 from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.scenario import Scenario
 
 
 def compare(
@@ -80,7 +85,6 @@ def compare(
     """
     from vermilion.report import comparison
     from vermilion.report.chosen_link import check_link
-    from vermilion.simulate.variants import make_variants
 
     if figure is None and (link is not None or phase is not None):
         message = "--link and --phase choose what --figure FILE draws"
@@ -88,7 +92,7 @@ def compare(
     kind = "" if figure is None else figure_format(figure)
     chosen = range(first_seed, first_seed + seeds)
     options.load_plugins(plugins)
-    variants, notes = make_variants(scenario, disciplines or (), overrides or ())
+    variants, notes = _variants(scenario, disciplines or (), overrides or ())
     for remark in notes:
         note(remark)
     if link is not None:
@@ -121,3 +125,22 @@ def compare(
         note(f"interrupted: these are {len(outcome.seeds)} of {seeds} seeds")
         return EXIT_INTERRUPTED
     return 0
+
+
+def _variants(
+    scenario: str, disciplines: "Sequence[str]", overrides: "Sequence[str]"
+) -> "tuple[dict[str, Scenario], list[str]]":
+    """What is compared, with a word on several values in one setting."""
+    from vermilion.cli.near_misses import meant_values
+    from vermilion.scenario.errors import ScenarioError
+    from vermilion.simulate.variants import make_variants
+
+    try:
+        return make_variants(scenario, disciplines, overrides)
+    except ScenarioError as error:
+        wrong = [each for each in overrides if each.partition("=")[0].strip() == error.field]
+        meant = meant_values(wrong[0]) if wrong else ""
+        if not meant:
+            raise
+        message = f"{error}; to compare several values: {meant}"
+        raise UserError(message) from None

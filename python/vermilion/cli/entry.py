@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# What the parser of options says in the words of programmers.
+_PLAINER = {
+    "Input should be greater than or equal to": "expected at least",
+    "Input should be less than or equal to": "expected at most",
+    "Input should be a valid integer, unable to parse string as an integer": (
+        "expected a whole number"
+    ),
+    "Input should be a valid number, unable to parse string as a number": "expected a number",
+    "Input should be": "expected",
+    "Value error, ": "",
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code.
 
@@ -73,20 +86,27 @@ def _run(arguments: Sequence[str] | None) -> int:
         # Within typer and rich this stands for a broken pipe, and for nothing else.
         raise BrokenPipeError from None
     except usage_error as error:
-        return _mistake(_complaint(error))
+        return _mistake(_complaint(error, arguments))
     if outcome == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
     return outcome if isinstance(outcome, int) else 0
 
 
-def _complaint(error: Exception) -> str:
+def _complaint(error: Exception, arguments: Sequence[str]) -> str:
     """What is wrong with the options, and where to read about them."""
+    from vermilion.cli.groups import GROUPS
+
     message = str(getattr(error, "message", "") or error)
     format_message = getattr(error, "format_message", None)
     if callable(format_message):
         message = str(format_message())
     context = getattr(error, "ctx", None)
-    command = getattr(context, "command_path", "vermilion")
+    # An option without its value is noticed before there is a context.
+    known = {name for names in GROUPS.values() for name in names}
+    begun = f"vermilion {arguments[0]}" if known & set(arguments[:1]) else "vermilion"
+    for words, plainer in _PLAINER.items():
+        message = message.replace(words, plainer)
+    command = getattr(context, "command_path", begun)
     meant = _meant(error, context)
     return f"{message.rstrip('.')}{meant and f': {meant}'}; see {command} --help"
 

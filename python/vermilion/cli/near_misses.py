@@ -78,4 +78,19 @@ def meant_option(command: str, option: str, elsewhere: Iterable[str]) -> str:
     if known is not None:
         return known
     names = [f"vermilion {name}" for name in elsewhere][:_MOST_NAMED]
-    return f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'} it" if names else ""
+    *others, last = names or [""]
+    them = f"{', '.join(others)} and {last}" if others else last
+    return f"{them} {'have' if others else 'has'} it" if names else ""
+
+
+def meant_values(setting: str) -> str:
+    """How several values are given to ``compare`` that stand in one setting; "" where none do.
+
+    Args:
+        setting: what was given, like "flows.late.count=16,48".
+    """
+    path, _, values = setting.partition("=")
+    given = [value.strip() for value in values.split(",")]
+    if len(given) == 1 or not all(given):
+        return ""
+    return " ".join(f"--set {path}={value}" for value in given[:_MOST_NAMED])

@@ -349,8 +349,7 @@ def online(
                 done, interrupted = _runs(scenario, wanted, watched, clock, limit, freedom, shown)
                 runs += done
                 queues += _shown_queues(done, freedom.plant, shown=shown)
-        if not runs:
-            raise KeyboardInterrupt
+        _end_unless_any(runs, journal)
         if json_file:
             json_file.write(as_json(runs, queues))
         if report_file:
@@ -435,6 +434,15 @@ def _runs(
     except KeyboardInterrupt:
         return done, True
     return done, False
+
+
+def _end_unless_any(runs: "list[OnlineRun]", journal: "Path | str | None") -> None:
+    """Ends the command where Ctrl-C came before the first run was over."""
+    if runs:
+        return
+    if journal is None:
+        note("no run was over; with --journal FILE its decisions and samples are kept")
+    raise KeyboardInterrupt
 
 
 def _paths(texts: list[str] | None) -> tuple[tuple[str, ...], ...]:

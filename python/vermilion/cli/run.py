@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PROBE_S = 0.1
 """Seconds between the points of a time series, unless told otherwise."""
+_NOTHING_BEFORE_THE_END = (
+    "a run with real TCP has no results before its end; for a shorter one, --set duration=TIME"
+)
 
 
 def run(
@@ -277,6 +280,9 @@ def _run_on_kernel(
 
     try:
         return run_on_kernel(scenario, seed, interval_s, progress=progress)
+    except KeyboardInterrupt:
+        note(_NOTHING_BEFORE_THE_END)
+        raise
     except KernelPlantError as error:
         message = f"--plant kernel: {error}"
         raise UserError(message) from None
@@ -298,6 +304,9 @@ def _run_on_emulator(
 
     try:
         return run_on_emulator(scenario, seed, interval_s, progress=progress)
+    except KeyboardInterrupt:
+        note(_NOTHING_BEFORE_THE_END)
+        raise
     except LinkError as error:
         message = f"--plant emulator: {error}"
         raise UserError(message) from None

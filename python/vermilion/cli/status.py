@@ -89,7 +89,7 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
         ("since", _time(queue.since, now)),
         ("last look", _time(queue.last_look, now)),
         ("next look", "within a tenth of a second" if queue.next_look else None),
-        ("in force", ", ".join(f"{name} {_text(v)}" for name, v in queue.setting.items()) or None),
+        ("in force", _in_words(queue) or None),
         ("set", _time(queue.setting_since, now)),
         ("decided", queue.last_decision and f"{queue.last_decision}: {queue.last_reason}"),
         ("", _time(queue.last_decided, now)),
@@ -99,6 +99,19 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
     for name, value in rows:
         if value is not None:
             typer.echo(f"  {name:<10} {printable(value)}")
+
+
+def _in_words(queue: "QueueStatus") -> str:
+    """The setting with its units, as the log says it; a journal may hold anything."""
+    from vermilion.online.decide.setting_words import setting_in_words
+    from vermilion.routers import LinkConfiguration
+
+    try:
+        return setting_in_words(
+            queue.setting, LinkConfiguration(queue.link, queue.discipline, delay_s=0.0)
+        )
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ", ".join(f"{name} {_text(value)}" for name, value in queue.setting.items())
 
 
 def _changes(queue: "QueueStatus", now: datetime) -> str:

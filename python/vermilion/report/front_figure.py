@@ -33,6 +33,9 @@ _NARROW_IN: Final = (drawing.NARROW_IN, 4.6)
 _MARGIN: Final = 0.08
 """Of the range that the front and the incumbent span, on each side."""
 
+_NEAR_PIXELS: Final = 18.0
+"""Numbers of settings that lie closer than that would cover each other."""
+
 _ROOM: Final = 0.6
 """The same where tried settings may still be shown."""
 
@@ -62,16 +65,7 @@ def front_figure(front: Front, *, narrow: bool = False) -> Figure:
             )
             seeds = "fresh" if front.fresh else "the search's"
             _with_intervals(axes, front.points, drawing.BLUE, "o", f"front, on {seeds} seeds")
-            for number, place in enumerate(means, 1):
-                axes.annotate(
-                    str(number),
-                    place,
-                    xytext=(5, 5),
-                    textcoords="offset points",
-                    color=drawing.BLUE,
-                    fontsize="small",
-                    zorder=5,
-                )
+            _number(axes, means)
         if front.incumbent is not None:
             now = [front.incumbent]
             _with_intervals(axes, now, drawing.VERMILION, "X", "now, on the same seeds")
@@ -87,6 +81,24 @@ def front_figure(front: Front, *, narrow: bool = False) -> Figure:
         if front.incumbent is not None:
             axes.legend(loc="best")
     return figure
+
+
+def _number(axes: Axes, places: Sequence[tuple[float, float]]) -> None:
+    """Numbers the settings of a front; of two that lie together, one above and one below."""
+    last, below = None, False
+    for number, place in enumerate(places, 1):
+        x, y = axes.transData.transform(place)
+        near = last is not None and math.hypot(x - last[0], y - last[1]) < _NEAR_PIXELS
+        last, below = (x, y), near and not below
+        axes.annotate(
+            str(number),
+            place,
+            xytext=(5, -12) if below else (5, 5),
+            textcoords="offset points",
+            color=drawing.BLUE,
+            fontsize="small",
+            zorder=5,
+        )
 
 
 def rendered(front: Front, kind: str) -> bytes:

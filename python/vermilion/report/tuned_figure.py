@@ -85,7 +85,7 @@ class TunedFigure:
         return template.render(
             title=title,
             headline=self._headline(),
-            reason=self.reason,
+            reason=self.reason.replace(" +- ", " ± "),
             figure=drawing.svg_for_both_widths(self.figure, name="tuned", description=words),
             caption=words,
             tables=tables or escape(self.reason),

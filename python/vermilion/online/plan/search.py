@@ -76,7 +76,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSetting:
     """The best setting and the one in force, on the same fresh seeds.
 
     Attributes:
@@ -149,7 +149,7 @@ class Looking:
         return None if self.evaluations is not None else self.deadline_s
 
 
-def best_of(cases: Sequence[Case], looking: Looking) -> Found:
+def best_of(cases: Sequence[Case], looking: Looking) -> FoundSetting:
     """Searches the best setting for a model, or for several together.
 
     Raises:
@@ -162,7 +162,7 @@ def best_of(cases: Sequence[Case], looking: Looking) -> Found:
     return _of_several(cases, looking) if narrower else _of_one(first, looking)
 
 
-def _of_one(case: Case, looking: Looking) -> Found:
+def _of_one(case: Case, looking: Looking) -> FoundSetting:
     outcome = search_best(
         case.model,
         looking.space,
@@ -181,7 +181,7 @@ def _of_one(case: Case, looking: Looking) -> Found:
     _check(outcome.end, len(outcome.best_results), outcome.reason)
     compared = outcome.comparison
     best = outcome.best or {}
-    return Found(
+    return FoundSetting(
         setting=best,
         candidate=_prediction(best, [case], [outcome.best_results], looking),
         incumbent=_prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking),
@@ -206,7 +206,7 @@ class _Averaging(Joining):
         ]
 
 
-def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
+def _of_several(cases: Sequence[Case], looking: Looking) -> FoundSetting:
     start = time.monotonic()
     space, seeds = looking.space, looking.seeds
     first, *others = [
@@ -258,7 +258,7 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> Found:
             raise evaluation.not_measured
     results = [[piece.results for piece in each.pieces] for each in (best, now)]
     seconds = time.monotonic() - start
-    return Found(
+    return FoundSetting(
         setting=best.setting,
         candidate=_prediction(best.setting, cases, results[0], looking),
         incumbent=_prediction(looking.incumbent, cases, results[1], looking),

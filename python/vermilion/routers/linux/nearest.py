@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _GAINS: Final = {"alpha", "beta"}
 _GAIN_STEPS: Final = 16
 """Of PIE in one: RFC 8033's gains are told in sixteenths (tc-pie(8))."""
+_MOST_GAIN_STEPS: Final = 32
+"""The kernel refuses more (net/sched/sch_pie.c), and a search's box goes further."""
 
 _WHOLE: Final = {
     "drop_batch",
@@ -51,7 +53,7 @@ def _nearest(discipline: str, name: str, value: ParameterValue) -> ParameterValu
     if name in _WHOLE:
         return round(value)
     if name in _GAINS:
-        return max(1, round(_GAIN_STEPS * value)) / _GAIN_STEPS
+        return min(max(1, round(_GAIN_STEPS * value)), _MOST_GAIN_STEPS) / _GAIN_STEPS
     if name == "max_probability":
         return min(float(value), 1.0 - _LEAST_PROBABILITY_STEP)
     if discipline == "choke" and name == "weight" and value > 0.0:

@@ -17,7 +17,7 @@ from vermilion.simulate.statistics import (
     mean_interval,
     ratio_of_means_interval,
 )
-from vermilion.tuning.judge.decision import Decision, decide
+from vermilion.tuning.judge.decision import SettingDecision, decide
 from vermilion.tuning.judge.verdict import ConstraintVerdict, judge
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Comparison:
     incumbent_verdicts: tuple[ConstraintVerdict, ...]
     accepted: bool
     reason: str
-    decision: Decision
+    decision: SettingDecision
     least_gain: float = 0.0
 
 

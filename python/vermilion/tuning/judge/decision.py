@@ -24,7 +24,7 @@ Judgement = Literal["better", "no difference", "worse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SettingDecision:
     """What is to be done, and why.
 
     Attributes:
@@ -60,7 +60,7 @@ def decide(
     unit: str = "",
     short_of: Interval | None = None,
     required: float = 0.0,
-) -> Decision:
+) -> SettingDecision:
     """Decides between a candidate and the setting in force.
 
     Args:
@@ -83,23 +83,23 @@ def decide(
         judgement: Judgement = "no difference" if worst.holds == "unproven" else "worse"
         might = "would" if worst.holds == "broken" else "may"
         why = f"it {might} break {what}{worst.constraint} ({worst.figures})"
-        return Decision(judgement, accepted=False, refused=True, doubtful=doubtful, why=why)
+        return SettingDecision(judgement, accepted=False, refused=True, doubtful=doubtful, why=why)
     broken = [verdict for verdict in incumbent if verdict.holds == "broken"]
     if broken:
         first = broken[0]
         what = "a bound of harm" if first.of_harm else "a constraint"
         why = f"the incumbent breaks {what} ({first.constraint}: {first.figures})"
-        return Decision("better", accepted=True, refused=False, doubtful=False, why=why)
+        return SettingDecision("better", accepted=True, refused=False, doubtful=False, why=why)
     return _by_objective(difference, least_gain, unit, short_of, required)
 
 
 def _by_objective(
     difference: Interval, least_gain: float, unit: str, short_of: Interval | None, required: float
-) -> Decision:
+) -> SettingDecision:
     """The decision where the constraints leave it to the objective."""
 
-    def kept(why: str, judgement: Judgement, *, doubtful: bool = False) -> Decision:
-        return Decision(judgement, accepted=False, refused=False, doubtful=doubtful, why=why)
+    def kept(why: str, judgement: Judgement, *, doubtful: bool = False) -> SettingDecision:
+        return SettingDecision(judgement, accepted=False, refused=False, doubtful=doubtful, why=why)
 
     low, high, gain = difference.low, difference.high, -difference.mean
     if low is None or high is None:
@@ -116,6 +116,6 @@ def _by_objective(
     if short_of is not None and (short_of.high is None or short_of.high >= 0.0):
         why = f"what was found is better, but not surely by the required share of {required:.3g}"
         return kept(why, "no difference", doubtful=True)
-    return Decision(
+    return SettingDecision(
         "better", accepted=True, refused=False, doubtful=False, why="significantly better"
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TunedScenario:
     """A scenario of a plan as it is tuned.
 
     Attributes:
@@ -31,7 +31,7 @@ class Tuned:
     carried_over: tuple[CarriedOver, ...] = ()
 
 
-def tuned_scenarios(plan: TuningPlan) -> tuple[Tuned, ...]:
+def tuned_scenarios(plan: TuningPlan) -> tuple[TunedScenario, ...]:
     """The plan's scenarios, with its discipline if it names one.
 
     It takes over the tuned queues: those of the links that the plan's parameters name, or the
@@ -44,7 +44,7 @@ def tuned_scenarios(plan: TuningPlan) -> tuple[Tuned, ...]:
     """
     name = plan.discipline
     if name is None:
-        return tuple(map(Tuned, plan.scenarios))
+        return tuple(map(TunedScenario, plan.scenarios))
     return tuple(_converted(each, name, plan.parameters) for each in plan.scenarios)
 
 
@@ -59,7 +59,7 @@ def _links_of(scenario: Scenario, paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(link for link in named if link in scenario.links)
 
 
-def _converted(scenario: Scenario, name: str, given: Sequence[str] | None) -> Tuned:
+def _converted(scenario: Scenario, name: str, given: Sequence[str] | None) -> TunedScenario:
     tuning = scenario.tuning
     listed = () if tuning is None else tuning.parameters
     links = _links_of(scenario, listed if given is None else given) or tuple(scenario.links)[:1]
@@ -69,11 +69,11 @@ def _converted(scenario: Scenario, name: str, given: Sequence[str] | None) -> Tu
         accepted = "a discipline of which a parameter has a box to search, or a list of parameters"
         raise ScenarioError("discipline", name, accepted, scenario.origin)
     if not reports or tuning is None:
-        return Tuned(other, tuple(reports))
+        return TunedScenario(other, tuple(reports))
     elsewhere = [path for path in listed if not _links_of(scenario, [path])]
     parameters = [*elsewhere, *searched] if given is None else list(given)
     own = deepcopy(scenario.document["tuning"])
     own["parameters"] = parameters
     own["space"] = {path: box for path, box in own.get("space", {}).items() if path in elsewhere}
     document = {**other.document, "tuning": own}
-    return Tuned(scenario_from_document(document, scenario.origin), tuple(reports))
+    return TunedScenario(scenario_from_document(document, scenario.origin), tuple(reports))

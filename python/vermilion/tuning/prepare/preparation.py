@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.scenario.carry_over import CarriedOver
     from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.prepare.other_discipline import Tuned
+    from vermilion.tuning.prepare.other_discipline import TunedScenario
     from vermilion.tuning.prepare.plan import Goal, TuningPlan
 
 DEFAULT_PAIR: Final = ("links.{link}.sojourn_ms.mean", "links.{link}.utilization")
@@ -234,7 +234,7 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
 
 
 def _case(
-    plan: TuningPlan, tuned: Tuned, given: Scenario, label: str, paths: Sequence[str]
+    plan: TuningPlan, tuned: TunedScenario, given: Scenario, label: str, paths: Sequence[str]
 ) -> Case:
     scenario = tuned.scenario
     links = tuned_links(scenario, paths)

@@ -283,7 +283,8 @@ class Recommendation:
         table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
-        return f"<div>\n{table}\n<p>{escape(self.reason)}</p>\n{listed}</div>"
+        page = f"<div>\n{table}\n<p>{escape(self.reason)}</p>\n{listed}</div>"
+        return page.replace(" +- ", " ± ")
 
 
 def ended_by(end: End) -> str:
