@@ -130,10 +130,12 @@ impl Simulation {
         };
         let tally = flow.tally(group.packet_size);
         let header = u64::from(self.scenario.flows[group.number as usize].header_size_bytes);
+        let headers = header * tally.delivered_segments;
         let sight = Sight {
             sender,
             packet_size: group.packet_size,
-            delivered: tally.delivered_bytes - header * tally.delivered_segments,
+            // Packets of drawn sizes may be smaller than their headers.
+            delivered: tally.delivered_bytes as i64 - headers as i64,
             began: flow.began.unwrap_or(0).saturating_sub(group.route.first_access),
         };
         windows.read(connection, time, &sight);

@@ -43,7 +43,7 @@ pub(crate) struct Sight<'a> {
     /// Size of a data packet on the wire, in bytes.
     pub packet_size: u32,
     /// Data delivered in order so far, without headers, in bytes.
-    pub delivered: u64,
+    pub delivered: i64,
     /// When it began, by its sender's clock, in nanoseconds.
     pub began: u64,
 }
@@ -54,7 +54,7 @@ struct Track {
     /// Whether it was chosen.
     chosen: bool,
     time: u64,
-    delivered: u64,
+    delivered: i64,
     window: f64,
     threshold: f64,
     state: Option<SenderState>,
@@ -152,7 +152,7 @@ impl WindowTrace {
             return;
         }
         let elapsed = time.saturating_sub(track.time.max(sight.began));
-        let delivered = sight.delivered - track.delivered;
+        let delivered = (sight.delivered - track.delivered).max(0);
         let bits = f64::from(sight.packet_size) * 8.0;
         let counters = sight.sender.map(Sender::counters).unwrap_or_default();
         let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
