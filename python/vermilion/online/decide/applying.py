@@ -79,7 +79,11 @@ def on_refused(turn: Turn, state: Applying, event: Refused) -> None:
         "roll back": "to take the setting back",
         "restore": "to restore the first setting",
     }.get(state.change.purpose, "the setting")
-    turn.decide(DecisionKind.REFUSED, f"the router refused {what}: {event.reason}")
+    turn.decide(
+        DecisionKind.REFUSED,
+        f"the router refused {what}: {event.reason}",
+        because=event.reason,
+    )
     turn.change(unanswered=turn.controller.unanswered[:-1])
     _not_changed(turn, state)
 
@@ -106,7 +110,11 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
 
 def _count_as_lost(turn: Turn, state: Applying, reason: str) -> None:
     turn.decide(
-        DecisionKind.LOST, f"the router's answer is lost ({reason}); reading back what is in force"
+        DecisionKind.LOST,
+        f"the router's answer is lost ({reason}); reading back what is in force",
+        because=reason,
+        waited_s=turn.now_s - state.since_s,
+        answer_within_s=ANSWER_WITHIN_S,
     )
     turn.read_back()
     turn.become(replace(state, lost=True))
@@ -134,7 +142,11 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             else:
                 entering.watch_without_model(turn, change.ask_again_s)
         case "fall back":
-            turn.decide(DecisionKind.FELL_BACK, f"{words}: {change.reason}")
+            turn.decide(
+                DecisionKind.FELL_BACK,
+                f"{words}: {change.reason}",
+                setting=dict(change.parameters),
+            )
             entering.watch_without_model(turn)
         case "restore":
             turn.decide(DecisionKind.RESTORED, change.reason)
@@ -148,7 +160,7 @@ def _look_at_it(turn: Turn, change: RouterChange) -> None:
     if verifying is None:  # an answer always says how it is to be verified
         entering.watch_without_model(turn)
     elif change.stale:
-        entering.wait_anew(turn, change.stale)
+        entering.wait_anew(turn, change.stale, change.stale_cause)
     elif change.refining or change.purpose != "answer":
         entering.verify_from_now(turn, verifying)
     else:

@@ -43,7 +43,7 @@ def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:
     """Somebody else was in charge when an earlier run was killed, and still is."""
     turn.believe_in_force(event.in_force)
     say_start(turn, "an earlier run did not end in order, and this one continues it; ")
-    entering.hands_off(turn, state.why)
+    entering.hands_off(turn, state.why, state.changed)
 
 
 def say_start(turn: Turn, before: str = "") -> None:
@@ -54,6 +54,9 @@ def say_start(turn: Turn, before: str = "") -> None:
         f"{before}watching link {policy.link} ({turn.controller.configuration.discipline}): "
         f"{policy.goal} by {', '.join(policy.parameters)}",
         mode=policy.mode,
+        goal=policy.goal,
+        target_packets=policy.target_packets,
+        parameters=list(policy.parameters),
     )
 
 

@@ -34,6 +34,8 @@ def on_silent(turn: Turn, _state: object, event: Silent) -> None:
     turn.decide(
         DecisionKind.BLIND,
         f"the router has not answered for {silent_s:.1f} s ({event.reason}), so nothing is tuned",
+        silent_s=silent_s,
+        because=event.reason,
     )
     number = None
     setting = _for_blind_times(turn)
@@ -57,20 +59,26 @@ def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
     if isinstance(event, Refused):
         turn.change(unanswered=turn.controller.unanswered[:-1])
         turn.decide(
-            DecisionKind.REFUSED, f"the router refused the setting for blind times: {event.reason}"
+            DecisionKind.REFUSED,
+            f"the router refused the setting for blind times: {event.reason}",
+            because=event.reason,
         )
     else:
         turn.decide(
             DecisionKind.LOST,
             "nobody knows whether the setting for blind times has reached the router: "
             f"{event.reason}",
+            because=event.reason,
         )
 
 
 def on_observed(turn: Turn, state: Blind, _event: Observed) -> None:
     """The router answers again: look at it as for the first time."""
+    silent_s = turn.now_s - state.since_s
     turn.decide(
-        DecisionKind.SIGHTED, f"the router answers again after {turn.now_s - state.since_s:.1f} s"
+        DecisionKind.SIGHTED,
+        f"the router answers again after {silent_s:.1f} s",
+        silent_s=silent_s,
     )
     turn.read_back()
     entering.wait_anew(turn, "the router answers again")

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.objectives.metric_words import metric_in_words
+from vermilion.online.decide.broken_bound import BrokenBound, limit_of
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
-from vermilion.online.decide.verification import MEASURED, limit_of
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.stretch import FEWEST_BATCHES
 
@@ -53,13 +52,13 @@ def look(turn: Turn) -> None:
     if judged and not lately:
         return
     found = {
-        bound.text: words
+        bound.text: said
         for bound in judged
-        if (words := next(filter(None, (_in_words(bound, each) for each in lately)), ""))
+        if (said := next(filter(None, (_said(bound, each) for each in lately)), None))
     }
-    for text, words in found.items():
+    for text, (words, broken) in found.items():
         if not watch.knows(text):
-            turn.decide(DecisionKind.CONSTRAINT_BROKEN, words)
+            turn.decide(DecisionKind.CONSTRAINT_BROKEN, words, **broken.details())
     watch = watch.with_broken(found, turn.now_s)
     turn.change(bounds_watch=replace(watch, looked_s=turn.now_s))
 
@@ -104,24 +103,23 @@ def _most(bound: Constraint, rate_bit_per_s: float | None) -> float | None:
     return 1.0 if bound.path.metric == "utilization" else None
 
 
-def _in_words(bound: Constraint, lately: Stretch) -> str:
-    """How a bound is broken in a stretch; "" where it is not, or where nothing can be told."""
+def _said(bound: Constraint, lately: Stretch) -> tuple[str, BrokenBound] | None:
+    """How a bound is broken in a stretch; ``None`` where it is not, or nothing can be told."""
     measured = lately.bounded(bound)
     limit = limit_of(bound, None)
     if measured is None or measured.low is None or measured.high is None:
-        return ""
-    words = f"{bound.text}{MEASURED}{metric_in_words(bound.path, measured.mean)})"
+        return None
+    broken = BrokenBound(bound, limit, measured)
+    words = broken.in_words()
     if limit is None:
         most = _most(bound, lately.rate_bit_per_s)
         if most is None or measured.mean >= bound.bound * most + bound.offset:
-            return ""
-        return (
-            f"the network may break {words}; nobody knows what it would be under the first setting"
-        )
+            return None
+        unknown = "nobody knows what it would be under the first setting"
+        return f"the network may break {words}; {unknown}", broken
     if (measured.high < limit) if bound.at_least else (measured.low > limit):
-        return f"the network breaks {words}"
+        return f"the network breaks {words}", broken
     if (measured.mean < limit) if bound.at_least else (measured.mean > limit):
-        half_width = (measured.high - measured.low) / 2.0
-        seen = metric_in_words(bound.path, measured.mean, half_width)
-        return f"the network seems to break {bound.text}{MEASURED}{seen}), but that may be chance"
-    return ""
+        words = broken.in_words(with_half_width=True)
+        return f"the network seems to break {words}, but that may be chance", broken
+    return None

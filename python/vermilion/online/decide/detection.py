@@ -57,11 +57,13 @@ class Alarm:
         time_s: when it was noticed.
         watcher: who noticed.
         reason: what was seen, in words and numbers.
+        details: the numbers of the reason, for the journal.
     """
 
     time_s: float
     watcher: Watcher
     reason: str
+    details: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,15 @@ class ConditionWatch:
         rate = self.rate.after(outside=_rate_has_moved(then, now))
         watch = replace(self, flows=flows, round_trips=round_trips, rate=rate)
         if rate.alarmed:
-            return watch, Alarm(now.time_s, "rate", _rates_in_words(then, now))
+            return watch, _rate_alarm(then, now)
         if flows.alarmed:
             have = "has" if then.flows == 1 else "have"
             reason = f"{how_many(then.flows, 'flow')} {have} become {now.flows}"
-            return watch, Alarm(now.time_s, "flows", reason)
+            return watch, Alarm(
+                now.time_s, "flows", reason, {"flows_before": then.flows, "flows_now": now.flows}
+            )
         if round_trips.alarmed:
-            return watch, Alarm(now.time_s, "round-trip", _trips_in_words(then, now, apart))
+            return watch, _round_trip_alarm(then, now, apart)
         return watch, None
 
 
@@ -112,16 +116,28 @@ def _rate_has_moved(then: TrafficPicture, now: TrafficPicture) -> bool:
     return moved > RATE_TOLERANCE * then.rate_bit_per_s
 
 
-def _rates_in_words(then: TrafficPicture, now: TrafficPicture) -> str:
+def _rate_alarm(then: TrafficPicture, now: TrafficPicture) -> Alarm:
     rates = [0.0 if each.rate_bit_per_s is None else each.rate_bit_per_s for each in (then, now)]
-    return f"the service rate has gone from {rates[0] / 1e6:.4g} to {rates[1] / 1e6:.4g} Mbit/s"
+    return Alarm(
+        now.time_s,
+        "rate",
+        f"the service rate has gone from {rates[0] / 1e6:.4g} to {rates[1] / 1e6:.4g} Mbit/s",
+        {"rate_before_bit_per_s": rates[0], "rate_now_bit_per_s": rates[1]},
+    )
 
 
-def _trips_in_words(then: TrafficPicture, now: TrafficPicture, apart: float) -> str:
+def _round_trip_alarm(then: TrafficPicture, now: TrafficPicture, apart: float) -> Alarm:
     before, after = (sum(each.base_rtts_s) / len(each.base_rtts_s) for each in (then, now))
-    return (
+    return Alarm(
+        now.time_s,
+        "round-trip",
         f"base round trips have moved by {apart:.0%} of a round trip: mean "
-        f"{before * 1e3:.0f} ms has become {after * 1e3:.0f} ms"
+        f"{before * 1e3:.0f} ms has become {after * 1e3:.0f} ms",
+        {
+            "round_trips_apart_share": apart,
+            "mean_round_trip_before_s": before,
+            "mean_round_trip_now_s": after,
+        },
     )
 
 
@@ -175,4 +191,5 @@ class QueueWatch:
             "queue",
             f"the queue has drifted {shifted} the {test.reference:.1f} packets the model "
             f"predicted, to {batch:.1f} in the last second",
+            {"predicted_mean_queue_packets": test.reference, "mean_queue_packets": batch},
         )

@@ -31,11 +31,15 @@ from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.decide.detection import Alarm
+    from vermilion.online.decide.figures import Expectation
     from vermilion.online.decide.states import Doubt, RouterChange
     from vermilion.online.decide.turn import Turn
-    from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.routers.base import ParameterValue
 
 EPSILON_S = 1e-6
 """Times are sums of tenths."""
@@ -50,21 +54,37 @@ _STARVED_OVER_S = 10.0  # over less a flow that waits for a timeout or two would
 # --- waiting and searching --------------------------------------------------------------------
 
 
-def wait_anew(turn: Turn, why: str) -> None:
-    """Conditions are others: wait for a steady picture of them."""
+def say_changed(turn: Turn, alarm: Alarm) -> None:
+    """Something is no longer as it was."""
+    turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher, **alarm.details)
+
+
+def wait_anew(turn: Turn, why: str, cause: Mapping[str, object] | None = None) -> None:
+    """Conditions are others: wait for a steady picture of them.
+
+    Args:
+        turn: the step being made.
+        why: what happened, in words and numbers.
+        cause: the numbers.
+    """
     turn.change(
         drift=replace(turn.controller.drift, hold_s=Drift().hold_s),
         conditions=None,
         starvation=None,
         steps=None,
     )
-    turn.become(Waiting(turn.now_s, turn.now_s, why))
+    turn.become(Waiting(turn.now_s, turn.now_s, why, cause=cause or {}))
 
 
 def search_quickly(
-    turn: Turn, picture: TrafficPicture, traffic: Traffic, why: str, since_s: float
+    turn: Turn,
+    picture: TrafficPicture,
+    traffic: Traffic,
+    waiting: Waiting,
+    since_s: float,
 ) -> None:
     """Look for a quick answer to conditions that have lasted since ``since_s``."""
+    why = waiting.why
     if is_drift(turn, picture, turn.controller.modelled):
         turn.change(correction=turn.controller.correction.conditions_drift())
         learn_from_promise(turn)
@@ -75,7 +95,7 @@ def search_quickly(
     watch_conditions(turn, picture, traffic)
     if is_change:
         _notice_fluctuation(turn)
-    picture, traffic, ahead = _ahead(turn, picture, traffic)
+    picture, traffic, ahead, further = _ahead(turn, picture, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
         f"{picture.in_words()}{_model_target(turn)} ({why}{ahead})",
@@ -84,6 +104,9 @@ def search_quickly(
         rate_bit_per_s=traffic.rate_bit_per_s,
         internal_target=_internal_target(turn),
         knowledge=picture.knowledge,
+        picture=picture.in_numbers(),
+        cause=dict(waiting.cause),
+        **further,
     )
     number = turn.ask_search("quick", picture, ())
     turn.become(Searching(number, turn.now_s, why))
@@ -100,13 +123,15 @@ def _notice_fluctuation(turn: Turn) -> None:
             DecisionKind.FLUCTUATING,
             f"conditions have changed {len(after.changes_s)} times within a minute, so the search "
             f"is now for one setting for all {len(after.met)} that were met",
+            changes_within_a_minute=len(after.changes_s),
+            conditions_met=len(after.met),
         )
 
 
 def _ahead(
     turn: Turn, picture: TrafficPicture, traffic: Traffic
-) -> tuple[TrafficPicture, Traffic, str]:
-    """What to search for: the conditions of now, or where they lead; and why, in words.
+) -> tuple[TrafficPicture, Traffic, str, dict[str, object]]:
+    """What to search for: the conditions of now, or where they lead; and why, in words and numbers.
 
     A setting stays until the next change, so it is sought for the middle of that time: as long as
     the budget wants between two changes, or as conditions have taken lately.
@@ -114,15 +139,16 @@ def _ahead(
     controller = turn.controller
     trend = controller.fluctuation.trend
     if trend is None:
-        return picture, traffic, ""
+        return picture, traffic, "", {}
     allowed_s = WITHIN_S / max(1, controller.policy.changes_per_minute)
     lead_s = turn.deadline_s("quick") + 0.5 * max(controller.fluctuation.usual_s, allowed_s)
     expected = trend.ahead(picture, lead_s)
     modelled = turn.traffic(expected)
     if modelled is None or expected == picture:
-        return picture, traffic, ""
+        return picture, traffic, "", {}
     turn.change(modelled=expected, conditions=watch_of(expected, modelled.queueing_s))
-    return expected, modelled, f"; {trend.in_words()}, modelled as in {lead_s:.0f} s"
+    words = f"; {trend.in_words()}, modelled as in {lead_s:.0f} s"
+    return expected, modelled, words, {"trend": trend.in_numbers(), "ahead_s": lead_s}
 
 
 def refine(
@@ -182,6 +208,7 @@ def say_unverified(turn: Turn, unverified: Verifying | None) -> None:
             DecisionKind.UNVERIFIED,
             f"the setting applied at {unverified.schedule.begun_s:.1f} s is not judged, because "
             "conditions have changed",
+            applied_s=unverified.schedule.begun_s,
         )
 
 
@@ -216,6 +243,8 @@ def make(turn: Turn, change: RouterChange, instead: Watching) -> None:
                 f"{how_many(controller.policy.changes_per_minute, 'change')}, which is the limit; "
                 f"next try in {math.ceil(again_s - turn.now_s - EPSILON_S)} s",
                 setting=dict(change.parameters),
+                changes_per_minute=controller.policy.changes_per_minute,
+                next_try_in_s=again_s - turn.now_s,
             )
             turn.become(replace(instead, ask_again_s=again_s))
             return
@@ -325,14 +354,15 @@ def watch_without_model(turn: Turn, ask_again_s: float = float("inf")) -> None:
     turn.become(Watching(turn.now_s, 0.0, 0.0, None, turn.now_s, ask_again_s=ask_again_s))
 
 
-def hands_off(turn: Turn, why: str) -> None:
+def hands_off(turn: Turn, why: str, changed: Mapping[str, ParameterValue]) -> None:
     """Leave the queue to whoever else has taken charge of it."""
     turn.decide(
         DecisionKind.HANDS_OFF,
         f'{why}; the queue is left alone until a person says "resume"',
+        changed=dict(changed),
     )
     turn.change(promise=None, conditions=None)
-    turn.become(HandsOff(turn.now_s, why))
+    turn.become(HandsOff(turn.now_s, why, changed))
 
 
 # --- what several states know -----------------------------------------------------------------

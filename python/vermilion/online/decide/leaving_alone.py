@@ -34,16 +34,16 @@ def check_in_force(turn: Turn, found: Mapping[str, ParameterValue]) -> None:
     if controller.unanswered and is_mixture(found, known, controller.unanswered):
         _arrived_unanswered(turn, found)
         return
-    changed = sorted(name for name in found if found[name] != known.get(name))
-    words = ", ".join(f"{name} to {found[name]}" for name in changed)
+    changed = {name: found[name] for name in sorted(found) if found[name] != known.get(name)}
+    words = ", ".join(f"{name} to {value}" for name, value in changed.items())
     turn.believe_in_force(found)
     if _has_restarted(turn, known, found):
         why = f"the router has gone back to {words}, as before the first change"
-        turn.decide(DecisionKind.CHANGE_DETECTED, why, watcher="setting")
+        turn.decide(DecisionKind.CHANGE_DETECTED, why, watcher="setting", changed=changed)
         turn.change(promise=None)
-        entering.wait_anew(turn, why)
+        entering.wait_anew(turn, why, {"changed": changed})
         return
-    entering.hands_off(turn, f"somebody else has set {words}")
+    entering.hands_off(turn, f"somebody else has set {words}", changed)
 
 
 def _has_restarted(
@@ -88,12 +88,15 @@ def on_command(turn: Turn, state: HandsOff, event: Command) -> None:
     """A person gives the queue back, or ends the run: then it stays as it was found."""
     if event.verb == "stop":
         turn.decide(
-            DecisionKind.END, f"the run has ended; the queue stays as it is, because {state.why}"
+            DecisionKind.END,
+            f"the run has ended; the queue stays as it is, because {state.why}",
+            changed=dict(state.changed),
         )
         turn.end()
     elif event.verb == "resume":
         turn.decide(
             DecisionKind.RESUMED,
             f"a person has given the queue back after {turn.now_s - state.since_s:.0f} s",
+            after_s=turn.now_s - state.since_s,
         )
         entering.wait_anew(turn, "a person has given the queue back")

@@ -44,6 +44,7 @@ def pause_if_silent(turn: Turn) -> None:
         f"{_WORDS[link.kind]} ({link.words}); until the link is busy again, nothing is judged or "
         "tuned",
         link_state=link.kind,
+        **link.details,
     )
     turn.change(promise=None)
     turn.become(Paused(turn.now_s, resume))
@@ -73,14 +74,15 @@ def on_observed(turn: Turn, state: Paused, _event: Observed) -> None:
     turn.decide(
         DecisionKind.RESUMED,
         f"the link is busy again after {turn.now_s - state.since_s:.1f} s",
+        after_s=turn.now_s - state.since_s,
     )
     match state.resume:
         case Verifying() as verifying:
             entering.verify_from_now(turn, verifying)
         case Watching() as watching:
             entering.watch(turn, watching.predicted_mean, watching.noise, watching.doubt)
-        case Waiting(why=why):
-            entering.wait_anew(turn, why)
+        case Waiting(why=why, cause=cause):
+            entering.wait_anew(turn, why, cause)
 
 
 def _to_resume(turn: Turn, state: State) -> Verifying | Watching | Waiting | None:
@@ -95,6 +97,6 @@ def _to_resume(turn: Turn, state: State) -> Verifying | Watching | Waiting | Non
                 return unverified
             return Waiting(turn.now_s, turn.now_s, "the link is busy again")
         case Waiting() if turn.controller.modelled is not None:
-            return replace(state, why="the link is busy again")
+            return replace(state, why="the link is busy again", cause={})
         case _:
             return None

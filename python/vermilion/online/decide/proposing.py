@@ -23,14 +23,18 @@ def on_command(turn: Turn, state: Proposing, event: Command) -> None:
     if event.verb == "accept":
         entering.send(turn, state.change)
     elif event.verb == "decline":
-        turn.decide(DecisionKind.DECLINED, f"proposal {state.number} was declined")
+        turn.decide(
+            DecisionKind.DECLINED, f"proposal {state.number} was declined", number=state.number
+        )
         entering.watch_without_model(turn, turn.now_s + _ASK_AGAIN_S)
 
 
 def on_alarm(turn: Turn, state: Proposing, alarm: Alarm) -> None:
     """Conditions have changed before a person answered."""
-    turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
+    entering.say_changed(turn, alarm)
     turn.decide(
-        DecisionKind.DECLINED, f"proposal {state.number} is withdrawn: conditions have changed"
+        DecisionKind.DECLINED,
+        f"proposal {state.number} is withdrawn: conditions have changed",
+        number=state.number,
     )
-    entering.wait_anew(turn, alarm.reason)
+    entering.wait_anew(turn, alarm.reason, alarm.details)

@@ -7,18 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering, pausing, stepping
+from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import RouterChange, Searching, Verifying
-from vermilion.online.decide.verification import Expectation, verify
+from vermilion.online.decide.verification import verify
 from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Found, Observed, SearchFailed
-    from vermilion.online.model.explanation import Explanation
+    from vermilion.online.model.explanation import Explanation, Figure
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.answer import Answer
     from vermilion.online.plan.task import Finding
@@ -37,19 +40,19 @@ _PATIENCE_S = 20.0
 def on_alarm(turn: Turn, state: Searching, alarm: Alarm) -> None:
     """Conditions have changed: a quick answer will be stale, a refined one is of no use."""
     if state.refining:
-        turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
+        entering.say_changed(turn, alarm)
         entering.say_unverified(turn, state.unverified)
-        entering.wait_anew(turn, alarm.reason)
+        entering.wait_anew(turn, alarm.reason, alarm.details)
     elif not state.stale:
-        turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
-        turn.become(replace(state, stale=alarm.reason))
+        entering.say_changed(turn, alarm)
+        turn.become(replace(state, stale=alarm.reason, stale_cause=alarm.details))
 
 
 def on_observed(turn: Turn, state: Searching, _event: Observed) -> None:
     """Give a search up that does not end: whoever does it should have done so long ago."""
     patience_s = max(_PATIENCE_DEADLINES * turn.deadline_s("refined"), _PATIENCE_S)
     if turn.now_s - state.begun_s > patience_s:
-        _fail(turn, state, f"it has not answered for {patience_s:.0f} s")
+        _fail(turn, state, f"it has not answered for {patience_s:.0f} s", waited_s=patience_s)
 
 
 def on_found(turn: Turn, state: Searching, event: Found) -> None:
@@ -87,10 +90,12 @@ def on_failed(turn: Turn, state: Searching, event: SearchFailed) -> None:
     _fail(turn, state, event.reason)
 
 
-def _fail(turn: Turn, state: Searching, reason: str) -> None:
+def _fail(turn: Turn, state: Searching, reason: str, **details: object) -> None:
     turn.decide(
         DecisionKind.SEARCH_FAILED,
         f"the search came to nothing, because {reason}; the setting in force stays",
+        because=reason,
+        **details,
     )
     _go_on(turn, state)
 
@@ -148,7 +153,8 @@ def _name_senders(turn: Turn, explanation: Explanation) -> None:
 def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
     explanation = finding.explanation
     if explanation is None or explanation.explained:
-        turn.decide(DecisionKind.KEPT, f"no answer, because {finding.obstacle}")
+        because = finding.obstacle
+        turn.decide(DecisionKind.KEPT, f"no answer, because {because}", because=because)
         _go_on(turn, state)
         return
     stepping.begin(turn, finding)
@@ -157,12 +163,29 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
         DecisionKind.UNEXPLAINED,
         f"{finding.obstacle}; "
         + ("the setting in force stays" if back is None else "the setting in force is taken back"),
-        **{figure.name: [figure.seen, figure.model] for figure in explanation.figures},
+        **_figures(explanation.figures),
     )
     if back is None:
         _go_on(turn, state)
     else:
         entering.send(turn, back)
+
+
+def _figures(figures: Sequence[Figure]) -> dict[str, object]:
+    """What was seen beside what a model has, for the journal."""
+    return {
+        **{figure.name: [figure.seen, figure.model] for figure in figures},
+        "figures": [
+            {
+                "name": figure.name,
+                "unit": figure.unit,
+                "seen": figure.seen,
+                "model": figure.model,
+                "noise": figure.noise,
+            }
+            for figure in figures
+        ],
+    }
 
 
 def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
@@ -188,7 +211,7 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
 def _go_on(turn: Turn, state: Searching) -> None:
     """Without an answer: verify what is in force, or watch conditions and ask again later."""
     if state.stale:
-        entering.wait_anew(turn, state.stale)
+        entering.wait_anew(turn, state.stale, state.stale_cause)
     elif state.unverified is not None:
         turn.become(state.unverified)
     else:
@@ -202,18 +225,20 @@ def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
             DecisionKind.STALE,
             f"conditions have moved on ({state.stale}), but not far; the answer is used until the "
             "next one",
+            cause=dict(state.stale_cause),
         )
         _make(turn, state, answer)
         return
     turn.decide(
         DecisionKind.STALE,
         f"the answer is not used, because conditions have changed ({state.stale})",
+        cause=dict(state.stale_cause),
     )
-    entering.wait_anew(turn, state.stale)
+    entering.wait_anew(turn, state.stale, state.stale_cause)
 
 
 def _keep(turn: Turn, state: Searching, answer: Answer) -> None:
-    turn.decide(DecisionKind.KEPT, answer.verdict.reason)
+    turn.decide(DecisionKind.KEPT, answer.verdict.reason, **answer.verdict.details)
     _go_on_as_it_is(turn, state, answer)
 
 
@@ -269,15 +294,15 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         learned_s=turn.now_s,
         mends=mends,
     )
-    advantage = answer.verdict.advantage
     change = RouterChange(
         "answer",
         answer.setting,
         answer.verdict.reason,
-        {"advantage": advantage.mean, "advantage_half_width": advantage.half_width},
+        answer.verdict.details,
         verifying,
         refining=state.refining,
         stale=state.stale,
+        stale_cause=state.stale_cause,
     )
     instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
     entering.make(turn, change, instead)
@@ -306,7 +331,7 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
         if missed
         else "the answer is not put in force, because its senders did not explain what was seen "
         "under the setting in force a moment ago; the controller first looks for senders that do",
-        **{figure.name: [figure.seen, figure.model] for figure in missed},
+        **_figures(missed),
     )
     if missed:
         turn.change(refuted_s=turn.now_s)
@@ -329,6 +354,9 @@ def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
             DecisionKind.KEPT,
             "the setting in force does better on the network than the answer in the model; "
             f"{objective.label} {now.mean:.4g}, promised {promised:.4g} {objective.unit}".rstrip(),
+            objective=objective.name,
+            measured=now.mean,
+            promised=promised,
         )
     return better
 

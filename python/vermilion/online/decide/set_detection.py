@@ -42,11 +42,15 @@ class SetConditionWatch:
             following, alarm = watch.after(seen[link])
             watches.append((link, following))
             if alarm is not None and first is None:
-                first = replace(alarm, reason=f"{link}: {alarm.reason}")
+                first = replace(
+                    alarm,
+                    reason=f"{link}: {alarm.reason}",
+                    details={"link": link, **alarm.details},
+                )
         found = [link for link in now.known_queues if link not in self.modelled.known_queues]
         if first is None and found:
             reason = f"the rate of {', '.join(found)} has become known"
-            first = Alarm(now.time_s, "rate", reason)
+            first = Alarm(now.time_s, "rate", reason, {"links": found})
         return replace(self, watches=tuple(watches)), first
 
 

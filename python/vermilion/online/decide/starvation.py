@@ -18,6 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.flow_activity import STARVED_SHARE
+
 if TYPE_CHECKING:
     from vermilion.online.sense.flow_activity import FlowActivity
     from vermilion.online.sense.set_senses import SetActivity
@@ -48,22 +50,31 @@ class StarvationWatch:
 
     def after(
         self, activity: FlowActivity | SetActivity, now_s: float
-    ) -> tuple[StarvationWatch, str]:
-        """The watch after a sample, and what is wrong in words; "" for nothing."""
+    ) -> tuple[StarvationWatch, str, dict[str, object]]:
+        """The watch after a sample, what is wrong in words ("" for nothing), and the numbers."""
         if now_s - self.since_s < self.over_s - _EPSILON_S:
-            return self, ""
+            return self, "", {}
         starved = activity.starved_since(self.since_s)
         watch = replace(self, since_s=now_s)
         if starved is None:
-            return watch, ""
+            return watch, "", {}
         watch = replace(watch, counts=(*self.counts, starved)[-STRETCHES:])
         allowed = self.most + _BY_CHANCE * (activity.open_flows or 0)
         if len(watch.counts) < STRETCHES or min(watch.counts) <= allowed:
-            return watch, ""
+            return watch, "", {}
         *others, last = watch.counts
         counted = f"{', '.join(map(str, others))} and {last}"
-        return watch, (
+        words = (
             f"in {len(watch.counts)} successive stretches of {self.over_s:.0f} s, {counted} flows "
             f"got less than 5 % of the mean share; the bound of harm allows {self.most:.1f}, and "
             f"{allowed - self.most:.1f} more may be chance"
         )
+        numbers: dict[str, object] = {
+            "stretches": len(watch.counts),
+            "stretch_s": self.over_s,
+            "starved_flows": list(watch.counts),
+            "starved_below_share": STARVED_SHARE,
+            "starved_flows_allowed": self.most,
+            "starved_flows_by_chance": allowed - self.most,
+        }
+        return watch, words, numbers

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.detection import QueueWatch
-    from vermilion.online.decide.verification import Expectation
+    from vermilion.online.decide.figures import Expectation
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.stretch import Stretch
@@ -66,12 +66,14 @@ class Waiting:
         known_s: since when enough has been known to make a model.
         why: what happened.
         told: the last obstacle reported.
+        cause: the numbers of what happened, for the journal.
     """
 
     begun_s: float
     known_s: float
     why: str
     told: str = ""
+    cause: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class Searching:
         refining: whether an answer for these conditions is in force already.
         unverified: the applied setting that is not verified yet, if any.
         stale: why the answer no longer fits, if so.
+        stale_cause: the numbers of that, for the journal.
     """
 
     number: int
@@ -93,6 +96,7 @@ class Searching:
     refining: bool = False
     unverified: Verifying | None = None
     stale: str = ""
+    stale_cause: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,7 @@ class RouterChange:
         verifying: how it will be verified, where it will; its schedule begins with the change.
         refining: whether it is the refined answer.
         stale: why it no longer fits the conditions quite, if so.
+        stale_cause: the numbers of that, for the journal.
         ask_again_s: after taking a setting back: when to search again; infinite for never.
     """
 
@@ -177,6 +182,7 @@ class RouterChange:
     verifying: Verifying | None = None
     refining: bool = False
     stale: str = ""
+    stale_cause: Mapping[str, object] = field(default_factory=dict)
     ask_again_s: float = float("inf")
 
     @property
@@ -307,10 +313,12 @@ class HandsOff:
     Attributes:
         since_s: since when.
         why: what happened.
+        changed: what somebody else has set, and to what, where that is known.
     """
 
     since_s: float
     why: str
+    changed: Mapping[str, ParameterValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

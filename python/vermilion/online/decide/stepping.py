@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
+from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.states import RouterChange, Verifying
-from vermilion.online.decide.verification import Expectation, Verification
 from vermilion.online.plan.steps import Steps
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import Watching
     from vermilion.online.decide.turn import Turn
+    from vermilion.online.decide.verification import Verification
     from vermilion.online.plan.task import Finding
 
 _MEASURED_S = 10.0  # how far back the setting in force is measured
@@ -74,7 +75,11 @@ def step_on(turn: Turn, state: Watching) -> bool:
         "a step without a model, taken back unless it beats "
         f"{policy.objective.label} {measured.mean:.4g} {policy.objective.unit}".rstrip()
     )
-    entering.make(turn, RouterChange("step", moved, reason, verifying=verifying), state)
+    entering.make(
+        turn,
+        RouterChange("step", moved, reason, {"measured_before": measured.mean}, verifying),
+        state,
+    )
     return True
 
 

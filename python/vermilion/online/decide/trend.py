@@ -63,6 +63,14 @@ class Trend:
             f"{name} {math.expm1(slope):+.1%} a second" for name, slope in named if slope
         )
 
+    def in_numbers(self) -> dict[str, float]:
+        """The same for machines: growth as a share per second."""
+        return {
+            "flows_share_per_s": math.expm1(self.flows_per_s),
+            "rate_share_per_s": math.expm1(self.rate_per_s),
+            "round_trips_share_per_s": math.expm1(self.round_trip_per_s),
+        }
+
     def ahead(self, picture: TrafficPicture, seconds: float) -> TrafficPicture:
         """The picture as it will be in so many seconds, as far as that is no change by itself.
 

@@ -16,13 +16,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.objectives.metric_words import metric_in_words
+from vermilion.online.decide.broken_bound import MEASURED, first_broken
+from vermilion.online.decide.figures import Expectation, Figures
 from vermilion.online.sense.stretch import value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from vermilion.objectives import Constraint, Objective
+    from vermilion.objectives import Objective
+    from vermilion.online.decide.broken_bound import BrokenBound
     from vermilion.online.policy import Policy
     from vermilion.online.sense.stretch import Stretch
     from vermilion.simulate.statistics import Interval
@@ -30,30 +30,7 @@ if TYPE_CHECKING:
 _WORSE_THAN_MEASURED = 0.1  # of what was before: less is no reason to change a network twice
 _WORSE_THAN_PREDICTED = 0.5  # a prediction has an error of its own that its seeds do not show
 _UTILIZATION_LOST = 0.02
-MEASURED = " (measured "
-"""Stands between a broken bound and the value that breaks it."""
 _MOMENTS = 4  # that must all be worse, for a verdict before its time
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What the model said before the change.
-
-    Attributes:
-        cost_before: the objective under the old setting in the present conditions.
-        cost_after: the same under the new one.
-        mean_after: mean queue under the new setting, packets.
-        most_starved: how many flows may starve under it without harm; ``None`` for any number.
-        starved_over_s: in stretches of this length.
-        of_model: whether a model said so, and not a measurement of what was before.
-    """
-
-    cost_before: float
-    cost_after: float
-    mean_after: float
-    most_starved: float | None = None
-    starved_over_s: float = 0.0
-    of_model: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +40,13 @@ class Verification:
     Attributes:
         verdict: see the head of this module.
         reason: why, in words and numbers.
-        broken: the bound that is surely broken now, in words; "" for none.
+        broken: the bound that is surely broken now; ``None`` for none.
         details: the numbers, for the journal.
     """
 
     verdict: Literal["better", "unproven", "worse"]
     reason: str
-    broken: str
+    broken: BrokenBound | None
     details: dict[str, object]
 
 
@@ -91,7 +68,8 @@ def verify(
         mends: whether the setting was put in force because the one before broke a bound; then a
             worse objective is its price and no reason to take it back.
     """
-    figures = _figures(after, before, expected, policy.objective)
+    figures = Figures.of(after, before, expected, policy.objective)
+    broken = first_broken(after, before, policy.bounds)
     why_worse = _why_worse(after, before, expected, policy, mends=mends)
     verdict: Literal["better", "unproven", "worse"] = "worse"
     why = why_worse
@@ -100,9 +78,9 @@ def verify(
         verdict = "unproven" if why else "better"
     return Verification(
         verdict=verdict,
-        reason=f"{why}; {figures}" if why else figures,
-        broken=broken_bound(after, before, policy.bounds),
-        details=_details(after, policy.objective),
+        reason=f"{why}; {figures.in_words()}" if why else figures.in_words(),
+        broken=broken,
+        details={**figures.details(), **({} if broken is None else broken.details())},
     )
 
 
@@ -129,13 +107,13 @@ def clearly_worse(
     lost = math.fsum(now) / len(now) - usual
     if min(now) <= max(then) or lost < max(abs(usual), objective.least_gain(abs(usual))):
         return None
-    seconds = after.seconds
+    figures = Figures.of(after, before, expected, objective)
     return Verification(
         verdict="worse",
-        reason=f"every moment of {seconds:.1f} s is worse than the worst second before; "
-        f"{_figures(after, before, expected, objective)}",
-        broken="",
-        details=_details(after, objective),
+        reason=f"every moment of {figures.seconds:.1f} s is worse than the worst second before; "
+        f"{figures.in_words()}",
+        broken=None,
+        details=figures.details(),
     )
 
 
@@ -154,10 +132,10 @@ def _why_worse(
         if now is not None and not mends and _is_worse_than_predicted(now, expected, objective):
             return "worse than the old setting would be, as the model has it"
         return ""
-    broken = broken_bound(after, before, policy.bounds)
-    broken_before = broken_bound(before, None, policy.bounds)
-    if broken and bound_named(broken_before) != bound_named(broken):
-        return f"it breaks a bound that the setting before kept, {broken}"
+    broken = first_broken(after, before, policy.bounds)
+    broken_before = first_broken(before, None, policy.bounds)
+    if broken and (broken_before is None or broken_before.bound != broken.bound):
+        return f"it breaks a bound that the setting before kept, {broken.in_words()}"
     # What the operator asked for comes first: to keep it may cost what is optimised.
     mends = mends or bool(broken_before and not broken)
     if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
@@ -192,40 +170,8 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
 
 
 def bound_named(broken: str) -> str:
-    """The bound of :func:`broken_bound`'s words, without what was measured."""
+    """The bound of a :class:`BrokenBound`'s words, without what was measured."""
     return broken.partition(MEASURED)[0]
-
-
-def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[Constraint]) -> str:
-    """The first bound that is surely broken in a stretch, in words; "" for none.
-
-    Args:
-        stretch: what was measured.
-        reference: what relative bounds refer to; without one they ask nothing.
-        bounds: constraints and bounds of harm.
-    """
-    for bound in bounds:
-        measured = stretch.bounded(bound)
-        limit = limit_of(bound, reference)
-        if measured is None or limit is None or measured.low is None or measured.high is None:
-            continue
-        sure = measured.high < limit if bound.at_least else measured.low > limit
-        if sure:
-            return f"{bound.text}{MEASURED}{metric_in_words(bound.path, measured.mean)})"
-    return ""
-
-
-def limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
-    """The bound as a number; of a reference, the end of its interval that is easier to keep.
-
-    ``None`` where it refers to what was not measured.
-    """
-    if not bound.of_reference:
-        return bound.bound
-    measured = None if reference is None else reference.bounded(bound)
-    if measured is None or measured.low is None or measured.high is None:
-        return None
-    return bound.bound * (measured.low if bound.at_least else measured.high) + bound.offset
 
 
 def _beyond(now: Interval, then: Interval, by: float, *, up: bool) -> bool:
@@ -247,47 +193,3 @@ def _is_worse_than_predicted(now: Interval, expected: Expectation, objective: Ob
     if objective.maximised:
         return now.high < expected.cost_before - slack
     return now.low > expected.cost_before + slack
-
-
-def _figures(
-    after: Stretch, before: Stretch | None, expected: Expectation, objective: Objective
-) -> str:
-    """What was measured, beside what the model said and what was before."""
-    unit = f" {objective.unit}" if objective.unit else ""
-    modelled = f"model {expected.mean_after:.1f}" if expected.of_model else ""
-    stood = modelled or f"before {expected.mean_after:.1f}"
-    parts = [f"mean queue {after.queue.mean:.1f} packets ({stood})"]
-    now = after.objective(objective)
-    if now is not None:
-        then = None if before is None else before.objective(objective)
-        compared = (
-            f"model of the old setting {expected.cost_before:.4g}"
-            if then is None
-            else f"before {then.mean:.4g}"
-        )
-        model = f"model {expected.cost_after:.4g}, " if expected.of_model else ""
-        parts.append(f"{objective.label} {now.mean:.4g}{unit} ({model}{compared})")
-    utilization = f"utilisation {after.utilization.mean:.1%}"
-    if before is not None:
-        utilization += f" (before {before.utilization.mean:.1%})"
-    return ", ".join([*parts, utilization])
-
-
-def _details(after: Stretch, objective: Objective) -> dict[str, object]:
-    """The numbers, for the journal."""
-    from vermilion.objectives.queue_deviation import QueueDeviation
-
-    now = after.objective(objective)
-    numbers: dict[str, object] = {
-        "mean_queue_packets": after.queue.mean,
-        "utilization": after.utilization.mean,
-        "signal_rate": after.signal_rate,
-        "seconds": after.seconds,
-        "objective": objective.name,
-        "measured": None if now is None else now.mean,
-        "measured_half_width": None if now is None else now.half_width,
-    }
-    if isinstance(objective, QueueDeviation) and now is not None:
-        numbers["squared_deviation"] = now.mean
-        numbers["squared_deviation_half_width"] = now.half_width
-    return numbers

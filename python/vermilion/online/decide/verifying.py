@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.states import Doubt, RouterChange, Verifying
-from vermilion.online.decide.verification import bound_named, clearly_worse, verify
+from vermilion.online.decide.verification import clearly_worse, verify
 from vermilion.online.plan.correction import LARGEST
 from vermilion.online.record.kinds import DecisionKind
 
@@ -86,13 +86,14 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
         return
     kind = DecisionKind.VERIFIED if result.verdict == "better" else DecisionKind.UNPROVEN
     turn.decide(kind, result.reason, **result.details)
-    if result.broken and result.broken != turn.controller.broken:
-        name = bound_named(result.broken)
-        watch = turn.controller.bounds_watch.with_broken([name], turn.now_s)
-        turn.change(broken=result.broken, bounds_watch=watch)
+    broken = result.broken
+    if broken is not None and broken.in_words() != turn.controller.broken:
+        watch = turn.controller.bounds_watch.with_broken([broken.bound], turn.now_s)
+        turn.change(broken=broken.in_words(), bounds_watch=watch)
         turn.decide(
             DecisionKind.CONSTRAINT_BROKEN,
-            f"the network breaks {result.broken}; no setting measured here keeps it",
+            f"the network breaks {broken.in_words()}; no setting measured here keeps it",
+            **broken.details(),
         )
     _remember(turn, verifying, "better" if result.verdict == "better" else "unproven")
     doubt = None
@@ -126,11 +127,14 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
         f"far apart to correct; the setting stays, and in {_EXPLAIN_S:.0f} s the controller "
         "looks for a model that explains it",
         mean_queue=[after.queue.mean, expected],
+        mean_queue_packets=after.queue.mean,
+        model_mean_queue_packets=expected,
+        looks_again_in_s=_EXPLAIN_S,
     )
     return True
 
 
-def starves(turn: Turn, harm: str) -> None:
+def starves(turn: Turn, harm: str, details: dict[str, object]) -> None:
     """Take back a setting that locks flows out: harm is against what stood at the beginning."""
     picture = turn.controller.modelled
     if picture is not None:
@@ -138,7 +142,7 @@ def starves(turn: Turn, harm: str) -> None:
         turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
     original = turn.controller.original
     turn.change(proven=original)
-    entering.send(turn, RouterChange("roll back", original, f"it starves flows; {harm}"))
+    entering.send(turn, RouterChange("roll back", original, f"it starves flows; {harm}", details))
 
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
+from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.states import RouterChange, Verifying, Waiting
-from vermilion.online.decide.verification import Expectation
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.picture import round_trip_distance
 
@@ -39,7 +39,7 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
         told = state.told
         if not patient and missing != told:
             told = missing
-            turn.decide(DecisionKind.QUIET, f"nothing is tuned, because {missing}")
+            turn.decide(DecisionKind.QUIET, f"nothing is tuned, because {missing}", because=missing)
         turn.become(replace(state, told=told, known_s=turn.now_s))
         return
     if turn.controller.senses.seems_silent:
@@ -55,7 +55,7 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
         traffic = turn.traffic(picture)
         if traffic is not None:
             entering.search_quickly(
-                turn, picture, traffic, state.why, since_s=state.known_s if first else turn.now_s
+                turn, picture, traffic, state, since_s=state.known_s if first else turn.now_s
             )
 
 
@@ -94,7 +94,14 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
         f"the conditions of {ago_s:.0f} s ago are back ({picture.in_words()}); their setting "
         f"was {'verified' if regime.verdict == 'better' else 'unproven and kept'} then"
     )
-    turn.decide(DecisionKind.RECALLED, reason, setting=dict(regime.setting), found_s=regime.time_s)
+    numbers: dict[str, object] = {"conditions_ago_s": ago_s, "picture": picture.in_numbers()}
+    turn.decide(
+        DecisionKind.RECALLED,
+        reason,
+        setting=dict(regime.setting),
+        found_s=regime.time_s,
+        **numbers,
+    )
     verifying = Verifying(
         setting=regime.setting,
         picture=picture,
@@ -109,7 +116,7 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
     )
     entering.make(
         turn,
-        RouterChange("recall", regime.setting, reason, verifying=verifying),
+        RouterChange("recall", regime.setting, reason, numbers, verifying),
         entering.watching(turn, regime.predicted_mean, regime.noise),
     )
     return True

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.bounds import STRETCH_S
+from vermilion.online.decide.broken_bound import first_broken
 from vermilion.online.decide.fluctuation import CALM_S
-from vermilion.online.decide.verification import bound_named, broken_bound
+from vermilion.online.decide.verification import bound_named
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.record.kinds import DecisionKind
 
@@ -69,7 +70,11 @@ def _has_calmed(turn: Turn, state: Watching) -> bool:
         return False
     turn.change(fluctuation=before.calmed(turn.now_s))
     why = f"conditions have not changed for {CALM_S:.0f} s"
-    turn.decide(DecisionKind.FLUCTUATING, f"{why}, so the search is now for the present ones alone")
+    turn.decide(
+        DecisionKind.FLUCTUATING,
+        f"{why}, so the search is now for the present ones alone",
+        calm_s=CALM_S,
+    )
     _refine(turn, state, why, _LATELY_S[1])
     return True
 
@@ -78,10 +83,12 @@ def _check_starvation(turn: Turn) -> bool:
     """Whether flows are locked out, and the setting is taken back."""
     if turn.controller.starvation is None:
         return False
-    watch, harm = turn.controller.starvation.after(turn.controller.senses.activity, turn.now_s)
+    watch, harm, numbers = turn.controller.starvation.after(
+        turn.controller.senses.activity, turn.now_s
+    )
     turn.change(starvation=watch)
     if harm:
-        starves(turn, harm)
+        starves(turn, harm, numbers)
     return bool(harm)
 
 
@@ -94,7 +101,7 @@ def _check_queue(turn: Turn, state: Watching) -> bool:
     turn.become(replace(state, queue=queue))
     if alarm is None or turn.now_s < turn.controller.drift.allowed_s:
         return False
-    turn.decide(DecisionKind.CHANGE_DETECTED, alarm.reason, watcher=alarm.watcher)
+    entering.say_changed(turn, alarm)
     turn.change(
         drift=turn.controller.drift.answered(turn.now_s),
         correction=turn.controller.correction.conditions_changed(),
@@ -126,18 +133,21 @@ def _check_bounds(turn: Turn, state: Watching) -> bool:
     if turn.now_s - since_s < STRETCH_S - LEARNING_S:
         return False
     lately = turn.measured_since(since_s)
-    broken = "" if lately is None else broken_bound(lately, None, turn.controller.policy.bounds)
-    if not broken:
+    bounds = turn.controller.policy.bounds
+    found = None if lately is None else first_broken(lately, None, bounds)
+    if found is None:
         turn.change(broken="")
         return False
-    name = bound_named(broken)
+    broken, name = found.in_words(), found.bound
     if bound_named(turn.controller.broken) == name:
         return False
     watch = turn.controller.bounds_watch.with_broken([name], turn.now_s)
     turn.change(broken=broken, bounds_watch=watch)
     may_search = turn.now_s >= turn.controller.drift.allowed_s and state.queue is not None
     then = "looking for a setting that keeps it" if may_search else "the setting stays"
-    turn.decide(DecisionKind.CONSTRAINT_BROKEN, f"the network breaks {broken}; {then}")
+    turn.decide(
+        DecisionKind.CONSTRAINT_BROKEN, f"the network breaks {broken}; {then}", **found.details()
+    )
     if not may_search:
         return False
     turn.change(drift=turn.controller.drift.answered(turn.now_s))
@@ -155,7 +165,12 @@ def _improve(turn: Turn, state: Watching) -> None:
             f"the network's mean queue is {abs(correction.packets):.1f} packets {side} the model's "
             f"value, so the model is tuned for {correction.internal_target:.1f}"
         )
-        turn.decide(DecisionKind.CORRECTED, reason, bias_packets=correction.packets)
+        turn.decide(
+            DecisionKind.CORRECTED,
+            reason,
+            bias_packets=correction.packets,
+            internal_target=correction.internal_target,
+        )
         _refine(turn, state, reason, _LATELY_S[1])
     elif controller.calibrated_s < controller.conditions_since_s:
         traffic = turn.traffic(turn.picture)

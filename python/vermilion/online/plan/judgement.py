@@ -9,7 +9,7 @@ broken constraint and no harm, a difference that is not chance, and a gain that 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from vermilion.online.plan.push_charge import PushCharge
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Objective
     from vermilion.online.model.prediction import Prediction
-    from vermilion.tuning.judge.decision import Judgement
+    from vermilion.tuning.judge.decision import Judgement, SettingDecision
     from vermilion.tuning.judge.verdict import ConstraintVerdict
 
 _SHOWN: Final = {"bit/s": (1e-6, "Mbit/s")}
@@ -42,12 +42,14 @@ class ChangeVerdict:
             what it costs to put it in force; negative where it is worse, whichever way the
             objective goes.
         judgement: of the candidate: better, no difference, or worse.
+        details: the numbers of the reason, for the journal.
     """
 
     apply: bool
     reason: str
     advantage: Interval
     judgement: Judgement
+    details: dict[str, object] = field(default_factory=dict)
 
 
 def judge(
@@ -80,11 +82,12 @@ def judge(
     advantage = mean_interval([-each for each in differences])
     old_value = sum(old for _, old in pairs) / len(pairs)
     new_value = sum(new for new, _ in pairs) / len(pairs)
+    least_gain = goal.least_gain(abs(old_value))
     decision = decide(
         mean_interval(differences),
         candidate_verdicts,
         [each for each in incumbent_verdicts if not _may_be_chance(each)],
-        least_gain=goal.least_gain(abs(old_value)),
+        least_gain=least_gain,
         unit=goal.unit,
     )
     where = "in the model" if models == 1 else f"in the mean of {models} models"
@@ -94,7 +97,36 @@ def judge(
         f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
         advantage,
         decision.judgement,
+        {
+            "advantage": advantage.mean,
+            "advantage_half_width": advantage.half_width,
+            "unit": goal.unit,
+            "objective_found": new_value,
+            "objective_in_force": old_value,
+            "fresh_seeds": advantage.count,
+            "models": models,
+            "mean_queue_found_packets": candidate.mean.mean,
+            "mean_queue_in_force_packets": incumbent.mean.mean,
+            "push_charge": charge.value,
+            "least_gain": least_gain,
+            **_bound_details(decision),
+        },
     )
+
+
+def _bound_details(decision: SettingDecision) -> dict[str, object]:
+    """The numbers of the bound that decided, where one did."""
+    bound = decision.bound
+    if bound is None:
+        return {}
+    value = bound.value
+    return {
+        "bound": bound.constraint,
+        "bound_limit": bound.bound,
+        "bound_measured": None if value is None else value.mean,
+        "bound_measured_half_width": None if value is None else value.half_width,
+        "bound_phase": bound.phase,
+    }
 
 
 def _may_be_chance(verdict: ConstraintVerdict) -> bool:

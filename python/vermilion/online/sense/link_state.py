@@ -6,7 +6,7 @@ starves, or of one that is down. None of them can be tuned, and nothing can be l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.scenario.how_many import how_many
@@ -36,6 +36,8 @@ _FEWEST_PACKETS = 10  # that a stretch should have room for
 _LEAST_S = 0.25  # less than that says nothing
 _EPSILON_S = 1e-6  # times are sums of tenths
 
+_Look: TypeAlias = "tuple[LinkKind, str, dict[str, object]]"  # what is seen, in words, in numbers
+
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
@@ -45,11 +47,13 @@ class LinkState:
         kind: in one word.
         since_s: since when, in the network's time.
         words: what was seen, in words and numbers.
+        details: the numbers, for the journal.
     """
 
     kind: LinkKind = "unknown"
     since_s: float = 0.0
     words: str = "nothing has been seen yet"
+    details: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def is_bottleneck(self) -> bool:
@@ -93,20 +97,20 @@ class LinkWatch:
         found = look(samples, rate_bit_per_s, flows)
         if found is None:
             return LinkWatch(self.state, "unknown", now_s)
-        kind, words = found
+        kind, words, details = found
         since_s = self.seen_since_s
         if kind != self.seen:
             since_s = now_s - samples[-1].interval_s
         if kind == self.state.kind:
-            return LinkWatch(LinkState(kind, self.state.since_s, words), kind, since_s)
+            return LinkWatch(LinkState(kind, self.state.since_s, words, details), kind, since_s)
         if now_s - since_s >= HOLD_S[kind] - _EPSILON_S:
-            return LinkWatch(LinkState(kind, since_s, words), kind, since_s)
+            return LinkWatch(LinkState(kind, since_s, words, details), kind, since_s)
         return LinkWatch(self.state, kind, since_s)
 
 
 def look(
     samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
-) -> tuple[LinkKind, str] | None:
+) -> _Look | None:
     """What the latest samples look like; ``None`` where they do not look like anything.
 
     The arguments are those of :meth:`LinkWatch.updated`.
@@ -120,7 +124,8 @@ def look(
         if found is not None or stretch.packets == 0:
             return found
         if stretch.seconds > LOOKED_AT_S - _EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
-            return "idle", f"{stretch.in_words()} for {stretch.seconds:.1f} s"
+            words = f"{stretch.in_words()} for {stretch.seconds:.1f} s"
+            return "idle", words, stretch.details()
     now_s = samples[-1].time_s
     signals = sum(
         sample.drops + sample.marks for sample in samples if sample.time_s > now_s - SIGNALS_S
@@ -162,10 +167,18 @@ class _Stretch:
         of_rate = "" if self.load is None else f", {self.load:.0%} of its rate"
         return f"the link carried {self.bit_per_s / 1e6:.4g} Mbit/s{of_rate}"
 
+    def details(self) -> dict[str, object]:
+        """The numbers, for the journal."""
+        return {
+            "carried_bit_per_s": self.bit_per_s,
+            "carried_share_of_rate": self.load,
+            "readings_empty_share": self.empty,
+            "readings_waiting_share": 1.0 - self.empty,
+            "seconds": self.seconds,
+        }
 
-def _look_at_silence(
-    stretch: _Stretch, waiting: int, flows: int | None
-) -> tuple[LinkKind, str] | None:
+
+def _look_at_silence(stretch: _Stretch, waiting: int, flows: int | None) -> _Look | None:
     """Why nothing, or next to nothing, is forwarded."""
     seconds, packets = stretch.seconds, stretch.packets
     if seconds < LOOKED_AT_S - _EPSILON_S:
@@ -175,30 +188,39 @@ def _look_at_silence(
         return (
             "outage",
             f"{how_many(waiting, 'packet')} in the queue, and {left} for {seconds:.1f} s",
+            {"waiting_packets": waiting, "left_packets": packets, "seconds": seconds},
         )
     if flows is not None and packets < flows * seconds:
         came = f"only {how_many(packets, 'packet')} came" if packets else "no packet came"
-        return "outage", f"{how_many(flows, 'flow')} open, and {came} in {seconds:.1f} s"
-    return ("idle", f"no packet came in {seconds:.1f} s") if packets == 0 else None
+        words = f"{how_many(flows, 'flow')} open, and {came} in {seconds:.1f} s"
+        return "outage", words, {"open_flows": flows, "came_packets": packets, "seconds": seconds}
+    if packets == 0:
+        return "idle", f"no packet came in {seconds:.1f} s", {"came_packets": 0, "seconds": seconds}
+    return None
 
 
-def _look_at_traffic(stretch: _Stretch, signals: int) -> tuple[LinkKind, str] | None:
+def _look_at_traffic(stretch: _Stretch, signals: int) -> _Look | None:
     """Whether packets that pass are held up by this queue."""
     if 1.0 - stretch.empty > _MOSTLY_WAITING or (stretch.load or 0.0) >= _FULL:
         words = (
             f"packets waited at {1.0 - stretch.empty:.0%} of the readings of "
             f"{stretch.seconds:.1f} s, and {stretch.in_words()}"
         )
-        return "busy", words
+        return "busy", words, stretch.details()
     if signals > 0:
         words = f"{how_many(signals, 'packet')} dropped or marked in {SIGNALS_S:.0f} s"
-        return "busy", f"{words}, and {stretch.in_words()}"
+        details: dict[str, object] = {
+            "signals": signals,
+            "signals_in_s": SIGNALS_S,
+            **stretch.details(),
+        }
+        return "busy", f"{words}, and {stretch.in_words()}", details
     if stretch.empty >= _MOSTLY_EMPTY:
         words = (
             f"{stretch.in_words()}, but no packet waited at {stretch.empty:.0%} of the readings "
             f"of {stretch.seconds:.1f} s"
         )
-        return "elsewhere", words
+        return "elsewhere", words, stretch.details()
     return None
 
 

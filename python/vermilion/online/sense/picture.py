@@ -86,6 +86,17 @@ class TrafficPicture:
         )
         return f"{how_many(self.flows, 'flow')}, {trips}, {rate}"
 
+    def in_numbers(self) -> dict[str, object]:
+        """The numbers of :meth:`in_words`, for the journal."""
+        return {
+            "flows": self.flows,
+            "base_round_trips": [
+                {"flows": count, "base_round_trip_s": seconds}
+                for count, seconds in self.round_trip_classes()
+            ],
+            "rate_bit_per_s": self.rate_bit_per_s,
+        }
+
     def round_trip_classes(self, queueing_s: float = 0.0) -> list[tuple[int, float]]:
         """(number of flows, base round trip in s) per class, covering every active flow.
 

@@ -39,9 +39,23 @@ class PathTraffic:
         """Like "8 flows of 48 ms through first, second"."""
         trips = "an unknown round trip"
         if self.base_rtts_s:
-            groups = split_by_gaps(list(self.base_rtts_s), _ONE_CLASS_APART, 4)
-            trips = ", ".join(f"{1e3 * math.fsum(each) / len(each):.0f}" for each in groups) + " ms"
+            trips = ", ".join(f"{1e3 * each:.0f}" for each in self._round_trips()) + " ms"
         return f"{self.flows} of {trips} through {', '.join(self.links)}"
+
+    def in_numbers(self) -> dict[str, object]:
+        """The same for machines."""
+        return {
+            "links": list(self.links),
+            "flows": self.flows,
+            "base_round_trips_s": self._round_trips(),
+        }
+
+    def _round_trips(self) -> list[float]:
+        """The mean base round trip of each class, s; none where none is known."""
+        if not self.base_rtts_s:
+            return []
+        groups = split_by_gaps(list(self.base_rtts_s), _ONE_CLASS_APART, 4)
+        return [math.fsum(each) / len(each) for each in groups]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +97,15 @@ class SetPicture(TrafficPicture):
         )
         missing = "".join(f"; {each}" for each in self.unknown)
         return f"{how_many(self.flows, 'flow')}: {paths or 'none'}; {rates}{missing}"
+
+    def in_numbers(self) -> dict[str, object]:
+        """The numbers of :meth:`in_words`, for the journal."""
+        return {
+            "flows": self.flows,
+            "paths": [path.in_numbers() for path in self.paths],
+            "rates_bit_per_s": {link: picture.rate_bit_per_s for link, picture in self.queues},
+            "unknown": list(self.unknown),
+        }
 
 
 def set_picture(

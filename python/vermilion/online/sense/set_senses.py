@@ -185,7 +185,9 @@ class SetSenses:
         """
         states = {link: _state_of(senses) for link, senses in self.parts.items()}
         link, state = min(states.items(), key=lambda each: _TOLD_FIRST.index(each[1].kind))
-        return replace(state, words=f"{link}: {state.words}")
+        return replace(
+            state, words=f"{link}: {state.words}", details={"link": link, **state.details}
+        )
 
     @property
     def seems_silent(self) -> bool:

@@ -33,6 +33,7 @@ class SettingDecision:
         refused: whether a constraint or a bound of harm decided against it.
         doubtful: whether more seeds might change the decision in the candidate's favour.
         why: in a few words.
+        bound: the verdict on the constraint or bound of harm that decided; ``None`` where none did.
     """
 
     judgement: Judgement
@@ -40,6 +41,7 @@ class SettingDecision:
     refused: bool
     doubtful: bool
     why: str
+    bound: ConstraintVerdict | None = None
 
     @property
     def reason(self) -> str:
@@ -83,13 +85,17 @@ def decide(
         judgement: Judgement = "no difference" if worst.holds == "unproven" else "worse"
         might = "would" if worst.holds == "broken" else "may"
         why = f"it {might} break {what}{worst.constraint} ({worst.figures})"
-        return SettingDecision(judgement, accepted=False, refused=True, doubtful=doubtful, why=why)
+        return SettingDecision(
+            judgement, accepted=False, refused=True, doubtful=doubtful, why=why, bound=worst
+        )
     broken = [verdict for verdict in incumbent if verdict.holds == "broken"]
     if broken:
         first = broken[0]
         what = "a bound of harm" if first.of_harm else "a constraint"
         why = f"the incumbent breaks {what} ({first.constraint}: {first.figures})"
-        return SettingDecision("better", accepted=True, refused=False, doubtful=False, why=why)
+        return SettingDecision(
+            "better", accepted=True, refused=False, doubtful=False, why=why, bound=first
+        )
     return _by_objective(difference, least_gain, unit, short_of, required)
 
 

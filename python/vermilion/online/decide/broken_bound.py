@@ -1,0 +1,93 @@
+"""A bound of the operator's that the network breaks, surely or as it seems: words and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vermilion.objectives.metric_words import metric_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.objectives import Constraint
+    from vermilion.online.sense.stretch import Stretch
+    from vermilion.simulate.statistics import Interval
+
+MEASURED = " (measured "
+"""Stands between a broken bound and the value that breaks it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBound:
+    """A bound, and what was measured of it.
+
+    Attributes:
+        constraint: the bound.
+        limit: as a number, in the metric's unit; ``None`` where what it refers to is not known.
+        measured: what breaks it, or seems to.
+    """
+
+    constraint: Constraint
+    limit: float | None
+    measured: Interval
+
+    @property
+    def bound(self) -> str:
+        """The bound as it was written."""
+        return self.constraint.text
+
+    @property
+    def half_width(self) -> float | None:
+        """Of what was measured; ``None`` where it is not known."""
+        low, high = self.measured.low, self.measured.high
+        return None if low is None or high is None else (high - low) / 2.0
+
+    def in_words(self, *, with_half_width: bool = False) -> str:
+        """Like "links.a.drop_rate <= 10 % (measured 12.3 %)"."""
+        half_width = self.half_width if with_half_width else None
+        seen = metric_in_words(self.constraint.path, self.measured.mean, half_width)
+        return f"{self.bound}{MEASURED}{seen})"
+
+    def details(self) -> dict[str, object]:
+        """The numbers, in the metric's own unit, for the journal."""
+        return {
+            "bound": self.bound,
+            "bound_limit": self.limit,
+            "bound_measured": self.measured.mean,
+            "bound_measured_half_width": self.half_width,
+        }
+
+
+def first_broken(
+    stretch: Stretch, reference: Stretch | None, bounds: Sequence[Constraint]
+) -> BrokenBound | None:
+    """The first bound that is surely broken in a stretch; ``None`` where none is.
+
+    Args:
+        stretch: what was measured.
+        reference: what relative bounds refer to; without one they ask nothing.
+        bounds: constraints and bounds of harm.
+    """
+    for bound in bounds:
+        measured = stretch.bounded(bound)
+        limit = limit_of(bound, reference)
+        if measured is None or limit is None or measured.low is None or measured.high is None:
+            continue
+        sure = measured.high < limit if bound.at_least else measured.low > limit
+        if sure:
+            return BrokenBound(bound, limit, measured)
+    return None
+
+
+def limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
+    """The bound as a number; of a reference, the end of its interval that is easier to keep.
+
+    ``None`` where it refers to what was not measured.
+    """
+    if not bound.of_reference:
+        return bound.bound
+    measured = None if reference is None else reference.bounded(bound)
+    if measured is None or measured.low is None or measured.high is None:
+        return None
+    return bound.bound * (measured.low if bound.at_least else measured.high) + bound.offset
