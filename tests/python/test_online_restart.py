@@ -135,6 +135,20 @@ def test_hands_off_survives_a_kill(tmp_path):
     assert isinstance(controller.state, Waiting)
 
 
+def test_what_somebody_else_has_set_survives_a_kill_in_numbers(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, SECOND)
+    journal = journal_at(path)
+    why = "somebody else has set level to 30.0; it is left"
+    journal.keep(Decision(3.0, "hands-off", why, {"changed": {"level": 30.0}}))
+    journal._database.close()
+    _, effects = goes_on(path, SECOND)
+    told = [each.entry for each in effects if isinstance(getattr(each, "entry", None), Decision)]
+    assert [each.details["changed"] for each in told if each.kind == "hands-off"] == [
+        {"level": 30.0}
+    ]
+
+
 def test_a_person_who_wanted_nothing_changed_still_wants_so(tmp_path):
     path = tmp_path / "journal.sqlite"
     killed(path, FIRST, ("paused", "a person has asked that nothing be changed"))

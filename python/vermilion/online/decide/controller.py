@@ -197,7 +197,8 @@ class Controller:
         if remembered is None:
             return begun
         if remembered.hands_off:
-            begun = replace(begun, state=HandsOff(0.0, remembered.hands_off))
+            left_alone = HandsOff(0.0, remembered.hands_off, remembered.hands_off_changed)
+            begun = replace(begun, state=left_alone)
         return replace(
             begun,
             in_force=remembered.in_force,

@@ -34,6 +34,7 @@ class Remembered:
         unanswered: changes that the router was told since, and may have made.
         proven: the last setting that was found to do no harm; empty for none.
         hands_off: why the queue was to be left alone; "" if it was not.
+        hands_off_changed: what somebody else had set then, as far as that was written down.
         paused_by_person: whether a person had asked that nothing be changed.
     """
 
@@ -43,6 +44,7 @@ class Remembered:
     unanswered: tuple[Mapping[str, ParameterValue], ...]
     proven: Mapping[str, ParameterValue]
     hands_off: str
+    hands_off_changed: Mapping[str, ParameterValue]
     paused_by_person: bool
 
 
@@ -93,13 +95,15 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
         *_told(database, run, asked_s),
         *(change for each in reversed(later) for change in _told(database, each, None)),
     ]
+    hands_off, changed = _hands_off(database, chain)
     return Remembered(
         run=killed,
         original=first[1],
         in_force=in_force,
         unanswered=tuple(unanswered[-4:]),
         proven=_proven(database, chain),
-        hands_off=_hands_off(database, chain),
+        hands_off=hands_off,
+        hands_off_changed=changed,
         paused_by_person=_paused_by_person(database, chain),
     )
 
@@ -222,18 +226,24 @@ def _proven(database: sqlite3.Connection, chain: list[int]) -> dict[str, Paramet
     return {}
 
 
-def _hands_off(database: sqlite3.Connection, chain: list[int]) -> str:
-    """Why the queue was left alone when the chain ended; "" if it was not."""
+def _hands_off(
+    database: sqlite3.Connection, chain: list[int]
+) -> tuple[str, dict[str, ParameterValue]]:
+    """Why the queue was left alone when the chain ended ("" if it was not), and what was set."""
     for run in chain:
         row = database.execute(
-            "SELECT kind, reason FROM decision WHERE run = ? AND kind IN ('hands-off', 'resumed')"
+            "SELECT kind, reason, details FROM decision"
+            " WHERE run = ? AND kind IN ('hands-off', 'resumed')"
             " ORDER BY id DESC LIMIT 1",
             (run,),
         ).fetchone()
         if row is not None:
-            kind, reason = row
-            return str(reason).partition(";")[0] if kind == "hands-off" else ""
-    return ""
+            kind, reason, details = row
+            if kind != "hands-off":
+                return "", {}
+            changed = dict(json.loads(details).get("changed", {}))
+            return str(reason).partition(";")[0], changed
+    return "", {}
 
 
 def _paused_by_person(database: sqlite3.Connection, chain: list[int]) -> bool:
