@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.objectives.metric_words import metric_in_words
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
-from vermilion.online.decide.verification import MEASURED, limit_of
+from vermilion.online.decide.verification import MEASURED
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.stretch import FEWEST_BATCHES
 
@@ -84,7 +84,7 @@ def _lately(turn: Turn, begun_s: float) -> list[Stretch]:
 
 def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
     """Whether it has a number of its own, or is of what may have been better before a change."""
-    if limit_of(bound, None) is not None:
+    if not bound.of_reference:
         return True
     controller = turn.controller
     changed = dict(controller.in_force) != dict(controller.original)
@@ -107,7 +107,7 @@ def _most(bound: Constraint, rate_bit_per_s: float | None) -> float | None:
 def _in_words(bound: Constraint, lately: Stretch) -> str:
     """How a bound is broken in a stretch; "" where it is not, or where nothing can be told."""
     measured = lately.bounded(bound)
-    limit = limit_of(bound, None)
+    limit = None if bound.of_reference else bound.bound
     if measured is None or measured.low is None or measured.high is None:
         return ""
     words = f"{bound.text}{MEASURED}{metric_in_words(bound.path, measured.mean)})"

@@ -206,7 +206,7 @@ def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[C
     """
     for bound in bounds:
         measured = stretch.bounded(bound)
-        limit = limit_of(bound, reference)
+        limit = _limit_of(bound, reference)
         if measured is None or limit is None or measured.low is None or measured.high is None:
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
@@ -215,7 +215,7 @@ def broken_bound(stretch: Stretch, reference: Stretch | None, bounds: Sequence[C
     return ""
 
 
-def limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
+def _limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
     """The bound as a number; of a reference, the end of its interval that is easier to keep.
 
     ``None`` where it refers to what was not measured.
