@@ -18,6 +18,7 @@ from vermilion.online.plan.goal import HeldQueue
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Finding
 from vermilion.online.policy import Policy
+from vermilion.online.sense.picture import TrafficPicture
 from vermilion.routers.base import FlowTraffic, LinkConfiguration, Observation, Reading, RttSamples
 
 LINK = "bottleneck"
@@ -36,6 +37,14 @@ POLICY = Policy(
 PACKET_BYTES = 1000
 RATE_BIT_PER_S = 10e6
 TICK_S = 0.1
+SIXTEEN_FLOWS = TrafficPicture(
+    time_s=0.0,
+    flows=16,
+    base_rtts_s=(0.028,) * 16,
+    rate_bit_per_s=10e6,
+    packet_bytes=1000.0,
+    marked_share=0.0,
+)
 
 
 def controller_of(**policy):

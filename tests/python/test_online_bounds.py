@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from online_world import TICK_S, World, controller_of
+from online_world import SIXTEEN_FLOWS, TICK_S, World, controller_of
 from vermilion.objectives import Constraint
 from vermilion.online.decide.bounds_watch import BoundsWatch
 from vermilion.online.decide.step import step
@@ -11,7 +11,6 @@ from vermilion.online.effects import Record
 from vermilion.online.events import Began
 from vermilion.online.record.entries import Decision
 from vermilion.online.record.kinds import DecisionKind
-from vermilion.online.sense.picture import TrafficPicture
 
 DROPS = "links.bottleneck.drop_rate <= 10 %"
 DELAY = "links.bottleneck.sojourn_ms.p95 <= 20 ms"
@@ -104,15 +103,7 @@ def test_while_conditions_come_and_go_a_bound_is_checked_for_as_long_as_they_las
     for time_s in (0.0, 2.0, 4.0, 6.0, 8.0):
         fluctuation = fluctuation.changed(time_s)
     assert fluctuation.usual_s == 2.0
-    picture = TrafficPicture(
-        time_s=0.0,
-        flows=16,
-        base_rtts_s=(0.028,) * 16,
-        rate_bit_per_s=10e6,
-        packet_bytes=1000.0,
-        marked_share=0.0,
-    )
-    changing = replace(begun, fluctuation=replace(fluctuation, met=(picture,)))
+    changing = replace(begun, fluctuation=replace(fluctuation, met=(SIXTEEN_FLOWS,)))
     [reason] = [each.reason for each in said(begin=changing, until_s=18.0, **dip)]
     assert reason.startswith(f"the network may break {USED} (measured 9")
 

@@ -4,20 +4,11 @@ import math
 import random
 from dataclasses import replace
 
+from online_world import SIXTEEN_FLOWS
 from vermilion.online.decide.detection import ConditionWatch, QueueWatch
-from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.sampler import Sample
 
 QUEUEING_S = 0.024
-
-SIXTEEN = TrafficPicture(
-    time_s=0.0,
-    flows=16,
-    base_rtts_s=(0.028,) * 16,
-    rate_bit_per_s=10e6,
-    packet_bytes=1000.0,
-    marked_share=0.0,
-)
 
 
 def sample(time_s, backlog):
@@ -73,13 +64,16 @@ def wandering_queue(mean, sd, seconds, correlation_s, seed):
 
 def test_a_flow_more_in_sixteen_is_no_new_situation():
     assert (
-        first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), [replace(SIXTEEN, flows=17)] * 100) is None
+        first_alarm(
+            ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), [replace(SIXTEEN_FLOWS, flows=17)] * 100
+        )
+        is None
     )
 
 
 def test_forty_eight_flows_arriving_over_a_second_are_noticed_within_four_tenths():
-    ramp = [replace(SIXTEEN, flows=16 + round(4.8 * step)) for step in range(1, 11)]
-    alarm = first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), ramp)
+    ramp = [replace(SIXTEEN_FLOWS, flows=16 + round(4.8 * step)) for step in range(1, 11)]
+    alarm = first_alarm(ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), ramp)
     assert alarm is not None
     assert alarm.watcher == "flows"
     assert alarm.time_s <= 0.4
@@ -87,7 +81,7 @@ def test_forty_eight_flows_arriving_over_a_second_are_noticed_within_four_tenths
 
 
 def test_one_flow_leaving_a_pair_is_noticed():
-    pair = replace(SIXTEEN, flows=2, base_rtts_s=(0.028, 0.028))
+    pair = replace(SIXTEEN_FLOWS, flows=2, base_rtts_s=(0.028, 0.028))
     alarm = first_alarm(
         ConditionWatch(pair, QUEUEING_S), [replace(pair, flows=1, base_rtts_s=(0.028,))] * 5
     )
@@ -96,15 +90,15 @@ def test_one_flow_leaving_a_pair_is_noticed():
 
 
 def test_a_flow_count_that_flickers_is_no_change():
-    flicker = [replace(SIXTEEN, flows=flows) for flows in (20, 20, 16) * 100]
-    assert first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), flicker) is None
+    flicker = [replace(SIXTEEN_FLOWS, flows=flows) for flows in (20, 20, 16) * 100]
+    assert first_alarm(ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), flicker) is None
 
 
 def test_a_mixture_that_drifts_is_noticed_at_the_second_flow_replaced_of_sixteen():
-    one = replace(SIXTEEN, base_rtts_s=(0.028,) * 15 + (0.180,))
-    two = replace(SIXTEEN, base_rtts_s=(0.028,) * 14 + (0.180,) * 2)
-    assert first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), [one] * 100) is None
-    alarm = first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), [two] * 10)
+    one = replace(SIXTEEN_FLOWS, base_rtts_s=(0.028,) * 15 + (0.180,))
+    two = replace(SIXTEEN_FLOWS, base_rtts_s=(0.028,) * 14 + (0.180,) * 2)
+    assert first_alarm(ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), [one] * 100) is None
+    alarm = first_alarm(ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), [two] * 10)
     assert alarm is not None
     assert alarm.watcher == "round-trip"
     assert "28 ms has become 47 ms" in alarm.reason
@@ -113,15 +107,17 @@ def test_a_mixture_that_drifts_is_noticed_at_the_second_flow_replaced_of_sixteen
 def test_noise_of_the_round_trip_estimates_is_no_change():
     coins = random.Random(1)
     noisy = [
-        replace(SIXTEEN, base_rtts_s=tuple(sorted(coins.gauss(0.028, 0.002) for _ in range(16))))
+        replace(
+            SIXTEEN_FLOWS, base_rtts_s=tuple(sorted(coins.gauss(0.028, 0.002) for _ in range(16)))
+        )
         for _ in range(36_000)
     ]
-    assert first_alarm(ConditionWatch(SIXTEEN, QUEUEING_S), noisy) is None
+    assert first_alarm(ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), noisy) is None
 
 
 def test_a_slower_link_is_noticed_with_both_rates_in_the_reason():
     alarm = first_alarm(
-        ConditionWatch(SIXTEEN, QUEUEING_S), [replace(SIXTEEN, rate_bit_per_s=6e6)] * 3
+        ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), [replace(SIXTEEN_FLOWS, rate_bit_per_s=6e6)] * 3
     )
     assert alarm is not None
     assert alarm.watcher == "rate"

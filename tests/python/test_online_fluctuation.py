@@ -2,20 +2,11 @@
 
 from dataclasses import replace
 
+from online_world import SIXTEEN_FLOWS
 from vermilion.online.decide.fluctuation import CALM_S, OFTEN, Fluctuation
-from vermilion.online.sense.picture import TrafficPicture
-
-PICTURE = TrafficPicture(
-    time_s=0.0,
-    flows=16,
-    base_rtts_s=(0.028,) * 16,
-    rate_bit_per_s=10e6,
-    packet_bytes=1000.0,
-    marked_share=0.0,
-)
 
 
-def changing(every_s, times, pictures=(PICTURE,)):
+def changing(every_s, times, pictures=(SIXTEEN_FLOWS,)):
     fluctuation = Fluctuation()
     for number in range(times):
         fluctuation = fluctuation.changed(number * every_s).with_conditions(pictures)
@@ -32,16 +23,16 @@ def test_changes_every_half_minute_are_answered_one_by_one():
 
 
 def test_what_lies_between_the_conditions_met_is_no_change():
-    met = (PICTURE, replace(PICTURE, flows=40, rate_bit_per_s=5e6))
+    met = (SIXTEEN_FLOWS, replace(SIXTEEN_FLOWS, flows=40, rate_bit_per_s=5e6))
     fluctuation = changing(5.0, OFTEN, met)
-    assert fluctuation.spans(replace(PICTURE, flows=30, rate_bit_per_s=7e6))
-    assert not fluctuation.spans(replace(PICTURE, flows=80))
-    assert not fluctuation.spans(replace(PICTURE, rate_bit_per_s=2e6))
-    assert not fluctuation.spans(replace(PICTURE, base_rtts_s=(0.2,) * 16))
+    assert fluctuation.spans(replace(SIXTEEN_FLOWS, flows=30, rate_bit_per_s=7e6))
+    assert not fluctuation.spans(replace(SIXTEEN_FLOWS, flows=80))
+    assert not fluctuation.spans(replace(SIXTEEN_FLOWS, rate_bit_per_s=2e6))
+    assert not fluctuation.spans(replace(SIXTEEN_FLOWS, base_rtts_s=(0.2,) * 16))
 
 
 def test_steady_conditions_span_nothing():
-    assert not changing(5.0, OFTEN - 1).spans(PICTURE)
+    assert not changing(5.0, OFTEN - 1).spans(SIXTEEN_FLOWS)
 
 
 def test_half_a_minute_of_calm_ends_it():

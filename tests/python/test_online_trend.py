@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from online_world import World, controller_of, finding
+from online_world import SIXTEEN_FLOWS, World, controller_of, finding
 from vermilion.online.decide.detection import ConditionWatch
 from vermilion.online.decide.fluctuation import OFTEN, Fluctuation
 from vermilion.online.decide.step import step
@@ -15,22 +15,12 @@ from vermilion.online.decide.trend import Trend, is_trend, trend_of
 from vermilion.online.effects import Record, Search
 from vermilion.online.events import Began, Found
 from vermilion.online.record.entries import Decision
-from vermilion.online.sense.picture import TrafficPicture
-
-PICTURE = TrafficPicture(
-    time_s=0.0,
-    flows=16,
-    base_rtts_s=(0.028,) * 16,
-    rate_bit_per_s=10e6,
-    packet_bytes=1000.0,
-    marked_share=0.0,
-)
 
 
 def seen(*flows, every_s=10.0):
     """Pictures of so many flows, one after the other."""
     return [
-        replace(PICTURE, time_s=every_s * number, flows=count, base_rtts_s=(0.028,) * count)
+        replace(SIXTEEN_FLOWS, time_s=every_s * number, flows=count, base_rtts_s=(0.028,) * count)
         for number, count in enumerate(flows)
     ]
 
@@ -117,10 +107,10 @@ def test_the_model_is_ahead_but_the_present_is_no_change_against_it():
 
 
 def test_a_rate_and_round_trips_are_foreseen_as_well():
-    ahead = Trend(rate_per_s=-0.002, round_trip_per_s=0.01).ahead(PICTURE, 10.0)
+    ahead = Trend(rate_per_s=-0.002, round_trip_per_s=0.01).ahead(SIXTEEN_FLOWS, 10.0)
     assert ahead.rate_bit_per_s == pytest.approx(10e6 * math.exp(-0.02))
     assert ahead.base_rtts_s[0] == pytest.approx(0.028 * math.exp(0.1))
-    assert ahead.flows == PICTURE.flows
+    assert ahead.flows == SIXTEEN_FLOWS.flows
     assert Trend(rate_per_s=-0.002).in_words() == "rate -0.2% a second"
 
 

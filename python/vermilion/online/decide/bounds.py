@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.broken_bound import BrokenBound, limit_of
+from vermilion.online.decide.broken_bound import BrokenBound
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.stretch import FEWEST_BATCHES
@@ -83,7 +83,7 @@ def _lately(turn: Turn, begun_s: float) -> list[Stretch]:
 
 def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
     """Whether it has a number of its own, or is of what may have been better before a change."""
-    if limit_of(bound, None) is not None:
+    if not bound.of_reference:
         return True
     controller = turn.controller
     changed = dict(controller.in_force) != dict(controller.original)
@@ -106,7 +106,7 @@ def _most(bound: Constraint, rate_bit_per_s: float | None) -> float | None:
 def _said(bound: Constraint, lately: Stretch) -> tuple[str, BrokenBound] | None:
     """How a bound is broken in a stretch; ``None`` where it is not, or nothing can be told."""
     measured = lately.bounded(bound)
-    limit = limit_of(bound, None)
+    limit = None if bound.of_reference else bound.bound
     if measured is None or measured.low is None or measured.high is None:
         return None
     broken = BrokenBound(bound, limit, measured)

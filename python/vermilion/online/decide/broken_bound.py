@@ -71,7 +71,7 @@ def first_broken(
     """
     for bound in bounds:
         measured = stretch.bounded(bound)
-        limit = limit_of(bound, reference)
+        limit = _limit_of(bound, reference)
         if measured is None or limit is None or measured.low is None or measured.high is None:
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
@@ -80,7 +80,7 @@ def first_broken(
     return None
 
 
-def limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
+def _limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
     """The bound as a number; of a reference, the end of its interval that is easier to keep.
 
     ``None`` where it refers to what was not measured.
