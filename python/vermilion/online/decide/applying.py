@@ -141,13 +141,6 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
                 entering.wait_anew(turn, "a setting was taken back")
             else:
                 entering.watch_without_model(turn, change.ask_again_s)
-        case "fall back":
-            turn.decide(
-                DecisionKind.FELL_BACK,
-                f"{words}: {change.reason}",
-                setting=dict(change.parameters),
-            )
-            entering.watch_without_model(turn)
         case "restore":
             turn.decide(DecisionKind.RESTORED, change.reason)
             turn.decide(DecisionKind.END, "the run has ended")

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from vermilion.online.sense.stretch import Stretch
     from vermilion.simulate.statistics import Interval
 
-MEASURED = " (measured "
-"""Stands between a broken bound and the value that breaks it."""
-
 
 @dataclass(frozen=True, slots=True)
 class BrokenBound:
@@ -37,17 +34,11 @@ class BrokenBound:
         """The bound as it was written."""
         return self.constraint.text
 
-    @property
-    def half_width(self) -> float | None:
-        """Of what was measured; ``None`` where it is not known."""
-        low, high = self.measured.low, self.measured.high
-        return None if low is None or high is None else (high - low) / 2.0
-
     def in_words(self, *, with_half_width: bool = False) -> str:
         """Like "links.a.drop_rate <= 10 % (measured 12.3 %)"."""
-        half_width = self.half_width if with_half_width else None
+        half_width = self.measured.half_width if with_half_width else None
         seen = metric_in_words(self.constraint.path, self.measured.mean, half_width)
-        return f"{self.bound}{MEASURED}{seen})"
+        return f"{self.bound} (measured {seen})"
 
     def details(self) -> dict[str, object]:
         """The numbers, in the metric's own unit, for the journal."""
@@ -55,7 +46,7 @@ class BrokenBound:
             "bound": self.bound,
             "bound_limit": self.limit,
             "bound_measured": self.measured.mean,
-            "bound_measured_half_width": self.half_width,
+            "bound_measured_half_width": self.measured.half_width,
         }
 
 

@@ -25,6 +25,7 @@ from vermilion.routers.base import PushPrice
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.online.decide.broken_bound import BrokenBound
     from vermilion.online.decide.detection import ConditionWatch
     from vermilion.online.decide.set_detection import SetConditionWatch
     from vermilion.online.decide.starvation import StarvationWatch
@@ -142,7 +143,7 @@ class Controller:
     starvation: StarvationWatch | None = None
     steps: Steps | None = None
     drift: Drift = field(default_factory=Drift)
-    broken: str = ""
+    broken: BrokenBound | None = None
     bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
     unheard_since_s: float | None = None
     samples: int = 0

@@ -163,8 +163,8 @@ class RouterChange:
 
     Attributes:
         purpose: what it is for: a search's answer, a step without a model, a setting that did well
-            in these conditions before, taking a setting back, the setting for blind times, or the
-            one that stood before the first change.
+            in these conditions before, taking a setting back, or the setting that stood before the
+            first change.
         parameters: what to put in force.
         reason: why, in words and numbers.
         details: the numbers, for the journal.
@@ -175,7 +175,7 @@ class RouterChange:
         ask_again_s: after taking a setting back: when to search again; infinite for never.
     """
 
-    purpose: Literal["answer", "step", "recall", "roll back", "fall back", "restore"]
+    purpose: Literal["answer", "step", "recall", "roll back", "restore"]
     parameters: Mapping[str, ParameterValue]
     reason: str
     details: dict[str, object] = field(default_factory=dict)

@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.online.decide.broken_bound import MEASURED, first_broken
+from vermilion.online.decide.broken_bound import first_broken
 from vermilion.online.decide.figures import Expectation, Figures
 from vermilion.online.sense.stretch import value_of
 
@@ -167,11 +167,6 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
         return "it looks worse than before, but that may be chance"
     surely = _beyond(now, then, 0.0, up=up)
     return "" if surely else "it looks better than before, but that may be chance"
-
-
-def bound_named(broken: str) -> str:
-    """The bound of a :class:`BrokenBound`'s words, without what was measured."""
-    return broken.partition(MEASURED)[0]
 
 
 def _beyond(now: Interval, then: Interval, by: float, *, up: bool) -> bool:

@@ -87,9 +87,10 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     kind = DecisionKind.VERIFIED if result.verdict == "better" else DecisionKind.UNPROVEN
     turn.decide(kind, result.reason, **result.details)
     broken = result.broken
-    if broken is not None and broken.in_words() != turn.controller.broken:
+    known = turn.controller.broken
+    if broken is not None and (known is None or known.in_words() != broken.in_words()):
         watch = turn.controller.bounds_watch.with_broken([broken.bound], turn.now_s)
-        turn.change(broken=broken.in_words(), bounds_watch=watch)
+        turn.change(broken=broken, bounds_watch=watch)
         turn.decide(
             DecisionKind.CONSTRAINT_BROKEN,
             f"the network breaks {broken.in_words()}; no setting measured here keeps it",

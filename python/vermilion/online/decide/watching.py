@@ -9,7 +9,6 @@ from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.bounds import STRETCH_S
 from vermilion.online.decide.broken_bound import first_broken
 from vermilion.online.decide.fluctuation import CALM_S
-from vermilion.online.decide.verification import bound_named
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.record.kinds import DecisionKind
 
@@ -136,13 +135,14 @@ def _check_bounds(turn: Turn, state: Watching) -> bool:
     bounds = turn.controller.policy.bounds
     found = None if lately is None else first_broken(lately, None, bounds)
     if found is None:
-        turn.change(broken="")
+        turn.change(broken=None)
         return False
-    broken, name = found.in_words(), found.bound
-    if bound_named(turn.controller.broken) == name:
+    known = turn.controller.broken
+    if known is not None and known.bound == found.bound:
         return False
-    watch = turn.controller.bounds_watch.with_broken([name], turn.now_s)
-    turn.change(broken=broken, bounds_watch=watch)
+    watch = turn.controller.bounds_watch.with_broken([found.bound], turn.now_s)
+    turn.change(broken=found, bounds_watch=watch)
+    broken = found.in_words()
     may_search = turn.now_s >= turn.controller.drift.allowed_s and state.queue is not None
     then = "looking for a setting that keeps it" if may_search else "the setting stays"
     turn.decide(
