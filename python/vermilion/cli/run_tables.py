@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.grid import Section, grid
 from vermilion.cli.numbers import fixed, megabits, percent, stretch, whole
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     # Label, path of the metric, how to show it.
     Row = tuple[str, str, Callable[[float | None], str]]
+
+
+_A_TENTH_OF_A_MILLION: Final = 100_000
 
 
 def _one_decimal(value: float | None) -> str:
@@ -81,12 +84,20 @@ def print_result(scenario: Scenario, result: Result) -> None:
     flows += _together(result)
     screen.print(grid([heading for heading, _ in windows], [*links, *flows]))
     data = result.data
-    speed = data["packets_forwarded"] / data["cpu_s"] / 1e6 if data["cpu_s"] > 0 else None
     screen.print(
-        f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s "
-        f"({fixed(speed, 1)} million per CPU second)",
+        f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s"
+        f"{_speed(data['packets_forwarded'], data['cpu_s'])}",
         markup=False,
     )
+
+
+def _speed(packets: int, cpu_s: float) -> str:
+    """How fast that was; a real kernel or real packets are slower by orders of magnitude."""
+    if packets == 0 or cpu_s <= 0.0:
+        return ""
+    speed = packets / cpu_s
+    shown = f"{fixed(speed / 1e6, 1)} million" if speed >= _A_TENTH_OF_A_MILLION else whole(speed)
+    return f" ({shown} per CPU second)"
 
 
 def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, object]]]:
