@@ -32,7 +32,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "bound_measured": ("of its metric", "what stands against it"),
     "bound_measured_half_width": ("of its metric", "of the 95 % interval of `bound_measured`"),
     "bound_phase": ("", "the phase of the model in which that was, from 0"),
-    "by": ("", "who has asked for it"),
+    "by": ("", "the person who asked for it"),
     "calm_s": ("s", "how long nothing has changed"),
     "came_packets": (_PACKETS, "that came in `seconds`"),
     "carried_bit_per_s": ("bit/s", "what the link carried in `seconds`"),
