@@ -265,6 +265,9 @@ class RunFigure:
                 ha="center",
                 va="top",
                 fontsize=9.5,
+                # Read where the curve passes behind it as well.
+                bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 1.0},
+                zorder=5,
             )
 
     def _rate(self) -> float | None:
