@@ -349,7 +349,7 @@ class _Models:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
         link, seeds = self._task.policy.link, self.seeds.comparison[:_NOISE_RUNS]
         most = max(
-            queue_noise(case.model.with_values(setting), link, seeds)
+            queue_noise(case.model.with_values(setting), link, seeds, self._task.reading_interval_s)
             for case in cases
             if case.share > 0.0
         )
