@@ -30,7 +30,7 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo build test test-rust test-python test-kernel test-browser test-link test-long kernel \
+.PHONY: help demo environment build test test-rust test-python test-kernel test-browser test-link test-long kernel \
 	lint lint-rust lint-python lint-prose docs links examples bench wheel wheels test-wheel lock clean \
 	tools profile-tools
 
@@ -43,6 +43,8 @@ demo: build ## set up, keep two changing networks tuned, write report/demo.html
 	$(BIN)/vermilion online oscillating-red varying-round-trip-time --seeds 3 --deadline '0.7 s' \
 		--report report/demo.html --journal report/demo.sqlite
 	@echo "The report is $(CURDIR)/report/demo.html, the journal report/demo.sqlite"
+
+environment: $(DEVELOPMENT) ## set up .venv with everything that tests, linters and pages need
 
 build: $(CORE) ## set up .venv and build the core in release mode
 

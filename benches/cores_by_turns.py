@@ -5,7 +5,8 @@
 runs the networks of `benches/training.py` with each core by turns and prints how many times as
 fast the second one is: of each network the median, the least and the greatest ratio of neighbours
 in CPU time, and the geometric mean of the medians. A network that sends another number of packets
-is named.
+is named. In place of a core it takes a wheel (`dist/*.whl`), which brings the Python package of its
+own commit.
 """
 
 from __future__ import annotations
@@ -17,14 +18,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def home_of(core: Path, work: Path, name: str) -> Path:
-    """A copy of the package around a core."""
+    """A copy of the package around a core, or what a wheel holds."""
     home = work / name
+    if core.suffix == ".whl":
+        with zipfile.ZipFile(core) as wheel:
+            wheel.extractall(home)
+        return home
     package = home / "vermilion"
     skipped = shutil.ignore_patterns("__pycache__", "_core.abi3.so")
     shutil.copytree(ROOT / "python" / "vermilion", package, ignore=skipped)

@@ -19,6 +19,7 @@ extensions = [
     "algorithm_tables",
     "discipline_pages",
     "objective_tables",
+    "detail_table",
     "python_reference",
 ]
 source_suffix = {".md": "markdown"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from leaks import interfaces, network_namespaces, settled
+from leaks import adopt_what_is_left, interfaces, network_namespaces, settled
+
+adopt_what_is_left()
 
 
 @pytest.fixture(autouse=True)

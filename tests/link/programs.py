@@ -167,18 +167,21 @@ def _forget(connection):
 
 
 def flows(count, seconds, congestion, apart="0.1"):
-    """So many endless flows, one after the other begun."""
+    """So many endless flows, one after the other begun; ends so long after all are connected."""
     peer = os.environ["VERMILION_LINK_PEER"]
-    end = time.monotonic() + float(seconds)
+    all_connected = threading.Barrier(int(count) + 1)
     for number in range(int(count)):
-        threading.Thread(target=_flow, args=(peer, congestion), daemon=True).start()
+        arguments = (peer, congestion, all_connected)
+        threading.Thread(target=_flow, args=arguments, daemon=True).start()
         time.sleep(float(apart) if number + 1 < int(count) else 0)
-    time.sleep(max(0.0, end - time.monotonic()))
+    all_connected.wait(60)
+    time.sleep(float(seconds))
     os._exit(0)
 
 
-def _flow(peer, congestion):
+def _flow(peer, congestion, all_connected):
     connection = connected(peer, congestion=congestion)
+    threading.Thread(target=all_connected.wait, daemon=True).start()
     data = bytes(1 << 16)
     while True:
         connection.sendall(data)

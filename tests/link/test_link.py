@@ -95,8 +95,14 @@ def test_the_command_sees_the_link_and_its_own_processes():
 
 def test_packets_are_marked_and_not_dropped_where_both_ends_know_ecn(tmp_path):
     ecn = "echo 1 > /proc/sys/net/ipv4/tcp_ecn; "
-    queue = ["--discipline", "red", "--set", "queue.ecn=true", "--set", "queue.weight=0.02"]
-    flows = f"{ecn} exec {sys.executable} {PROGRAMS} flows 4 4 reno"
+    # Linux gives up ECN for a connection whose first packet is lost, so all begin at once, at an
+    # empty queue. RED drops above its upper threshold, ECN or not, so that is far away.
+    thresholds = {"min_threshold": "'10 packets'", "max_threshold": "'300 packets'"}
+    settings = {"ecn": "true", "weight": 0.02, "max_probability": 0.5, "limit": "'1000 packets'"}
+    queue = ["--discipline", "red"]
+    for name, value in (settings | thresholds).items():
+        queue += ["--set", f"queue.{name}={value}"]
+    flows = f"{ecn} exec {sys.executable} {PROGRAMS} flows 4 4 reno 0"
     _, data = measured(
         tmp_path,
         "--rate",
@@ -112,7 +118,7 @@ def test_packets_are_marked_and_not_dropped_where_both_ends_know_ecn(tmp_path):
     )
     up = data["links"]["uplink"]["ledger"]
     assert up["marks"] > 20
-    assert up["drops"] < up["marks"] / 2
+    assert up["drops"] < up["marks"] / 4
 
 
 def test_a_discipline_in_python_decides_over_real_packets(tmp_path):
@@ -123,7 +129,8 @@ def test_a_discipline_in_python_decides_over_real_packets(tmp_path):
     )
     up = data["links"]["uplink"]
     assert up["ledger"]["drops"] > 10
-    assert up["total"]["utilization"] > 0.5
+    # Half of what passes in the four seconds in which all four send; programs begin when they can.
+    assert up["ledger"]["forwarded"] > 0.5 * 4 * 8e6 / (8 * 1500)
 
 
 def test_a_discipline_in_python_that_fails_ends_the_link_with_its_reason(tmp_path):

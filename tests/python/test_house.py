@@ -276,6 +276,12 @@ def test_every_crate_has_its_place_in_the_house():
     assert {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")} == set(CRATES_BELOW)
 
 
+def test_one_file_has_unsafe_code():
+    rust = (path for path in (ROOT / "crates").rglob("*.rs") if "target" not in path.parts)
+    unsafe = [path for path in rust if re.search(r"\bunsafe (\{|fn|impl|trait)", path.read_text())]
+    assert unsafe == [ROOT / "crates" / "netsim" / "src" / "prefetch.rs"]
+
+
 @pytest.mark.parametrize("discipline", [entry["name"] for entry in json.loads(_core.disciplines())])
 def test_every_discipline_has_its_test_vectors(discipline):
     vectors = ROOT / "tests" / "vectors" / f"{discipline}.json"

@@ -129,11 +129,16 @@ class TestSizes:
         coins = random.Random(7)
         fitted = fit_sizes([round(5000 * coins.paretovariate(1.5)) for _ in range(2000)])
         assert (fitted.name, fitted.table["shape"]) == ("pareto", pytest.approx(1.5, rel=0.1))
+        # The law's own mean is what the scenario draws with; that of a sample wanders.
+        assert fitted.law_mean_bytes == pytest.approx(
+            float(fitted.table["mean"].split()[0]), rel=1e-3
+        )
 
     def test_what_fits_no_law_is_a_table_of_itself(self):
         fitted = fit_sizes([1000] * 50 + [1_000_000] * 50)
         assert fitted.name == "empirical"
         assert fitted.table["table"][-1] == ["1000000 bytes", 1]
+        assert fitted.law_mean_bytes == fitted.mean_bytes
         assert fitted.table["table"][0] == ["1000 bytes", 0.5]
 
     def test_a_few_are_not_fitted(self):

@@ -98,6 +98,12 @@ impl DelayLine {
         self.last_time
     }
 
+    /// The packet that has `distance` packets before it.
+    #[inline]
+    pub fn nth(&self, distance: usize) -> Option<&Packet> {
+        self.packets.get(distance)
+    }
+
     /// Takes the first packet out.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {

@@ -12,6 +12,7 @@
 use crate::calendar::Calendar;
 use crate::delay_line::{DelayLine, End};
 use crate::packet::{Half, Packet};
+use crate::prefetch::prefetch;
 use crate::wheel::{Division, Due, Wheel};
 
 /// The calendar's number of the first line, or of all of them together.
@@ -85,6 +86,38 @@ impl DelayLines {
         };
         calendar.set(FIRST_LINE + source, next);
         Some((end, packet))
+    }
+
+    /// Calls `expect` with packets that come soon after the next one of the calendar's source `source`, counted from
+    /// [`FIRST_LINE`], and with what awaits them: with each once for each of `distances` and the index
+    /// of that, when about as many packets are before it on its line, or on all lines that stand together.
+    #[inline]
+    pub fn expect(
+        &mut self,
+        source: usize,
+        distances: &[usize],
+        mut expect: impl FnMut(&Packet, End, usize),
+    ) {
+        let Some(wheel) = &mut self.together else {
+            let line = &self.lines[source];
+            for (index, distance) in distances.iter().enumerate() {
+                if let Some(packet) = line.nth(*distance) {
+                    expect(packet, line.end, index);
+                }
+            }
+            return;
+        };
+        for (index, distance) in distances.iter().enumerate() {
+            wheel.expect(index, 3 * *distance as u64, |packet, line| {
+                let line = &self.lines[line as usize];
+                if index == 0 {
+                    prefetch(line);
+                }
+                // What awaits it stands in memory that was brought at the first distance.
+                let end = if index == 0 { End::Sink } else { line.end };
+                expect(packet, end, index);
+            });
+        }
     }
 
     /// A packet leaves a queue or an end at `time` and enters line `line`; the delay of the link whose
@@ -175,6 +208,35 @@ mod tests {
             let calendar = Calendar::new(FIRST_LINE + lines.sources());
             (lines, calendar)
         })
+    }
+
+    #[test]
+    fn packets_are_expected_before_they_arrive_with_what_awaits_them() {
+        for (mut lines, mut calendar) in both() {
+            for sequence in 0..300 {
+                let segment = Segment { sequence, ..Segment::default() };
+                let time = u64::from(sequence) * 700;
+                lines.push(0, Packet::data(1, 1000, &segment), time, &mut calendar);
+            }
+            let mut expected = [Vec::new(), Vec::new()];
+            for arriving in 0..300 {
+                let source = calendar.next().0 - FIRST_LINE;
+                lines.expect(source, &[8, 2], |packet, end, index| {
+                    assert!(packet.sequence() >= arriving);
+                    assert!(index == 0 || end == End::Sink);
+                    expected[index].push(packet.sequence());
+                });
+                let (_, packet) = lines.pop(source, &mut calendar).expect("there are some");
+                assert_eq!(packet.sequence(), arriving);
+            }
+            for mut expected in expected {
+                expected.sort_unstable();
+                let count = expected.len();
+                expected.dedup();
+                assert_eq!(expected.len(), count, "each once");
+                assert!(count > 250, "{count}"); // where they stand together, a turn's first ones are not
+            }
+        }
     }
 
     #[test]

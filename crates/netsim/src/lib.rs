@@ -33,6 +33,7 @@ mod packet;
 mod packet_window;
 pub mod pcapng;
 mod phases;
+mod prefetch;
 mod probe;
 mod queue_record;
 pub mod random;

@@ -14,6 +14,7 @@
 #[cfg(test)]
 mod books;
 mod delays;
+mod expected;
 mod laid;
 mod noted_packets;
 mod notes;
@@ -159,6 +160,8 @@ pub struct Simulation {
     groups: Vec<Group>,
     /// How the windows of each of the scenario's groups move; `None` without acknowledgements.
     profiles: Vec<Option<Profile>>,
+    /// How deep the memory of some of their senders goes.
+    depth_apart: usize,
     /// The flows that the scenario names, and behind them places for transfers that come and go.
     flows: Vec<Flow>,
     answers: AcknowledgementPool,
@@ -227,6 +230,7 @@ impl Simulation {
             lines,
             links,
             turns,
+            depth_apart: Self::depth_apart(&groups, &profiles),
             groups,
             profiles,
             named_flows: flows.len(),

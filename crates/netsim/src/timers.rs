@@ -12,6 +12,9 @@ use crate::wheel::{Division, Wheel};
 /// Kinds of timers that each flow has.
 pub const KINDS: usize = 3;
 
+/// Slots of the wheel from now that are soon.
+const SOON: u64 = 200;
+
 /// Numbers of timers for each flow: a power of two, so that both flow and kind are found by shifting.
 const NUMBERS: usize = 4;
 
@@ -71,7 +74,18 @@ impl Timers {
             return false;
         }
         *armed = deadline;
-        self.entries.push(deadline, timer)
+        self.enter(deadline, timer)
+    }
+
+    /// Puts an entry in. Whether it is the first.
+    #[inline(never)] // much code, for few of those who ask for it to be armed
+    fn enter(&mut self, time: u64, timer: u32) -> bool {
+        self.entries.push(time, timer)
+    }
+
+    /// Calls `expect` with timers whose entries come up soon.
+    pub fn expect(&mut self, mut expect: impl FnMut(u32)) {
+        self.entries.expect(0, SOON, |_, timer| expect(timer));
     }
 
     /// Looks at the first entry, due at `now`: the timer that expires, or `None` if the entry was
@@ -87,7 +101,7 @@ impl Timers {
         let deadline = deadline_of(timer);
         if now < deadline && deadline < NEVER {
             *armed = deadline;
-            self.entries.push(deadline, timer);
+            self.enter(deadline, timer);
             return None;
         }
         *armed = NEVER;

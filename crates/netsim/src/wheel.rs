@@ -30,6 +30,9 @@ const LATER: usize = 256;
 /// More entries than this in one slot go into the heap.
 const CROWD: u32 = 8;
 
+/// From how many distances an entry can be expected.
+pub const EXPECTATIONS: usize = 4;
+
 /// What can stand in a wheel.
 pub trait Due: Copy {
     /// When it is due, in nanoseconds.
@@ -200,6 +203,8 @@ pub struct Wheel<T> {
     nodes: Vec<Node<T>>,
     /// Entries put in so far.
     count: u64,
+    /// Up to which slot entries were expected.
+    expected: [u64; EXPECTATIONS],
     /// The lists of the first ring.
     heads: Vec<u32>,
     occupied: Occupied,
@@ -229,6 +234,7 @@ impl<T: Due> Wheel<T> {
             free: NONE,
             nodes: Vec::new(),
             count: 0,
+            expected: [0; EXPECTATIONS],
             heads: vec![NONE; 1 << bits],
             occupied: Occupied::new(1 << bits),
             has_strays: false,
@@ -247,7 +253,7 @@ impl<T: Due> Wheel<T> {
     }
 
     /// Puts an entry in. Whether it is now the first.
-    #[inline]
+    #[inline(always)] // an entry should not be written anywhere but to its place
     pub fn push(&mut self, entry: T, rank: u32) -> bool {
         let time = entry.due();
         let node = Node { entry, order: self.count, rank, next: NONE };
@@ -258,6 +264,26 @@ impl<T: Due> Wheel<T> {
         }
         (self.first_time, self.first_rank, self.first) = (time, rank, number);
         true
+    }
+
+    /// Calls `expect` with entries that are due at most so many slots from now, and with their ranks: with each
+    /// once for each `index`, unless it was put in as late as that or a turn begins in between.
+    pub fn expect(&mut self, index: usize, slots: u64, mut expect: impl FnMut(&T, u32)) {
+        let mask = self.mask as u64;
+        let until = (self.now + slots).min(self.now | mask);
+        let mut from = self.expected[index].max(self.now + 1);
+        while from <= until
+            && let Some(slot) = self.occupied.first_from((from & mask) as usize)
+        {
+            from = (from & !mask) + slot as u64;
+            let mut number = if from <= until { self.heads[slot] } else { NONE };
+            while let Some(node) = self.nodes.get(number as usize) {
+                expect(&node.entry, node.rank);
+                number = node.next;
+            }
+            from += 1;
+        }
+        self.expected[index] = until + 1;
     }
 
     /// Takes the first entry out, with its rank.
@@ -332,7 +358,7 @@ impl<T: Due> Wheel<T> {
     }
 
     /// Puts an entry where its time belongs: its number, if that is in the first ring.
-    #[inline(always)] // an entry should not be written anywhere but to its place
+    #[inline(always)] // as above
     fn file(&mut self, mut node: Node<T>) -> u32 {
         let slot = (node.entry.due() >> self.shift).max(self.now);
         if slot - self.now > self.mask as u64 {
@@ -557,6 +583,30 @@ mod tests {
         }
         let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|(it, _)| it.1).collect();
         assert_eq!(order, (0..40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_due_soon_is_expected_once_from_each_distance() {
+        let mut wheel = Wheel::new(Division::of(3072.0, 100_000)); // slots of 1024 ns
+        let times = (0..60).map(|n| 500 * n).collect::<Vec<u64>>();
+        times.iter().for_each(|time| _ = wheel.push(*time, 7));
+        let mut seen = [Vec::new(), Vec::new()];
+        for now in &times {
+            assert_eq!(wheel.pop(), Some((*now, 7)));
+            for (index, slots) in [4, 9].into_iter().enumerate() {
+                wheel.expect(index, slots, |time, rank| {
+                    assert!(
+                        rank == 7 && time >> 10 > now >> 10 && time >> 10 <= (now >> 10) + slots
+                    );
+                    seen[index].push(*time);
+                });
+            }
+        }
+        // Those of the first slot were there already.
+        for mut seen in seen {
+            seen.sort_unstable();
+            assert_eq!(seen, times[3..]);
+        }
     }
 
     #[test]

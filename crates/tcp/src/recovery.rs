@@ -16,10 +16,13 @@ mod rack;
 mod sack1;
 mod selective;
 
+use std::any::Any;
+
 use crate::sender::flight::Flight;
 use crate::{Acknowledgement, SenderState};
 use counted::Counted;
 use duplicates::Duplicates;
+use rack::Rack;
 use sack1::Sack1;
 use selective::Selective;
 
@@ -145,6 +148,24 @@ impl AnyRecovery {
     /// That of a connection that has nothing to repair: not begun, or over.
     pub(crate) fn idle() -> Self {
         Self::Duplicates(Duplicates::default())
+    }
+
+    /// What is not kept in place.
+    pub(crate) fn apart(&self) -> Option<&dyn Any> {
+        match self {
+            Self::Duplicates(_) => None,
+            Self::Counted(recovery) => Some(&**recovery),
+            Self::Sack1(recovery) => Some(&**recovery),
+            Self::Selective(recovery) => Some(&**recovery),
+        }
+    }
+
+    /// What judges losses by time, if anything does.
+    pub(crate) fn rack(&self) -> Option<&Rack> {
+        match self {
+            Self::Selective(recovery) => recovery.rack(),
+            _ => None,
+        }
     }
 
     /// Whether it treats a flight of which nothing is missing as all others do, from the start on.

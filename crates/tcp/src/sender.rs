@@ -23,7 +23,9 @@ mod pacing;
 pub(crate) mod timer;
 mod validation;
 
-use crate::recovery::{AnyRecovery, RecoveryOptions};
+use std::any::Any;
+
+use crate::recovery::{AnyRecovery, Recovery, RecoveryOptions};
 use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, Segment, TimerRules};
@@ -100,6 +102,17 @@ pub struct SenderOptions {
     pub pacing: bool,
 }
 
+impl SenderOptions {
+    /// How many depths [`Sender::apart`] has for such a sender.
+    #[must_use]
+    pub fn depth_apart(&self) -> usize {
+        match self.recovery.kind {
+            Recovery::Rack => 3,
+            _ => usize::from(self.rule.apart().is_some()),
+        }
+    }
+}
+
 /// What a sender counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -153,6 +166,21 @@ impl Sender {
             pacing: Pacing::new(options.pacing),
             linear_handshake_timeouts: options.linear_handshake_timeouts,
             recovery: AnyRecovery::idle(),
+        }
+    }
+
+    /// What it keeps outside of its own memory and will need for the next acknowledgement, for whoever wants to
+    /// have it near by then ([`SenderOptions::depth_apart`]). What has a depth of 1 is found through what has
+    /// a depth of 0, and so on.
+    #[must_use]
+    pub fn apart(&self, depth: usize) -> [Option<&dyn Any>; 2] {
+        let recovery = (!self.flight.whole).then_some(&self.recovery);
+        match depth {
+            0 => [recovery.and_then(AnyRecovery::apart), self.flight.rule.apart()],
+            1 => [recovery.and_then(AnyRecovery::rack).map(|rack| rack as &dyn Any), None],
+            _ => {
+                recovery.and_then(AnyRecovery::rack).map_or([None; 2], |rack| rack.first_sendings())
+            }
         }
     }
 

@@ -33,6 +33,11 @@ pub struct SentSegments<T> {
 }
 
 impl<T> SentSegments<T> {
+    /// The last sending of the first outstanding segment.
+    pub(crate) fn front(&self) -> Option<&T> {
+        self.segments.front()
+    }
+
     /// Segment `sequence` is sent: anew, or the next in order.
     #[inline]
     pub fn note(&mut self, sequence: u32, sent: T) {

@@ -20,7 +20,7 @@ from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.real_routers import SNMP, check_privileges, real_router
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.errors import ScenarioError, printable
+from vermilion.scenario.errors import ScenarioError, not_text, printable
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
@@ -399,7 +399,8 @@ def _read_policy(path: Path) -> PolicyFile:
     try:
         return read_policy(content.decode("utf-8-sig"), origin)
     except UnicodeDecodeError as error:
-        problem = f"--policy: is not text in UTF-8 (byte {error.start})"
+        accepted = "a policy: a text file in TOML and UTF-8"
+        problem = f"--policy: {not_text(content, error)}"
         raise ScenarioError("", problem, accepted, origin) from None
 
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import Progress, TaskID
-    from rich.status import Status
 
 PATIENCE_S: Final = 1.0
 """Seconds: what is done by then needs no bar."""
@@ -88,20 +87,28 @@ class ProgressBar:
 
 
 class Busy:
-    """Says what is being done while nobody can say how much of it, if standard error is a terminal.
+    """Says what is being done and for how long, while nobody can say how much of it is left.
 
-    A context manager, for some seconds of work at the most.
+    A context manager; it is silent unless standard error is a terminal.
     """
 
     def __init__(self, description: str) -> None:
         self._description = description
-        self._status: Status | None = None
+        self._status: Progress | None = None
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
+            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-            self._status = Console(stderr=True).status(self._description)
+            self._status = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._status.add_task(self._description, total=None)
             self._status.start()
         return self
 

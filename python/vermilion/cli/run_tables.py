@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.grid import Section, grid
-from vermilion.cli.numbers import fixed, megabits, percent, stretch, whole
+from vermilion.cli.numbers import at_least, fixed, megabits, percent, stretch, whole
 from vermilion.cli.output import console
 from vermilion.simulate import metric_of
 from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Row = tuple[str, str, Callable[[float | None], str]]
 
 
+_A_TENTH_OF_A_MILLION: Final = 100_000
+
+
 def _one_decimal(value: float | None) -> str:
     return fixed(value, 1)
 
@@ -28,12 +31,20 @@ def _three_decimals(value: float | None) -> str:
     return fixed(value, 3)
 
 
+def _milliseconds(value: float | None) -> str:
+    return at_least(value, 1, 2)
+
+
+def _seconds(value: float | None) -> str:
+    return at_least(value, 3, 2)
+
+
 LINK_ROWS: Sequence[Row] = (
     ("utilisation", "utilization", percent),
-    ("queueing delay mean (ms)", "sojourn_ms.mean", _one_decimal),
-    ("queueing delay p50 (ms)", "sojourn_ms.p50", _one_decimal),
-    ("queueing delay p95 (ms)", "sojourn_ms.p95", _one_decimal),
-    ("queueing delay p99 (ms)", "sojourn_ms.p99", _one_decimal),
+    ("queueing delay mean (ms)", "sojourn_ms.mean", _milliseconds),
+    ("queueing delay p50 (ms)", "sojourn_ms.p50", _milliseconds),
+    ("queueing delay p95 (ms)", "sojourn_ms.p95", _milliseconds),
+    ("queueing delay p99 (ms)", "sojourn_ms.p99", _milliseconds),
     ("queue mean (pkt)", "queue_packets.mean", _one_decimal),
     ("queue sd (pkt)", "queue_packets.sd", _one_decimal),
     ("queue p95 (pkt)", "queue_packets.p95", _one_decimal),
@@ -56,10 +67,10 @@ FLOW_ROWS: Sequence[Row] = (
     ("starved flows", STARVED, whole),
     ("transfers begun", "transfers_begun", whole),
     ("  completed", "completed", whole),
-    ("completion mean (s)", "completion_time_s.mean", _three_decimals),
-    ("  p50 (s)", "completion_time_s.p50", _three_decimals),
-    ("  p95 (s)", "completion_time_s.p95", _three_decimals),
-    ("  p99 (s)", "completion_time_s.p99", _three_decimals),
+    ("completion mean (s)", "completion_time_s.mean", _seconds),
+    ("  p50 (s)", "completion_time_s.p50", _seconds),
+    ("  p95 (s)", "completion_time_s.p95", _seconds),
+    ("  p99 (s)", "completion_time_s.p99", _seconds),
     ("timeouts", "timeouts", whole),
     ("retransmissions", "retransmissions", whole),
 )
@@ -81,12 +92,20 @@ def print_result(scenario: Scenario, result: Result) -> None:
     flows += _together(result)
     screen.print(grid([heading for heading, _ in windows], [*links, *flows]))
     data = result.data
-    speed = data["packets_forwarded"] / data["cpu_s"] / 1e6 if data["cpu_s"] > 0 else None
     screen.print(
-        f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s "
-        f"({fixed(speed, 1)} million per CPU second)",
+        f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s"
+        f"{_speed(data['packets_forwarded'], data['cpu_s'])}",
         markup=False,
     )
+
+
+def _speed(packets: int, cpu_s: float) -> str:
+    """How fast that was; a real kernel or real packets are slower by orders of magnitude."""
+    if packets == 0 or cpu_s <= 0.0:
+        return ""
+    speed = packets / cpu_s
+    shown = f"{fixed(speed / 1e6, 1)} million" if speed >= _A_TENTH_OF_A_MILLION else whole(speed)
+    return f" ({shown} per CPU second)"
 
 
 def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, object]]]:

@@ -34,6 +34,7 @@ class Addresses:
         free = (each for each in range(1, _MOST) if each not in here)
         self.number = next(filter(self._take, free), 0)
         if self.number == 0:
+            self._taken.close()
             message = f"there are {_MOST - 1} links here already; expected fewer"
             raise LinkError(message)
 

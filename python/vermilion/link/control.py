@@ -58,9 +58,11 @@ class Control:
         try:
             self._socket.bind(socket_address(name))
         except RouterError as error:
+            self._socket.close()
             message = f"--control: {error}"
             raise LinkError(message) from None
         except OSError:
+            self._socket.close()
             message = f'--control: "{name}" is taken by another link that runs here'
             raise LinkError(message) from None
 

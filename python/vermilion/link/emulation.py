@@ -250,7 +250,7 @@ class _Running:
         wall, cpu = time.monotonic(), time.process_time()
         end_ns = round(self._scenario.duration * NANOSECONDS)
         found: dict[str, Any] | None = None
-        recorder.begin(link)
+        recorder.begin(link, end_ns)
         ended: Mapping[str, Any] | None = None
         while ended is None:
             now = link.now_ns
@@ -259,8 +259,9 @@ class _Running:
                 next_look = min(next_look, end_ns)
             link.run(max(0, next_look - now))
             if found is None:
+                is_over = link.now_ns >= end_ns  # asked first: then the look has all until the end
                 recorder.look(link)
-                found = self._reports() if link.now_ns >= end_ns else None
+                found = self._reports() if is_over else None
             each_look(link)
             if self._control is not None:
                 self._control.answer(link)

@@ -11,6 +11,7 @@ import errno
 import os
 import socket
 import struct
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -59,17 +60,21 @@ class Masquerade:
 
     def __init__(self, name: str, address: IPv4Address) -> None:
         check_forwarding()
-        try:
-            self._socket = socket.socket(
-                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETFILTER
-            )
-            self._socket.bind((0, 0))
-            self._socket.settimeout(5.0)
-            self._socket.send(_batch(name, address))
-            self._read_acknowledgements()
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            raise LinkError(_words(error.errno, reason)) from None
+        with ExitStack() as unless_it_stands:
+            try:
+                self._socket = unless_it_stands.enter_context(
+                    socket.socket(
+                        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETFILTER
+                    )
+                )
+                self._socket.bind((0, 0))
+                self._socket.settimeout(5.0)
+                self._socket.send(_batch(name, address))
+                self._read_acknowledgements()
+            except OSError as error:
+                reason = os.strerror(error.errno) if error.errno else str(error)
+                raise LinkError(_words(error.errno, reason)) from None
+            unless_it_stands.pop_all()
 
     def close(self) -> None:
         """Removes the rule."""

@@ -53,14 +53,22 @@ class Recorder:
         self._left = most_packets
         self._columns: list[list[dict[str, NDArray[np.float64]]]] = [[], []]
         self._points = 0
+        self._end_s = float("inf")
         self._witnesses: dict[int, Witness] = {}
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_WAITING_JOBS)
         self._thread: threading.Thread | None = None
         self._failure: OSError | None = None
         self._lost_jobs = 0
 
-    def begin(self, link: _core.Link) -> None:
-        """Has the link note what is wanted, from now on."""
+    def begin(self, link: _core.Link, end_ns: int) -> None:
+        """Has the link note what is wanted, from now on.
+
+        Args:
+            link: that begins.
+            end_ns: after this time of the link no reading counts. A program that is woken late
+                still takes all that were due since.
+        """
+        self._end_s = end_ns / 1e9
         if self._interval_s is not None:
             link.read_every(round(self._interval_s * 1e9))
         if self._file is not None:
@@ -103,9 +111,7 @@ class Recorder:
         if self._interval_s is None:
             return {}
         return {
-            name: {
-                column: np.concatenate([each[column] for each in pieces]) for column in pieces[0]
-            }
+            name: _joined(pieces, self._end_s)
             for name, pieces in zip(WAYS, self._columns, strict=True)
             if pieces
         }
@@ -156,3 +162,11 @@ class Recorder:
             self._file.write(text)
         except OSError as error:
             self._failure = error
+
+
+def _joined(
+    pieces: list[dict[str, NDArray[np.float64]]], end_s: float
+) -> dict[str, NDArray[np.float64]]:
+    columns = {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
+    counted = columns["time_s"] <= end_s
+    return {name: values[counted] for name, values in columns.items()}

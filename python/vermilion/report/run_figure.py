@@ -44,6 +44,9 @@ _LINES: Final = ("-", (0, (6, 2)), (0, (2, 2)))
 _LONG_LABEL: Final = 20
 """Letters; two such do not stand beside each other on a phone."""
 
+_ROOM_FOR_NUMBERS: Final = 0.09
+"""Of the panel's height, above what is drawn."""
+
 _MOST_GROUPS: Final = 12
 """More lines in one panel cannot be told apart: the others are added up."""
 
@@ -251,10 +254,12 @@ class RunFigure:
             axes.axvline(start, color=drawing.GREY, lw=0.6, zorder=0)
 
     def number_phases(self, axes: Axes) -> None:
-        """Writes the phases' numbers above their shades."""
+        """Writes the phases' numbers above the curves, for which it makes room."""
         phases = self._phases()
         if len(phases) < 2:  # noqa: PLR2004 - the whole run needs no number
             return
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + _ROOM_FOR_NUMBERS * (high - low))
         for number, (start, end) in enumerate(phases, start=1):
             axes.annotate(
                 f"phase {number}" if len(phases) <= _MOST_GROUPS else str(number),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import contextlib
 import datetime as dt
 from difflib import get_close_matches
@@ -115,6 +116,14 @@ def from_core(error: ValueError, origin: str) -> ScenarioError:
         # The core quotes texts, and so does the message.
         value = ast.literal_eval(value)
     return ScenarioError(field, value, accepted, origin)
+
+
+def not_text(content: bytes, error: UnicodeDecodeError) -> str:
+    """Why a file is no text, in words that follow its name."""
+    # A byte order mark is no part of what is decoded, and so of no position in it.
+    mark = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0
+    at = error.start + mark
+    return f"byte 0x{content[at]:02x} at position {at} is not UTF-8, so this is no text file"
 
 
 def describe(field: str, value: object, accepted: str) -> str:

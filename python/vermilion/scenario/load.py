@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.checked import checked, nested_too_deeply
-from vermilion.scenario.errors import FieldError, ScenarioError, likeliest
+from vermilion.scenario.errors import FieldError, ScenarioError, likeliest, not_text
 from vermilion.scenario.library import scenario_names, scenario_text
 from vermilion.scenario.model import Scenario
 from vermilion.scenario.overrides import apply_overrides
@@ -97,8 +97,8 @@ def _read(origin: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        problem = f"is not text in UTF-8 (byte {error.start})"
-        raise ScenarioError("", problem, accepted, origin) from None
+        accepted = "a scenario: a text file in TOML and UTF-8"
+        raise ScenarioError("", not_text(content, error), accepted, origin) from None
 
 
 def _one_line(error: Exception) -> str:

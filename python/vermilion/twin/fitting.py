@@ -36,6 +36,7 @@ class FittedSizes:
         distance: the largest difference between its law and the sizes', 0 to 1; ``None`` where the
             sizes are the law.
         mean_bytes: the mean of the sizes themselves.
+        law_mean_bytes: the mean of the distribution, which is another where its tail is heavy.
         count: how many there were.
     """
 
@@ -43,6 +44,7 @@ class FittedSizes:
     name: str
     distance: float | None
     mean_bytes: float
+    law_mean_bytes: float
     count: int
 
 
@@ -71,9 +73,9 @@ def fit_sizes(sizes: list[int]) -> FittedSizes:
     spread = float(logs.std())
     if spread < _NARROW:
         table: dict[str, Any] = {"distribution": "constant", "value": _bytes(mean)}
-        return FittedSizes(table, "constant", 0.0, mean, len(values))
+        return FittedSizes(table, "constant", 0.0, mean, mean, len(values))
     if len(values) < FEWEST:
-        return FittedSizes(_empirical(values), "empirical", None, mean, len(values))
+        return FittedSizes(_empirical(values), "empirical", None, mean, mean, len(values))
     shape = 1.0 / max(float((logs - logs[0]).mean()), _NARROW)
     median = math.exp(float(logs.mean()))
     # What is fitted, its number of parameters, and how a scenario says it.
@@ -106,8 +108,9 @@ def fit_sizes(sizes: list[int]) -> FittedSizes:
     law, _, table = best
     distance = float(stats.kstest(values, law.cdf).statistic)
     if distance > _FARTHEST / math.sqrt(len(values)):
-        return FittedSizes(_empirical(values), "empirical", None, mean, len(values))
-    return FittedSizes(table, str(table["distribution"]), distance, mean, len(values))
+        return FittedSizes(_empirical(values), "empirical", None, mean, mean, len(values))
+    name = str(table["distribution"])
+    return FittedSizes(table, name, distance, mean, float(law.mean()), len(values))
 
 
 def fit_arrivals(times_s: list[float], duration_s: float) -> FittedArrivals:

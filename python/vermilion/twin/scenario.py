@@ -35,6 +35,7 @@ _MOMENT_S: Final = 0.5  # flows that begin within so long begin at once: no phas
 _DEEPEST: Final = 100_000  # packets
 _SHORTEST_CAPTURE_S: Final = 1.0
 _LIKE_POISSON: Final = (0.5, 2.0)  # times a Poisson process's dispersion: a capture is short
+_ANOTHER_LOAD: Final = 0.1  # of the mean: a law that is nearer carries the capture's load
 _MERGED: Final = 0.01  # of the packets: fewer are not worth a word
 _SPARE: Final = 4.0  # times as deep as the longest wait: more is not tried
 _FITTING_SEED: Final = 1_000_003  # none of those that are compared later
@@ -315,6 +316,11 @@ def _short_group(
         f"{arrivals.count} short transfers, one every {1e3 * arrivals.mean_gap_s:.3g} ms, of "
         f"{sizes.mean_bytes / 1e3:.3g} kB in the mean ({sizes.name}{far})"
     )
+    if abs(sizes.law_mean_bytes - sizes.mean_bytes) > _ANOTHER_LOAD * sizes.mean_bytes:
+        notes.unknown.append(
+            f"the mean size of more transfers: these have {sizes.mean_bytes / 1e3:.3g} kB, and the "
+            f"law that fits them, by which the twin draws, has {sizes.law_mean_bytes / 1e3:.3g} kB"
+        )
     least, most = _LIKE_POISSON
     if arrivals.dispersion is not None and not least <= arrivals.dispersion <= most:
         notes.unknown.append(

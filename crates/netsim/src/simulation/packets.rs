@@ -20,6 +20,9 @@ impl Simulation {
         if source >= self.lines.sources() {
             return self.on_later_source(source - self.lines.sources());
         }
+        if self.is_far() {
+            self.expect_packets(source);
+        }
         let Some((end, packet)) = self.lines.pop(source, &mut self.calendar) else { return };
         match end {
             End::ReceiverAndBack => self.on_data_and_back(packet),
@@ -305,6 +308,9 @@ impl Simulation {
 
     /// The first entry among the timers comes up.
     pub(super) fn on_timer(&mut self) {
+        if self.is_far() {
+            self.expect_timers();
+        }
         let (now, flows) = (self.now, &self.flows);
         let expired = self.timers.expire(now, |timer| {
             let (number, end) = flow_of(timer);

@@ -19,6 +19,7 @@
 //! was sent again as a probe has been lost if something beyond what was outstanding then is
 //! acknowledged before its duplicate is noticed (section 7.4.2).
 
+use std::any::Any;
 use std::collections::VecDeque;
 
 use crate::RoundTripEstimator;
@@ -66,6 +67,11 @@ pub struct Rack {
 }
 
 impl Rack {
+    /// What it knows of the first outstanding segment, of which the next acknowledgement tells.
+    pub(crate) fn first_sendings(&self) -> [Option<&dyn Any>; 2] {
+        [self.sendings.front().map(|it| it as _), self.times.front().map(|it| it as _)]
+    }
+
     pub(super) fn new(probing: bool) -> Self {
         Self {
             probing,

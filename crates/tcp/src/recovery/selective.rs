@@ -72,6 +72,11 @@ pub struct Selective {
 }
 
 impl Selective {
+    /// What judges losses by time, if anything does.
+    pub(super) fn rack(&self) -> Option<&Rack> {
+        self.rack.as_deref()
+    }
+
     /// RFC 6675. `sampling`: delivery rates are wanted.
     pub(super) fn new(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
         let mut board = Scoreboard::default();
