@@ -10,6 +10,7 @@ from vermilion.objectives.knee import Knee
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.model.horizon import Horizon, horizon_for
 from vermilion.online.model.network import build_model
+from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.first_guesses import first_guesses
@@ -256,3 +257,17 @@ def test_an_average_may_have_a_memory_of_a_tenth_of_a_second_on_a_fast_link():
     fast = model(traffic(rate_bit_per_s=1e10), knee).tuning.space[path]
     assert float(fast[0]) == pytest.approx(1 / (1.25e6 * 0.1))
     assert path not in model(traffic(), knee).tuning.space
+
+
+def test_a_queue_that_is_read_seldom_strays_further_from_its_mean():
+    """What is left of chance after a minute, in the mean of what was read, is what was said."""
+    seen = build_model(
+        CONFIGURATION, IN_FORCE, traffic(), SenderModel("newreno"), POLICY, Horizon(5.0, 60.0)
+    )
+    often, each_second, seldom = (
+        queue_noise(seen, "bottleneck", range(3), interval_s) for interval_s in (0.1, 1.0, 4.0)
+    )
+    assert each_second > 1.3 * often
+    assert seldom == pytest.approx(2.0 * each_second, rel=0.3)
+    # Read less often than the model is long, it is one reading.
+    assert queue_noise(seen, "bottleneck", range(3), 100.0) > seldom

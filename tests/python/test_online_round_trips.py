@@ -100,3 +100,21 @@ def test_only_the_flows_asked_for_are_told_of():
     assert trips.estimates(9, np.array([2, 3, 8])) == pytest.approx([0.060, 0.180])
     assert trips.heard_since(0.95) == 3
     assert trips.heard_since(1.0) == 0
+
+
+def test_between_readings_a_second_apart_the_queue_counts_only_where_it_was_read():
+    """A queue that is short whenever it is read, and long in between."""
+
+    def queue(time_s):
+        return 0.010 if abs(time_s - round(time_s)) < 0.2 else 0.060
+
+    trips = BaseRoundTrips.begin()
+    for step in range(1, 5):
+        trips = trips.with_backlog(step, queue(step) * RATE / 8)
+        passed = step - 1 + (np.arange(200) + 0.5) / 200
+        seen = [(n % 4, 0.028 + queue(at - 0.014) + TRANSMISSION_S) for n, at in enumerate(passed)]
+        # A flow of which nothing is close to a reading is known by its whole interval.
+        seen[100] = (9, seen[100][1])
+        trips = trips.updated(float(step), 1.0, samples(seen), RATE, PACKET)
+    assert trips.estimates(4, np.arange(4)) == pytest.approx([0.028] * 4)
+    assert trips.estimates(1, np.array([9])) == pytest.approx([0.078])

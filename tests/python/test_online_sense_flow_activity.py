@@ -86,6 +86,16 @@ def test_flows_that_have_just_come_do_not_starve():
     assert watched.activity.starved_since(4.0) == 0
 
 
+def test_flows_that_are_open_and_have_sent_nothing_yet_do_not_starve():
+    """A connection is known from its first packet on, and its data may come an interval later."""
+    watched = Watched()
+    watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)
+    watched.go_on(40, dict.fromkeys(range(15), 8), open_flows=16)
+    watched.go_on(1, dict.fromkeys(range(15), 8), open_flows=64)
+    assert watched.activity.starved_since(4.0) == 1
+    assert watched.activity.goodputs_since(4.0).shape == (4, 16)
+
+
 def test_starved_flows_are_unknown_where_nobody_counts_flows_or_it_is_too_long_ago():
     watched = Watched()
     watched.go_on(40, dict.fromkeys(range(16), 8))

@@ -14,7 +14,12 @@ from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.horizon import Horizon
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.model.set_examination import watch_set
-from vermilion.online.model.set_network import SetTraffic, build_set_model, set_possibilities
+from vermilion.online.model.set_network import (
+    SetTraffic,
+    build_set_model,
+    set_by_turns,
+    set_possibilities,
+)
 from vermilion.online.plan import set_solve
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.plan.set_atlas_prior import memory_of_set_atlas
@@ -118,6 +123,17 @@ def test_a_setting_may_do_no_harm_to_twice_the_flows_at_any_queue():
     assert [each.flows for _, each in crowd.traffic.paths] == [8, 32]
     # Nothing has been seen of the senders: the crowd is of those that suffer most.
     assert crowd.kind == SenderModel("newreno")
+
+
+def test_where_loads_come_and_go_twice_the_heaviest_may_come_too():
+    """It is no load that was met: the search for all of them failed with a KeyError."""
+    policy = stated_policy(FOUR)
+    few, many = (SetTraffic.of_picture(seen(*each), policy) for each in ((2, 8), (4, 16)))
+    *believed, crowd = set_by_turns(few, [few, many], SenderBelief())
+    assert [each.traffic for each in believed] == [few, many]
+    assert (crowd.share, crowd.joining) == (0.0, 0.5)
+    assert crowd.words == "with twice the flows, half of which join the others"
+    assert [each.flows for _, each in crowd.traffic.paths] == [8, 32]
 
 
 def test_where_windows_are_large_at_every_queue_nobody_is_locked_out():

@@ -66,7 +66,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class RttSamples:
-    """Round-trip samples that a passive monitor took since it was last asked.
+    """Round-trip samples that a passive monitor took since it was last asked, in their order.
 
     Attributes:
         flows: which flow each sample belongs to; any stable integer (say, a hash of the

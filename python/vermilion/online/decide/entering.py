@@ -27,7 +27,7 @@ from vermilion.online.decide.states import (
 from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
-from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _DRIFT_STEP = 0.8  # distance of conditions, and time, within which a change cou
 _DRIFT_STEP_S = 8.0
 _GROWING_ROUND_TRIPS = 20.0  # until a new flow's window is what its path allows
 _PICTURES_KEPT_S = 120.0
+_SCATTER_S = 30.0  # of settled samples tell how far a second's mean strays
 _STARVED_OVER_S = 10.0  # over less a flow that waits for a timeout or two would count as starved
 
 
@@ -409,7 +410,10 @@ def learn_bias(turn: Turn, since_s: float, predicted_mean: float, noise: float) 
         return
     samples = turn.controller.senses.since(since_s)
     if samples:
+        traffic = turn.traffic(turn.picture)
+        begun_s = since_s if traffic is None else min(since_s, settled_s(turn, traffic))
+        lately = turn.controller.senses.since(max(begun_s, since_s - _SCATTER_S))
         correction = turn.controller.correction.learned(
-            *mean_and_seconds(samples), noise, predicted_mean
+            *mean_and_seconds(samples), noise, predicted_mean, scatter(lately)
         )
         turn.change(correction=correction)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
+from vermilion.online.model.calibration import are_enough
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import Observing
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Observed
 
-_LONGEST_OBSERVING_S = 8.0  # beyond its schedule, waiting for new flows to grow up
+_LONGEST_OBSERVING_S = 8.0  # beyond its schedule: for new flows to grow up, and for rare readings
 
 
 def on_observed(turn: Turn, state: Observing, _event: Observed) -> None:
@@ -27,10 +28,11 @@ def on_observed(turn: Turn, state: Observing, _event: Observed) -> None:
     if traffic is None:  # the flows have just gone; their watch will say so
         return
     enough_s = schedule.observed_s - schedule.half_settled_s
-    due_s = min(
-        max(schedule.observed_s, entering.grown_s(turn, traffic) + enough_s),
-        schedule.observed_s + _LONGEST_OBSERVING_S,
-    )
+    grown_s = entering.grown_s(turn, traffic)
+    last_s = schedule.observed_s + _LONGEST_OBSERVING_S
+    due_s = min(max(schedule.observed_s, grown_s + enough_s), last_s)
+    if not are_enough(turn.controller.senses.since(max(schedule.half_settled_s, grown_s))):
+        due_s = last_s  # of a router that is asked rarely
     holding = turn.controller.policy.target_packets is not None
     failing = holding and turn.controller.correction.due and turn.now_s > schedule.settled_s
     if turn.now_s > due_s - entering.EPSILON_S or failing:

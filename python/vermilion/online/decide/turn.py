@@ -7,6 +7,7 @@ between them is written as one change after another, because it reads better.
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from vermilion.online.decide.states import Ended
@@ -14,6 +15,7 @@ from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Reco
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.sense.stretch import Stretch, batches_of
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
+_LATELY_S = 10.0
 _STARTS = 4  # earlier answers to try first
 _UNANSWERED_KEPT = 4  # changes that may be in force for all that is known
 
@@ -140,10 +143,18 @@ class Turn:
                     comparisons=controller.comparisons,
                     push_price=controller.push_price,
                     met=controller.fluctuation.met,
+                    reading_interval_s=self._reading_interval_s(),
                 ),
             )
         )
         return number
+
+    def _reading_interval_s(self) -> float:
+        """How far apart the queue's counters have been read lately."""
+        lately = self.controller.senses.since(self.now_s - _LATELY_S)
+        if not lately:
+            return SAMPLE_INTERVAL_S
+        return max(SAMPLE_INTERVAL_S, median(sample.interval_s for sample in lately))
 
     def _first_setting(self) -> list[Mapping[str, float]]:
         """What stood before the first change, where it no longer does.

@@ -10,6 +10,7 @@ from vermilion.online.decide.bounds import STRETCH_S
 from vermilion.online.decide.broken_bound import first_broken
 from vermilion.online.decide.fluctuation import CALM_S
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
+from vermilion.online.model.calibration import are_enough
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -174,9 +175,31 @@ def _improve(turn: Turn, state: Watching) -> None:
         _refine(turn, state, reason, _LATELY_S[1])
     elif controller.calibrated_s < controller.conditions_since_s:
         traffic = turn.traffic(turn.picture)
-        if traffic is not None and turn.now_s > entering.grown_s(turn, traffic) + _LATELY_S[0]:
+        if traffic is None or turn.now_s <= entering.grown_s(turn, traffic) + _LATELY_S[0]:
+            return
+        # Else the search would be as blind as the first, and the next would follow at once.
+        if are_enough(turn.controller.senses.since(_told_since_s(turn, state))):
             _refine(turn, state, "flows have settled", _LATELY_S[1])
 
 
 def _refine(turn: Turn, state: Watching, why: str, lately_s: float) -> None:
-    entering.refine(turn, turn.picture, why, max(state.since_s, turn.now_s - lately_s), None)
+    told_s = _told_since_s(turn, state)
+    since_s = max(told_s, turn.now_s - lately_s)
+    if not are_enough(turn.controller.senses.since(since_s)):
+        since_s = told_s
+    entering.refine(turn, turn.picture, why, since_s, None)
+
+
+def _told_since_s(turn: Turn, state: Watching) -> float:
+    """From when on what was seen tells what the setting does.
+
+    That is while it is watched. A router that is asked once a second may have told too little then,
+    so that what it told while the setting was verified counts as well.
+    """
+    traffic = turn.traffic(turn.picture)
+    if traffic is None:
+        return state.since_s
+    watched_s = max(state.since_s, entering.grown_s(turn, traffic))
+    if are_enough(turn.controller.senses.since(watched_s)):
+        return watched_s
+    return min(watched_s, entering.settled_s(turn, traffic))

@@ -61,7 +61,7 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
         explained=all(figure.explained for figure in figures),
         figures=figures,
         predicted_mean=sum(means) / len(means) / share,
-        noise=queue_noise(best, link, seeds[:_NOISE_RUNS]) / share,
+        noise=queue_noise(best, link, seeds[:_NOISE_RUNS], task.reading_interval_s) / share,
     ), belief
 
 

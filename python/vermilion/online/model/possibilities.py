@@ -104,7 +104,7 @@ def possibilities(
             Possibility(traffic, kind, each / math.fsum(odds))
             for kind, each in zip(kinds, odds, strict=True)
         )
-        window = 1.0 / _load(traffic)
+        window = 1.0 / load(traffic)
         if window > _CROWD * _RECOVERS:
             return believed
         return (*believed, _crowd(traffic, crowded))
@@ -129,16 +129,16 @@ def by_turns(
         others: as it has been lately.
         belief: in the senders.
     """
-    ends = [min(others, key=_load), max(others, key=_load)] if others else []
+    ends = [min(others, key=load), max(others, key=load)] if others else []
     chosen = [traffic, *(end for end in ends if _differs(end, traffic))]
     believed = tuple(Possibility(each, belief.best, 1.0 / len(chosen)) for each in chosen)
     newcomers = _of_newcomers(belief, _likeliest(belief)[:2][-1])
-    return (*believed, _crowd(max(chosen, key=_load), newcomers))
+    return (*believed, _crowd(max(chosen, key=load), newcomers))
 
 
 def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility:
     """Those who are there and those who may join them, who must not be harmed."""
-    if 1.0 / _load(traffic) > _CROWDED:
+    if 1.0 / load(traffic) > _CROWDED:
         traffic, words = _other(traffic, _CROWD, 1.0), _CROWD_IN_WORDS
     else:
         words = _JOINING_IN_WORDS
@@ -159,13 +159,13 @@ def _likeliest(belief: SenderBelief) -> list[SenderModel]:
     return sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
 
 
-def _load(traffic: Traffic) -> float:
+def load(traffic: Traffic) -> float:
     """Flows per packet in flight: the larger, the more of them have to be dropped."""
     return traffic.flows / (traffic.packets_per_s * traffic.longest_round_trip_s)
 
 
 def _differs(one: Traffic, other: Traffic) -> bool:
-    return abs(math.log(_load(one) / _load(other))) > _SAME_LOAD
+    return abs(math.log(load(one) / load(other))) > _SAME_LOAD
 
 
 def other_traffic(traffic: Traffic, picture: TrafficPicture) -> tuple[Traffic, ...]:

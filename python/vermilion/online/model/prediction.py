@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -126,36 +128,58 @@ def _only(values: Sequence[float | None]) -> float | None:
     return None if value is None or math.isinf(value) else value
 
 
-def queue_noise(model: Scenario, link: str | Sequence[str], seeds: Sequence[int]) -> float:
+def queue_noise(
+    model: Scenario,
+    link: str | Sequence[str],
+    seeds: Sequence[int],
+    interval_s: float = SAMPLE_INTERVAL_S,
+) -> float:
     """How far one second of observation strays by chance from the mean queue, in packets.
+
+    What is observed are readings, so that the model is read as often as the network is. The mean of
+    ten readings strays far less than a single one. Where there is one reading in several seconds,
+    each second tells so much less.
 
     Successive queue lengths are far from independent, and with long round trips even
     successive one-second means are not; a sequential test that adds them up needs the
     standard deviation that independent observations would need to have the same sums. With a
     first-order autocorrelation r of the one-second means it is sd * sqrt((1 + r) / (1 - r)).
     Of several links the queues are added up.
+
+    Args:
+        model: with the setting.
+        link: whose queue; of several links all.
+        seeds: of the runs.
+        interval_s: between two readings of the network.
     """
     import numpy as np
 
     from vermilion.simulate import run
 
+    every = max(1, round(interval_s / SAMPLE_INTERVAL_S))
+    readings = max(1, round(1.0 / (every * SAMPLE_INTERVAL_S)))
     deviations = []
     products = []
     for seed in seeds:
-        result = run(model, seed=seed, probe_interval_s=0.1)
+        result = run(model, seed=seed, probe_interval_s=SAMPLE_INTERVAL_S)
         series = [result.series(each) for each in _names(link)]
         queued = np.sum([each["queue_packets"] for each in series], axis=0)
         kept = queued[series[0]["time_s"] > model.warm_up]
-        seconds = kept[: len(kept) // 10 * 10].reshape(-1, 10).mean(axis=1)
-        apart = seconds - seconds.mean()
-        deviations.append(apart)
-        products.append(apart[1:] * apart[:-1])
+        # The readings could begin at any of the probes.
+        rows = [kept[phase::every] for phase in range(min(every, len(kept)))]
+        whole = [row[: len(row) // readings * readings] for row in rows]
+        seconds = [row.reshape(-1, readings).mean(axis=1) for row in whole]
+        mean = np.concatenate(seconds).mean()
+        deviations += [row - mean for row in seconds]
+        products += [(row[1:] - mean) * (row[:-1] - mean) for row in seconds]
     variance = float(np.square(np.concatenate(deviations)).mean())
     if variance == 0.0:
         return 0.0
     # The means of short runs bias r low; negative ones are chance.
-    r = min(max(float(np.concatenate(products).mean()) / variance, 0.0), _MOST_CORRELATED)
-    return float(np.sqrt(variance * (1 + r) / (1 - r)))
+    pairs = np.concatenate(products)
+    r = min(max(float(pairs.mean()) / variance, 0.0), _MOST_CORRELATED) if len(pairs) else 0.0
+    covers_s = readings * every * SAMPLE_INTERVAL_S
+    return float(np.sqrt(covers_s * variance * (1 + r) / (1 - r)))
 
 
 def _names(link: str | Sequence[str]) -> Sequence[str]:

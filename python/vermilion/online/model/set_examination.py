@@ -75,7 +75,7 @@ def examine_set(
         explained=all(figure.deviations <= limit for figure in figures),
         figures=figures,
         predicted_mean=sum(means) / len(means),
-        noise=queue_noise(best, links, seeds[:_NOISE_RUNS]),
+        noise=queue_noise(best, links, seeds[:_NOISE_RUNS], task.reading_interval_s),
     ), belief
 
 

@@ -18,7 +18,7 @@ from vermilion.online.model.network import (
     search_space,
     unresponsive,
 )
-from vermilion.online.model.possibilities import by_turns, possibilities
+from vermilion.online.model.possibilities import by_turns, load, possibilities
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
 from vermilion.scenario import scenario_from_document
@@ -168,9 +168,18 @@ def set_by_turns(
         others: as it has been lately, with the same queues known.
         belief: in the senders.
     """
-    known = {id(each.whole): each for each in (traffic, *others)}
+    met = (traffic, *others)
+    known = {id(each.whole): each for each in met}
+    heaviest = max(met, key=lambda each: load(each.whole))
     return tuple(
-        SetPossibility(known[id(each.traffic)], each.kind, each.share)
+        SetPossibility(
+            # What nobody has met yet is a crowd, which is twice the heaviest that was.
+            known.get(id(each.traffic)) or heaviest.like(each.traffic),
+            each.kind,
+            each.share,
+            each.words,
+            each.joining,
+        )
         for each in by_turns(traffic.whole, [other.whole for other in others], belief)
     )
 

@@ -95,7 +95,7 @@ class Correction:
         return moved > max(NEGLIGIBLE * self.target_packets, 2.0 * doubt)
 
     def learned(
-        self, measured: float, seconds: float, noise: float, predicted: float
+        self, measured: float, seconds: float, noise: float, predicted: float, seen: float = 0.0
     ) -> Correction:
         """After a stretch of settled observation.
 
@@ -104,9 +104,11 @@ class Correction:
             seconds: how long it was measured.
             noise: how far a second's mean strays from the mean in the model, packets.
             predicted: mean queue of the model under the setting in force, packets.
+            seen: how far a second's mean has strayed in the network, packets.
         """
         bias = self.bias.doubted(seconds * self._squared(_WANDER_SD))
-        bias = bias.learned(measured - predicted, self._uncertainty(seconds, noise))
+        uncertainty = max(self._uncertainty(seconds, noise), seen**2 / seconds)
+        bias = bias.learned(measured - predicted, uncertainty)
         return replace(self, bias=bias)
 
     def learned_shortfall(

@@ -286,7 +286,9 @@ class _Search:
         """How far a second's mean of all queues strays in the model where it strays furthest."""
         seeds = self._seeds.comparison[:_NOISE_RUNS]
         return max(
-            queue_noise(case.model.with_values(setting), self._links, seeds)
+            queue_noise(
+                case.model.with_values(setting), self._links, seeds, self._task.reading_interval_s
+            )
             for case in cases
             if case.share > 0.0
         )

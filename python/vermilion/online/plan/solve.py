@@ -31,7 +31,7 @@ from vermilion.online.plan.push_charge import (
 from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
-from vermilion.online.sense.sampler import mean_and_seconds
+from vermilion.online.sense.sampler import mean_and_seconds, scatter
 from vermilion.online.set_policy import SetPolicy
 from vermilion.search import Space
 from vermilion.simulate import run_many
@@ -96,7 +96,11 @@ def solve(task: Task) -> Finding:
         if examination.explained and task.policy.target_packets is not None:
             measured, seconds = mean_and_seconds(task.settled)
             correction = correction.learned(
-                measured, seconds, examination.noise, examination.predicted_mean
+                measured,
+                seconds,
+                examination.noise,
+                examination.predicted_mean,
+                scatter(task.settled),
             )
     learned = replace(task, belief=belief, correction=correction)
     if examination is not None and not examination.explained:
@@ -349,7 +353,7 @@ class _Models:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
         link, seeds = self._task.policy.link, self.seeds.comparison[:_NOISE_RUNS]
         most = max(
-            queue_noise(case.model.with_values(setting), link, seeds)
+            queue_noise(case.model.with_values(setting), link, seeds, self._task.reading_interval_s)
             for case in cases
             if case.share > 0.0
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.routers.base import PushPrice
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Task:
         push_price: what it costs the traffic to change a parameter.
         met: conditions that come and go, for all of which one setting is sought; empty for one for
             the present ones.
+        reading_interval_s: how far apart the network's counters are read.
     """
 
     kind: TaskKind
@@ -86,6 +88,7 @@ class Task:
     comparisons: int = COMPARISONS
     push_price: PushPrice = field(default_factory=PushPrice)
     met: tuple[TrafficPicture, ...] = ()
+    reading_interval_s: float = SAMPLE_INTERVAL_S
 
 
 @dataclass(frozen=True, slots=True)

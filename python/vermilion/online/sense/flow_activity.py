@@ -59,13 +59,17 @@ _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its firs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Interval:
-    """What was forwarded in one interval, by row of flow number; a value."""
+    """What was forwarded in one interval, by row of flow number; a value.
+
+    ``open_flows`` were known to connection tracking at its end; ``None`` where nobody counts them.
+    """
 
     end_s: float
     length_s: float
     flows: NDArray[np.int64]
     packets: NDArray[np.int64]
     bytes: NDArray[np.int64]
+    open_flows: int | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,6 +187,7 @@ class FlowActivity:
             seen,
             np.bincount(places, traffic.packets[moved], len(seen)).astype(np.int64),
             np.bincount(places, traffic.bytes[moved], len(seen)).astype(np.int64),
+            open_flows,
         )
         flows, old, new = united(self.flows, seen)
         size = len(flows)
@@ -306,8 +311,9 @@ class FlowActivity:
         there = counts & (self.began_s <= time_s + _SAME_S)
         young = int((counts & ~there & (got > 0)).sum())
         opened = max(0, self.open_flows - self._unresponsive())
-        silent = max(0, opened - young - int((there & (got > 0)).sum()))
         served = there & (got > 0)
+        silent = max(0, opened - young - int(served.sum()))
+        silent = min(silent, self._silent_at_most(time_s, stretch, int(served.sum())))
         if not served.any():
             return None
         least = STARVED_SHARE * got[served].sum() / (served.sum() + silent)
@@ -345,7 +351,18 @@ class FlowActivity:
         silent = self.open_flows - self._unresponsive() - young - int(served.sum())
         if not rows or silent < 0:
             return None
+        silent = min(silent, self._silent_at_most(time_s, stretch, int(served.sum())))
         return np.hstack([np.array(rows)[:, served], np.zeros((len(rows), silent))])
+
+    def _silent_at_most(self, time_s: float, stretch: list[_Interval], served: int) -> int:
+        """Flows that were open at a time already, besides those of which data was seen since.
+
+        One that has come since then and has sent nothing yet does not starve. A connection may be
+        known a whole interval before any of its data.
+        """
+        until = [one for one in self.before + self.lately if one.end_s <= time_s + _SAME_S]
+        open_flows = (until[-1] if until else stretch[0]).open_flows
+        return 1 << 62 if open_flows is None else max(0, open_flows - self._unresponsive() - served)
 
     def _intervals_since(self, time_s: float) -> list[_Interval]:
         """The intervals that ended after then; none where the first of them are forgotten."""

@@ -6,6 +6,10 @@ of a packet that arrives then. A single difference is off by the queue's movemen
 two readings. So a flow's estimate is the median of its last ten intervals' differences,
 weighted by how little the queue moved in each: an interval in which the queue stood still
 says more than one in which it doubled.
+
+Where readings are far apart, nothing is known of the queue between them. Then of a flow's samples
+those count whose packets were in the queue close to a reading, as near as can be told from the
+samples' order. Only where a flow has none of these do all of its interval count.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ _BACKLOGS_KEPT = 100  # readings: 10 s, longer than any round trip worth modelli
 _FORGET_S = 10.0  # a flow silent for longer (a backed-off timer lasts seconds) has gone
 _SHORTEST_S = 1e-6  # a base round trip is above 0 whatever the noise says
 _STILL_S = 2e-3  # a movement of the queueing delay below this is as good as none
+_CLOSE_S = 0.05  # to a reading, before it or after: all are, where there are ten a second
+_FAR_APART_S = 0.15  # readings between which packets are that are close to none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,6 +136,17 @@ class BaseRoundTrips:
         waited = np.interp(queued, times, delays)
         before = np.interp(queued - interval_s / 2.0, times, delays)
         after = np.interp(queued + interval_s / 2.0, times, delays)
+        bases, moved = means - waited, np.abs(after - before)
+        if interval_s > _FAR_APART_S:
+            # Acknowledgements come about evenly, so that the order tells when.
+            count = len(positions)
+            passed = time_s - interval_s * (np.arange(count)[::-1] + 0.5) / count
+            nearest, close = _close_to_readings(passed - half_base[positions], times)
+            told = np.bincount(positions[close], minlength=len(heard))
+            bare = samples.seconds[close] - delays[nearest[close]]
+            sums = np.bincount(positions[close], weights=bare, minlength=len(heard))
+            bases = np.where(told > 0, sums / np.maximum(told, 1), bases)
+            moved = np.where(told > 0, 0.0, moved)
 
         flows, old, new = united(self.flows, heard)
         last_heard = np.empty(len(flows))
@@ -139,8 +156,8 @@ class BaseRoundTrips:
         base[old] = self.base_s
         tables = []
         for table, missing, latest in (
-            (self.bases_s, np.nan, means - waited - transmission_s),
-            (self.weights, 0.0, 1.0 / (_STILL_S + np.abs(after - before))),
+            (self.bases_s, np.nan, bases - transmission_s),
+            (self.weights, 0.0, 1.0 / (_STILL_S + moved)),
             (self.shortest_s, np.inf, shortest - transmission_s),
         ):
             grown = np.full((len(flows), _INTERVALS_KEPT), missing)
@@ -148,12 +165,12 @@ class BaseRoundTrips:
             grown[new, 1:] = grown[new, :-1]
             grown[new, 0] = latest
             tables.append(grown)
-        bases, weights, least = tables
+        kept, weights, least = tables
         # No sample can be shorter than the base: a bound on what the median says.
-        middle = _weighted_medians(bases[new], weights[new])
+        middle = _weighted_medians(kept[new], weights[new])
         base[new] = np.maximum(_SHORTEST_S, np.minimum(middle, least[new].min(axis=1)))
         after = BaseRoundTrips(
-            times, self.backlog_bytes, flows, last_heard, bases, weights, least, base
+            times, self.backlog_bytes, flows, last_heard, kept, weights, least, base
         )
         return _without_the_silent(after, time_s)
 
@@ -197,6 +214,19 @@ def _without_the_silent(known: BaseRoundTrips, time_s: float) -> BaseRoundTrips:
         known.shortest_s[there],
         known.base_s[there],
     )
+
+
+def _close_to_readings(
+    moments_s: NDArray[np.float64], readings_s: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For each moment the place of the nearest reading, and whether that is close."""
+    import numpy as np
+
+    after = np.searchsorted(readings_s, moments_s)
+    before, after = np.maximum(after - 1, 0), np.minimum(after, len(readings_s) - 1)
+    is_before = np.abs(moments_s - readings_s[before]) <= np.abs(readings_s[after] - moments_s)
+    nearest = np.where(is_before, before, after)
+    return nearest, np.abs(moments_s - readings_s[nearest]) <= _CLOSE_S
 
 
 def _weighted_medians(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 SAMPLE_INTERVAL_S = 0.1
 """Time between two readings."""
 
+_SECOND_S = 1.0 - 1e-6  # times are sums of tenths
+_FEWEST_SECONDS = 3
 _LARGEST_COUNT = 1 << 64  # no counter has more bits
 _LARGEST_PACKET = 1 << 20  # bytes; offloads hand a queue packets of up to half a megabyte
 
@@ -99,6 +102,30 @@ def mean_and_seconds(samples: Sequence[Sample]) -> tuple[float, float]:
         fmean(sample.backlog_packets for sample in samples),
         sum(sample.interval_s for sample in samples),
     )
+
+
+def scatter(samples: Sequence[Sample]) -> float:
+    """How far the mean backlog of a second has strayed, packets; 0 of less than three seconds.
+
+    From one second to the next, so that a queue which has moved does not count as a rough one (J.
+    von Neumann, "Distribution of the ratio of the mean square successive difference to the
+    variance", Annals of Mathematical Statistics 12, 1941). Where the backlog is read less often
+    than once a second, each second tells so much less.
+    """
+    means: list[float] = []
+    lengths: list[float] = []
+    open_samples: list[Sample] = []
+    for sample in samples:
+        open_samples.append(sample)
+        mean, seconds = mean_and_seconds(open_samples)
+        if seconds > _SECOND_S:
+            means.append(mean)
+            lengths.append(seconds)
+            open_samples = []
+    if len(means) < _FEWEST_SECONDS:
+        return 0.0
+    apart = fmean((after - before) ** 2 for before, after in pairwise(means))
+    return math.sqrt(apart / 2.0 * fmean(lengths))
 
 
 def is_a_reading(reading: Reading) -> bool:
