@@ -93,7 +93,7 @@ impl Receiver {
         if segment.window_reduced {
             self.congestion_echo = false;
         }
-        if segment.congestion_experienced {
+        if counts_as_marked(segment) {
             self.congestion_echo = true;
             self.marked = self.marked.wrapping_add(1);
         }
@@ -120,7 +120,7 @@ impl Receiver {
             self.echo = segment.sent;
             return true;
         };
-        let marked = segment.congestion_experienced;
+        let marked = counts_as_marked(&segment);
         let changed = accurate && marked != self.last_was_marked;
         self.last_was_marked = marked;
         if !waiting {
@@ -259,6 +259,13 @@ impl Receiver {
     }
 }
 
+/// Whether a segment tells of congestion. The SYN does not: nothing that its sender did led to its mark, and Linux
+/// hands none of it to the congestion control.
+#[inline]
+fn counts_as_marked(segment: &Segment) -> bool {
+    segment.congestion_experienced && segment.sequence > 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,6 +367,16 @@ mod tests {
         assert_eq!(counts(3, true), None);
         assert_eq!(counts(4, true), Some(3));
         assert_eq!(counts(5, false), Some(3)); // a change
+    }
+
+    #[test]
+    fn a_mark_on_the_opening_segment_counts_for_nothing() {
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        for (sequence, marked) in [(0, 0), (1, 1)] {
+            let segment = Segment { sequence, congestion_experienced: true, ..Segment::default() };
+            let answer = receiver.on_segment(0, &segment).unwrap();
+            assert_eq!((answer.marked, answer.congestion_echo), (marked, marked > 0));
+        }
     }
 
     #[test]

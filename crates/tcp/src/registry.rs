@@ -143,6 +143,7 @@ impl Profile {
                 ecn: EcnOptions {
                     feedback,
                     capable_retransmissions: settings.switch("ecn_capable_retransmissions"),
+                    capable_handshake: settings.switch("ecn_capable_handshake"),
                     fallback: settings.switch("ecn_fallback"),
                 },
                 pacing: settings.switch("pacing"),

@@ -64,6 +64,8 @@ pub struct EcnOptions {
     pub feedback: Ecn,
     /// Whether data that is sent again is ECN-capable too.
     pub capable_retransmissions: bool,
+    /// Whether the SYN is ECN-capable too.
+    pub capable_handshake: bool,
     /// Whether a connection whose SYN is lost goes on without ECN.
     pub fallback: bool,
 }

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 31;
+pub const COMMON_COUNT: usize = 32;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,9 @@ pub struct Defaults {
     pub ecn: bool,
     /// How marks are fed back.
     pub ecn_feedback: &'static str,
+    /// Whether its opening segment is ECN-capable: where queues mark so early that they would drop nearly every
+    /// other packet.
+    pub ecn_capable_handshake: bool,
     /// Whether every acknowledgement times a round trip.
     pub timestamps: bool,
     /// Whether segments are spaced.
@@ -22,8 +25,13 @@ pub struct Defaults {
 }
 
 /// Defaults of the loss-based senders.
-pub const PLAIN: Defaults =
-    Defaults { ecn: false, ecn_feedback: "classic", timestamps: false, pacing: false };
+pub const PLAIN: Defaults = Defaults {
+    ecn: false,
+    ecn_feedback: "classic",
+    ecn_capable_handshake: false,
+    timestamps: false,
+    pacing: false,
+};
 
 /// What every sender can be told. The defaults are those of ns-2.35, except for the window's cap,
 /// which ns-2 sets to 20 segments and everybody raises.
@@ -127,6 +135,10 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         Parameter::switch("ecn_capable_retransmissions", true).described(
             "data that is sent again is ECN-capable too",
             "ns-2.35; RFC 3168, section 6.1.5, forbids it",
+        ),
+        Parameter::switch("ecn_capable_handshake", defaults.ecn_capable_handshake).described(
+            "with ECN, the SYN is ECN-capable too, so that a queue that marks does not drop it; its mark counts for nothing",
+            "Linux: tcp_ca_needs_ecn; RFC 3168, section 6.1.1, forbids it",
         ),
         Parameter::switch("ecn_fallback", false)
             .described("a connection whose SYN is lost goes on without ECN", "Linux: tcp_ecn_fallback"),

@@ -151,3 +151,24 @@ fn the_smoothed_source_of_rem_comes_to_the_same_rate() {
     let mark = 1.0 - 1.04_f64.powf(-20.0);
     assert_near(rate("rem", &values, SECOND / 10, mark), 200.0, 0.05);
 }
+
+/// As Linux has it where the congestion control needs ECN (`tcp_ecn_send_syn`), and RFC 3168 (section
+/// 6.1.1) for all others. Behind a queue that marks from a few packets on, only what is ECN-capable gets through.
+#[test]
+fn the_opening_segment_is_ecn_capable_where_the_rule_needs_ecn() {
+    let opening = |sender: &str, ecn: bool| {
+        let values = Values::from([("ecn".to_owned(), Value::Switch(ecn))]);
+        let profile = Profile::from_values(sender, &values).unwrap();
+        let (mut sender, _) = profile.ends(0);
+        sender.start(&profile.sender);
+        let segment = sender.next_segment(0).unwrap();
+        assert_eq!(segment.sequence, 0);
+        (segment.ecn_capable, segment.scalable)
+    };
+    assert_eq!(opening("dctcp", true), (true, false));
+    assert_eq!(opening("prague", true), (true, true));
+    for sender in ["newreno", "cubic", "rem"] {
+        assert_eq!(opening(sender, true), (false, false), "{sender}");
+    }
+    assert_eq!(opening("dctcp", false), (false, false));
+}

@@ -48,7 +48,7 @@ impl Marks {
     #[inline]
     pub(crate) fn label(&self, sequence: u32, again: bool) -> (bool, bool) {
         let capable = self.options.feedback != Ecn::Off
-            && sequence > 0
+            && (sequence > 0 || self.options.capable_handshake)
             && (self.options.capable_retransmissions || !again);
         (capable, capable && self.options.feedback == Ecn::Scalable)
     }

@@ -6,15 +6,14 @@ use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::registry::Named;
 use crate::rules::Bbr;
-use crate::table::{COMMON_COUNT, Defaults, common, join};
+use crate::table::{COMMON_COUNT, Defaults, PLAIN, common, join};
 
 /// Those that tell of every segment, which the model needs. A lost retransmission, which happens all
 /// the time at the loss rates that BBR bears, costs RFC 6675 a timeout.
 const RECOVERY: [Parameter; 1] = [Parameter::choice("recovery", "rack", &["rack", "sack"])
     .described("how losses are noticed and repaired", "RFC 8985; sack is RFC 6675")];
 
-const DEFAULTS: Defaults =
-    Defaults { ecn: false, ecn_feedback: "classic", timestamps: true, pacing: true };
+const DEFAULTS: Defaults = Defaults { timestamps: true, pacing: true, ..PLAIN };
 
 const TABLE: [Parameter; COMMON_COUNT + 1] = join(common(DEFAULTS), RECOVERY);
 

@@ -20,7 +20,12 @@ pub static DCTCP: Named = Named {
         summary: "The window falls in proportion to the fraction of marked segments",
         source: "RFC 8257; M. Alizadeh and others, Data center TCP, 2010",
         parameters: &join::<RULED_COUNT, 1, { RULED_COUNT + 1 }>(
-            ruled(Defaults { ecn: true, ecn_feedback: "accurate", ..PLAIN }),
+            ruled(Defaults {
+                ecn: true,
+                ecn_feedback: "accurate",
+                ecn_capable_handshake: true,
+                ..PLAIN
+            }),
             OWN,
         ),
         ordered: &[("minimum_timeout", "maximum_timeout")],

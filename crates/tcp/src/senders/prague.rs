@@ -33,7 +33,13 @@ pub static PRAGUE: Named = Named {
         summary: "DCTCP for the Internet: answers every mark, for queues that mark early (ECT(1))",
         source: "draft-briscoe-iccrg-prague-congestion-control; L4STeam, tcp_prague.c; RFC 9331",
         parameters: &join::<RULED_COUNT, 4, { RULED_COUNT + 4 }>(
-            ruled(Defaults { ecn: true, ecn_feedback: "accurate", timestamps: true, pacing: true }),
+            ruled(Defaults {
+                ecn: true,
+                ecn_feedback: "accurate",
+                ecn_capable_handshake: true,
+                timestamps: true,
+                pacing: true,
+            }),
             OWN,
         ),
         ordered: &[("minimum_timeout", "maximum_timeout")],
