@@ -70,6 +70,17 @@ def test_the_panels_show_what_was_measured(drawn):
     assert [text.get_text() for text in waiting.texts] == ["phase 1", "phase 2"]
 
 
+def test_a_short_phase_has_its_number_only_and_a_very_short_one_nothing():
+    more = "".join(
+        f'[flows.at{n}]\npath = ["a"]\nrtt = "30 ms"\nsender = "reno"\nstart = "3.{n} s"\n'
+        for n in (4, 5)
+    )
+    short = SHORT.replace('warm_up = "1 s"', 'warm_up = "1 s"\nsettle = "20 ms"')
+    scenario = parse_scenario(short + more, "short phases")
+    figure = run_figure(scenario, run(scenario, 1, probe_interval_s(scenario))).figure()
+    assert [text.get_text() for text in figure.axes[0].texts] == ["phase 1", "2", "phase 4"]
+
+
 def test_a_link_whose_rate_varies_has_no_milliseconds():
     scenario = parse_scenario(
         SHORT + '[[changes]]\nat = "4 s"\nlink = "b"\nrate = "2 Mbit/s"\n', "varies"

@@ -47,6 +47,10 @@ _LONG_LABEL: Final = 20
 _ROOM_FOR_NUMBERS: Final = 0.09
 """Of the panel's height, above what is drawn."""
 
+_ROOM_OF_A_WORD: Final = 0.09
+_ROOM_OF_A_NUMBER: Final = 0.02
+"""Shares of the width: a shorter phase has its number only, or nothing."""
+
 _MOST_GROUPS: Final = 12
 """More lines in one panel cannot be told apart: the others are added up."""
 
@@ -260,9 +264,14 @@ class RunFigure:
             return
         low, high = axes.get_ylim()
         axes.set_ylim(low, high + _ROOM_FOR_NUMBERS * (high - low))
+        whole = phases[-1][1] - phases[0][0]
         for number, (start, end) in enumerate(phases, start=1):
+            share = (end - start) / whole
+            if share < _ROOM_OF_A_NUMBER:
+                continue
+            has_room = share >= _ROOM_OF_A_WORD and len(phases) <= _MOST_GROUPS
             axes.annotate(
-                f"phase {number}" if len(phases) <= _MOST_GROUPS else str(number),
+                f"phase {number}" if has_room else str(number),
                 xy=((start + end) / 2, 1.0),
                 xycoords=("data", "axes fraction"),
                 xytext=(0, -4),
