@@ -89,33 +89,35 @@ impl DelayLines {
     }
 
     /// Calls `expect` with packets that come soon after the next one of the calendar's source `source`, counted from
-    /// [`FIRST_LINE`], and with what awaits them: with each once for each of `distances` and the index
-    /// of that, when about as many packets are before it on its line, or on all lines that stand together.
+    /// [`FIRST_LINE`]: with each once for each of `distances` and the index of that, when about as many packets are
+    /// before it on its line, or on all lines that stand together. With what awaits it, too, but not at the
+    /// first distance: that stands in memory which is brought then.
     #[inline]
     pub fn expect(
         &mut self,
         source: usize,
         distances: &[usize],
-        mut expect: impl FnMut(&Packet, End, usize),
+        mut expect: impl FnMut(&Packet, Option<End>, usize),
     ) {
         let Some(wheel) = &mut self.together else {
             let line = &self.lines[source];
             for (index, distance) in distances.iter().enumerate() {
                 if let Some(packet) = line.nth(*distance) {
-                    expect(packet, line.end, index);
+                    expect(packet, (index > 0).then_some(line.end), index);
                 }
             }
             return;
         };
         for (index, distance) in distances.iter().enumerate() {
-            wheel.expect(index, 3 * *distance as u64, |packet, line| {
+            let slots = Division::SLOTS_PER_ENTRY as u64 * *distance as u64;
+            wheel.expect(index, slots, |packet, line| {
                 let line = &self.lines[line as usize];
                 if index == 0 {
                     prefetch(line);
+                    expect(packet, None, index);
+                } else {
+                    expect(packet, Some(line.end), index);
                 }
-                // What awaits it stands in memory that was brought at the first distance.
-                let end = if index == 0 { End::Sink } else { line.end };
-                expect(packet, end, index);
             });
         }
     }
@@ -223,7 +225,7 @@ mod tests {
                 let source = calendar.next().0 - FIRST_LINE;
                 lines.expect(source, &[8, 2], |packet, end, index| {
                     assert!(packet.sequence() >= arriving);
-                    assert!(index == 0 || end == End::Sink);
+                    assert_eq!(end, (index > 0).then_some(End::Sink));
                     expected[index].push(packet.sequence());
                 });
                 let (_, packet) = lines.pop(source, &mut calendar).expect("there are some");

@@ -57,7 +57,7 @@ pub struct Division {
 
 impl Division {
     /// Slots per entry: few enough to be near each other in memory, enough to have one entry mostly.
-    const SLOTS_PER_ENTRY: f64 = 3.0;
+    pub const SLOTS_PER_ENTRY: f64 = 3.0;
 
     /// For entries that come so many nanoseconds apart on average and are mostly due no later than
     /// `horizon` nanoseconds after they were put in. A ring is no longer than what near caches hold.

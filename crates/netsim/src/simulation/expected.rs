@@ -8,13 +8,14 @@ use crate::delay_line::End;
 use crate::flow::Source;
 use crate::prefetch::prefetch;
 use crate::timers::flow_of;
+use crate::wheel::EXPECTATIONS;
 
 /// The state of no more flows than this stays near by itself: measured, with 10,000 and 100,000 flows.
 const MOST_NEAR: usize = 20_000;
 
 /// How many packets are before one on its line when its flow is brought, and when each depth of what its
 /// sender keeps apart is: measured, with 100,000 flows. In between, what was asked for arrives.
-const DISTANCES: [usize; 4] = [10, 6, 3, 1];
+const DISTANCES: [usize; EXPECTATIONS] = [10, 6, 3, 1];
 
 impl Simulation {
     /// Whether flows are far from the processor.
@@ -46,7 +47,7 @@ impl Simulation {
             if index == 1 {
                 prefetch(&self.groups[flow.group as usize]);
             }
-            if matches!(end, End::Sender | End::ReceiverAndBack)
+            if matches!(end, Some(End::Sender | End::ReceiverAndBack))
                 && let Source::Window(connection) = &flow.source
             {
                 let apart = connection.sender.apart(index - 1);
@@ -59,5 +60,55 @@ impl Simulation {
     #[inline(never)] // as above
     pub(super) fn expect_timers(&mut self) {
         self.timers.expect(|timer| prefetch(&self.flows[flow_of(timer).0 as usize]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const MILLISECOND: u64 = 1_000_000;
+    const END: u64 = 2000 * MILLISECOND;
+
+    /// How a run of few busy flows ends, beside as many others that have not begun.
+    fn run(sender: &Value, others: usize) -> (u64, Vec<String>) {
+        let round_trips = json!({"distribution": "uniform",
+            "min_ns": 20 * MILLISECOND, "max_ns": 60 * MILLISECOND});
+        let group = |name, count, start: u64| {
+            json!({"name": name, "count": count, "path": ["link"], "rtt_ns": round_trips,
+                "sender": sender, "start_ns": [start, start]})
+        };
+        let mut flows = vec![group("busy", 30, 0)];
+        if others > 0 {
+            flows.push(group("others", others, END));
+        }
+        let scenario = serde_json::from_value(json!({
+            "duration_ns": END, "warm_up_ns": 0, "settle_ns": 0,
+            "links": [{"name": "link", "rate_bit_per_s": 20_000_000, "delay_ns": MILLISECOND,
+                "queue": {"discipline": "drop-tail", "parameters": {"limit": 50}}}],
+            "flows": flows,
+        }));
+        let mut simulation = Simulation::new(scenario.expect("it can be read"), 1).expect("valid");
+        assert_eq!(simulation.is_far(), others > 0);
+        simulation.advance(END - 1, &AtomicBool::new(false)).expect("nobody cancels");
+        let ends = simulation.flows[..30].iter().map(|flow| format!("{:?}", flow.tally(1000)));
+        (simulation.events, ends.collect())
+    }
+
+    #[test]
+    fn what_is_brought_near_changes_no_result() {
+        for sender in [
+            json!({"congestion_control": "newreno"}),
+            json!({"congestion_control": "cubic", "parameters": {"option_set": "linux"}}),
+            json!({"congestion_control": "bbr"}),
+        ] {
+            let alone = run(&sender, 0);
+            assert!(alone.0 > 4000, "{} events", alone.0);
+            assert_eq!(run(&sender, MOST_NEAR), alone, "{sender}");
+        }
     }
 }

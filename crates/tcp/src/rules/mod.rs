@@ -41,7 +41,7 @@ impl<T: 'static> Kept for Box<T> {
 }
 
 impl Kept for Additive {}
-impl Kept for Bbr {}
+impl Kept for Bbr {} // its model is its own affair: BBR has not been measured with very many flows
 impl Kept for Foreign {}
 
 /// Makes the enum of all rules from one line each. Dispatch is a jump, not a pointer. What a rule
