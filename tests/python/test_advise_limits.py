@@ -8,17 +8,18 @@ import pytest
 
 from vermilion.advise import Advice, advise, assumed, read_question
 from vermilion.advise import advice as engine
+from vermilion.advise.advice import Compared
 from vermilion.advise.candidates import finalists
 from vermilion.advise.commands import commands
 from vermilion.advise.conditions import PACKET_BYTES, grid, network, subset
 from vermilion.advise.document import document
 from vermilion.advise.families import families
-from vermilion.advise.judgement import Judgement, harms, judge, nominal, widened
+from vermilion.advise.judgement import Harm, Judgement, harms, judge, nominal, widened
 from vermilion.advise.margins import OwnMargin, margins_for
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.plan import conditions_for, seeds_for
 from vermilion.advise.queue_setting import QueueSetting
-from vermilion.advise.wording import headline, warnings
+from vermilion.advise.wording import headline, reason, warnings
 from vermilion.cli import main
 from vermilion.objectives.constraint import Constraint
 from vermilion.profiles import PROFILES
@@ -55,6 +56,22 @@ def answer(asked, before, after, present=None, length=1.0):
     return Advice(
         asked, present, "set: bound", before, after, judgement, (), before, after, length=length
     )
+
+
+@pytest.mark.parametrize(
+    ("by", "gains"),
+    [("goodput", "fill 5.2 % more of the line"), ("delay", "come to 12.0 ms")],
+)
+def test_what_costs_too_much_is_said_to_be_better_by_what_it_is(by, gains):
+    asked = question()
+    before, other = (measured(asked, goodput_bit_per_s=rate) for rate in (9e6, 9.5e6))
+    other = replace(other, queue=replace(DROP_TAIL, label="codel, rule of thumb"))
+    other.runs.update(measured(asked, goodput_bit_per_s=9.5e6, delay_p95_ms=12.0).runs)
+    harm = Harm(nominal(other.runs)[0], "jain_index", 0.991, 0.512, 0.4)
+    compared = (Compared(other, Judgement(by, harms=(harm,)), keeps_bound=True),)
+    said = reason(replace(answer(asked, before, before), verdict="keep: harm", compared=compared))
+    assert f"The best of the others (codel, rule of thumb) would {gains}, but it costs too" in said
+    assert "Jain's index of fairness 0.991 -> 0.512" in said
 
 
 class TestTime:

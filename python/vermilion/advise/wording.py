@@ -61,7 +61,7 @@ def reason(advice: Advice) -> str:
     worst_before, worst_after = worst_p95_ms(before), worst_p95_ms(after)
     now = (
         f"with what you have, 95 % of the packets wait at most {milliseconds(worst_before)} "
-        f"in the worst case ({worst_condition(before).name})"
+        f"in the worst case of your range ({worst_condition(before).name})"
     )
     asked = f"you asked for at most {bound:.4g} ms"
     if advice.verdict == "keep: nothing better":
@@ -70,21 +70,18 @@ def reason(advice: Advice) -> str:
         return f"{_capital(now)}; {asked}. {_nearest(advice)}"
     if advice.verdict == "keep: harm":
         refused = next(each for each in advice.compared if each.judgement.by is not None)
-        return f"{_capital(now)}; {asked}. {_refusal(refused)}"
+        return f"{_capital(now)}; {asked}. {_refusal(advice, refused)}"
     then = (
         f"with this, 95 % of the packets wait at most {milliseconds(worst_after)} in the worst "
-        "case "
-        f"({worst_condition(after).name})"
+        f"case of your range ({worst_condition(after).name})"
     )
     if advice.verdict == "set: bound":
         kept = "" if advice.bound_kept else f" {_nearest(advice)}"
         was = f"now it is {milliseconds(worst_before)} ({worst_condition(before).name})"
         return f"{_capital(then)}; {was}. {_capital(asked)}.{kept}"
     if advice.verdict == "set: goodput":
-        gain = 100.0 * (
-            goodput_share(advice.question, after) - goodput_share(advice.question, before)
-        )
-        return f"It carries {gain:.1f} % of the rate more. {_capital(then)}; {asked}."
+        gain = _more_goodput(advice, after)
+        return f"It fills {gain:.1f} % more of the line. {_capital(then)}; {asked}."
     return f"{_capital(then)}; {now}. Both are within what you asked for; this is much shorter."
 
 
@@ -316,15 +313,23 @@ def _nearest(advice: Advice) -> str:
     )
 
 
-def _refusal(refused: Compared) -> str:
-    queue = refused.measured.queue
+def _refusal(advice: Advice, refused: Compared) -> str:
+    measured = refused.measured
     harms = sorted(refused.judgement.harms, key=lambda each: -each.beyond)[:_MOST_HARMS]
     words = "; ".join(_harm_words(each) for each in harms)
-    better = milliseconds(worst_p95_ms(refused.measured))
+    better = f"come to {milliseconds(worst_p95_ms(measured))}"
+    if refused.judgement.by == "goodput":
+        better = f"fill {_more_goodput(advice, measured):.1f} % more of the line"
     return (
-        f"{_capital(queue.label)} would come to {better}, but it costs too much: {words}. What may "
-        "be paid can be changed with --harm."
+        f"The best of the others ({measured.queue.label}) would {better}, but it costs too much: "
+        f"{words}. What may be paid can be changed with --harm."
     )
+
+
+def _more_goodput(advice: Advice, measured: Measured) -> float:
+    """How much more goodput there is than now, in percent of the most that there can be."""
+    question = advice.question
+    return 100.0 * (goodput_share(question, measured) - goodput_share(question, advice.before))
 
 
 def _harm_words(harm: Harm) -> str:
