@@ -66,6 +66,7 @@ class NeighbourOutcome:
         incumbent: the same of the setting in force.
         difference: recommended - in force, seed by seed, turned so that negative is better.
         constraints: the verdicts on the recommended setting.
+        breaks: the one that it breaks and the setting in force keeps, if that is why it is worse.
     """
 
     key: str
@@ -76,6 +77,7 @@ class NeighbourOutcome:
     incumbent: Interval | None
     difference: Interval | None
     constraints: tuple[ConstraintVerdict, ...]
+    breaks: ConstraintVerdict | None = None
 
     def to_data(self) -> dict[str, Any]:
         """For JSON; what could not be computed is absent."""
@@ -134,10 +136,7 @@ class Robustness:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever uses the recommendation has to know, a sentence each."""
-        sentences = [
-            f"with {each.label}, the recommended setting loses to the one in force: {each.reason}"
-            for each in self.lost
-        ]
+        sentences = self._of_losses()
         if self.is_narrow:
             better = [each for each in self.outcomes if each.verdict == "better"]
             count = f"{len(better)} of {len(self.outcomes)} conditions around those given"
@@ -148,6 +147,36 @@ class Robustness:
         if self.untried:
             sentences.append(f"there was no time to try it with {_listed(self.untried)}")
         return tuple(sentences)
+
+    def _of_losses(self) -> list[str]:
+        """Under which conditions it loses, and why: a sentence for each reason."""
+        by_reason: dict[str, list[NeighbourOutcome]] = {}
+        for each in self.lost:
+            reason = "" if each.breaks is None else each.breaks.constraint
+            by_reason.setdefault(reason, []).append(each)
+        sentences = []
+        for constraint, several in by_reason.items():
+            under = f"under {len(several)} of {len(self.outcomes)} conditions around those given, "
+            if len(several) == 1:
+                [one] = several
+                sentences.append(
+                    f"with {one.label}, the recommended setting loses to the one in force: "
+                    f"{one.reason}"
+                )
+            elif constraint:
+                where = _listed(
+                    f"with {each.label} ({each.breaks.figures})" for each in several if each.breaks
+                )
+                sentences.append(
+                    f"{under}the recommended setting breaks what the one in force keeps, "
+                    f"{constraint}: {where}"
+                )
+            else:
+                where = "; ".join(f"with {each.label}, {each.reason}" for each in several)
+                sentences.append(
+                    f"{under}the recommended setting loses to the one in force: {where}"
+                )
+        return sentences
 
     def to_data(self) -> dict[str, Any]:
         """For JSON; what could not be computed is absent."""
@@ -312,14 +341,16 @@ def _outcome(
     by_constraints = _by_constraints(verdicts, judge(constraints, incumbent, incumbent))
     absent = absent or best.not_measured or incumbent.not_measured
     if absent is not None:
-        verdict, reason = by_constraints or ("not measured", str(absent))
+        verdict, reason, breaks = by_constraints or ("not measured", str(absent), None)
         return NeighbourOutcome(
-            neighbour.key, neighbour.label, verdict, reason, None, None, None, verdicts
+            neighbour.key, neighbour.label, verdict, reason, None, None, None, verdicts, breaks
         )
     compared = _compared(best, incumbent, objective)
-    by_objective = _by_objective(compared, objective, margin, least_loss)
-    verdict, reason = by_constraints or by_objective
-    return NeighbourOutcome(neighbour.key, neighbour.label, verdict, reason, *compared, verdicts)
+    by_objective = (*_by_objective(compared, objective, margin, least_loss), None)
+    verdict, reason, breaks = by_constraints or by_objective
+    return NeighbourOutcome(
+        neighbour.key, neighbour.label, verdict, reason, *compared, verdicts, breaks
+    )
 
 
 def _compared(
@@ -337,14 +368,14 @@ def _compared(
 
 def _by_constraints(
     best: Sequence[ConstraintVerdict], incumbent: Sequence[ConstraintVerdict]
-) -> tuple[NeighbourVerdict, str] | None:
-    """The verdict where the constraints alone decide."""
+) -> tuple[NeighbourVerdict, str, ConstraintVerdict | None] | None:
+    """The verdict where the constraints alone decide, and what is broken if it is worse."""
     for mine, other in zip(best, incumbent, strict=True):
         if mine.holds == "broken" and other.holds in {"met", "unproven"}:
-            return "worse", f"it breaks a constraint that the other keeps ({mine})"
+            return "worse", f"it breaks a constraint that the other keeps ({mine})", mine
     for mine, other in zip(best, incumbent, strict=True):
         if other.holds == "broken" and mine.holds == "met":
-            return "better", f"it keeps a constraint that the other breaks ({other})"
+            return "better", f"it keeps a constraint that the other breaks ({other})", None
     return None
 
 
