@@ -44,6 +44,19 @@ def measure_coco() -> None:
             cells.add(coco_functions.measure(function, dimensions, search))
 
 
+def measure_choices() -> None:
+    """What is missing of the candidates for the automatic search, on networks drawn at random."""
+    import choices
+    from drawn_networks import DRAWN_NETWORKS
+
+    known = cells.load(choices.RESULTS)
+    for network in DRAWN_NETWORKS:
+        for candidate in choices.candidates_on(network):
+            if not any((network.name, candidate.name) == (key[0], key[2]) for key in known):
+                report(network.name, candidate.name)
+                cells.add(choices.measure(network, candidate), choices.RESULTS)
+
+
 def report(*words: object) -> None:
     """Says what is being measured."""
     print(f"{time.strftime('%H:%M:%S')}", *words, file=sys.stderr, flush=True)
@@ -56,7 +69,12 @@ def draw() -> None:
     drawing.draw(cells.load())
 
 
-COMMANDS = {"networks": measure_networks, "coco": measure_coco, "draw": draw}
+COMMANDS = {
+    "networks": measure_networks,
+    "choices": measure_choices,
+    "coco": measure_coco,
+    "draw": draw,
+}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:  # noqa: PLR2004 - one argument

@@ -77,16 +77,75 @@ def test_values_outside_the_box_have_the_nearest_point():
 
 def test_a_pair_in_the_wrong_order_has_the_nearest_ordered_point():
     values = {"weight": 0.002, "max_threshold": 20.0, "min_threshold": 30.0, "limit": 12}
-    assert RED.values(RED.point(values))["max_threshold"] == pytest.approx(30.94)
+    nearest = RED.values(RED.point(values))
+    assert nearest["max_threshold"] == pytest.approx(20.0)
+    assert nearest["min_threshold"] == pytest.approx(19.06)
 
 
 def test_the_first_of_a_pair_leaves_room_for_the_second():
     space = Space(
         [Dimension("low", 0.0, 100.0), Dimension("high", 0.0, 50.0, above="low", gap=5.0)]
     )
+    ends = [(dimension.lower, dimension.upper) for dimension in space.dimensions]
+    assert ends == [(0.0, 45.0), (5.0, 50.0)]
     assert space.values((1.0, 1.0)) == {"low": 45.0, "high": 50.0}
-    assert space.values((1.0, 0.0)) == {"low": 45.0, "high": 50.0}
-    assert space.values((0.0, 0.0)) == {"low": 0.0, "high": 5.0}
+    assert space.values((0.0, 1.0)) == {"low": 0.0, "high": 50.0}
+    assert space.values((1.0, 0.0)) == space.values((0.0, 0.0)) == {"low": 0.0, "high": 5.0}
+
+
+@given(coordinates, coordinates)
+def test_the_higher_of_a_pair_is_walked_whatever_the_lower(low, high):
+    values = RED.values((0.5, high, low, 0.5))
+    assert values["max_threshold"] == pytest.approx(6.0 + high * 94.0)
+    room = min(50.0, values["max_threshold"] - 0.94)
+    assert values["min_threshold"] == pytest.approx(1.0 + low * (room - 1.0))
+
+
+def test_every_whole_number_below_the_higher_of_a_pair_has_an_equal_share():
+    space = Space(
+        [
+            Dimension("low", 1, 9, integer=True),
+            Dimension("high", 1, 9, integer=True, above="low", gap=1),
+        ]
+    )
+    found = [space.values(((k + 0.5) / 4000, 0.5)) for k in range(4000)]
+    assert {values["high"] for values in found} == {6.0}
+    for whole in (1, 2, 3, 4, 5):
+        assert [values["low"] for values in found].count(whole) == pytest.approx(800, abs=2)
+
+
+def test_whole_numbers_stay_whole_where_the_gap_is_not():
+    space = Space(
+        [
+            Dimension("low", 0, 90, integer=True),
+            Dimension("high", 0, 90, integer=True, above="low", gap=1.5),
+        ]
+    )
+    for k in range(21**2):
+        values = space.values(((k % 21) / 20, (k // 21) / 20))
+        assert all(value == int(value) for value in values.values())
+        assert values["low"] + 1.5 <= values["high"] <= 90
+
+
+@pytest.mark.parametrize("log", [False, True])
+@given(low=coordinates, high=coordinates, other=coordinates)
+def test_one_parameter_can_be_below_two(log, low, high, other):
+    space = Space(
+        [
+            Dimension("low", 0.1, 7.3, log=log),
+            Dimension("high", 0.2, 9.1, log=log, above="low", gap=0.3),
+            Dimension("other", 0.05, 3.7, above="low", gap=0.1),
+        ]
+    )
+    values = space.values((low, high, other))
+    assert values["low"] >= 0.1
+    assert values["low"] + 0.3 <= values["high"] <= 9.1
+    assert values["low"] + 0.1 <= values["other"] <= 3.7
+    assert space.values(space.point(values)) == pytest.approx(values, rel=1e-9)
+
+
+def test_a_box_of_boxes_is_the_same_box():
+    assert Space(RED.dimensions).dimensions == RED.dimensions
 
 
 def test_three_parameters_can_be_ordered():
@@ -100,6 +159,7 @@ def test_three_parameters_can_be_ordered():
     for k in range(11**3):
         values = space.values(((k % 11) / 10, (k // 11 % 11) / 10, (k // 121) / 10))
         assert values["a"] < values["b"] < values["c"] <= 10
+        assert space.values(space.point(values)) == values
 
 
 @pytest.mark.parametrize(
@@ -122,6 +182,10 @@ def test_three_parameters_can_be_ordered():
         (
             lambda: Space([Dimension("x", 8.0, 9.0), Dimension("y", 0.0, 8.0, above="x")]),
             "x: the box 8 .. 8",
+        ),
+        (
+            lambda: Space([Dimension("x", 1.0, 9.0), Dimension("y", 0.0, 3.0, above="x", gap=2.0)]),
+            "x: the box 1 .. 1",
         ),
     ],
 )

@@ -207,6 +207,17 @@ def test_the_study_of_another_tuning_is_refused(vermilion, finished, tmp_path, c
     assert words in message or "profile" in change[0]
 
 
+def test_a_study_whose_points_meant_other_settings_is_refused(vermilion, finished, tmp_path):
+    path = tmp_path / "x.study"
+    shutil.copy(finished, path)
+    execute(path, "UPDATE study SET plan = json_remove(plan, '$.space_edition')")
+    message = refused(vermilion("tune", f"--study={path}"))
+    assert (
+        "edition of the box (how ordered parameters are counted) is 1 there and 2 here" in message
+    )
+    assert len(read_studies(path)[0].evaluations) == BUDGET  # and can still be read
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -11,8 +11,10 @@ generation depend on the seed, the descent and the generation alone.
 
 Where the tutorial leaves a choice:
 
-- The first descent begins at the best start point, or in the middle of the box if there is none;
-  the distribution's first standard deviation is ``first_step`` of each range.
+- Before the first descent, ``spread`` evenly spread points are tried (a Latin hypercube: M. D.
+  McKay, R. J. Beckman, W. J. Conover, Technometrics 21(2), 1979). It begins at the best of them and
+  of the start points, or in the middle of the box if there is none. The distribution's first
+  standard deviation is ``first_step`` of each range.
 - A point outside the box is drawn again, up to a hundred times, and then moved to the bound.
 - A descent ends when all points of a generation lie within a box of side ``stop_side``, where
   differences no longer mean anything to a queue, or for one of the package's own reasons. Then
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 _STREAM: Final = "vermilion.search.cma-es.1"
 _CENTRE_STREAM: Final = "vermilion.search.cma-es.centres.1"
+_SPREAD_STREAM: Final = "vermilion.search.cma-es.spread.1"
 _LEAST_POPULATION: Final = 4
 _MOST_DOUBLINGS: Final = 10
 _LARGEST: Final = 1e300
@@ -55,6 +58,7 @@ class CmaEs(Generations):
         stop_side: of the box within which a generation lies when a descent ends.
         population: points in a generation of the first descent; by default the tutorial's
             4 + 3 ln(dimensions), rounded down.
+        spread: evenly spread points to try before the first descent.
     """
 
     name: ClassVar[str] = "cma-es"
@@ -69,6 +73,7 @@ class CmaEs(Generations):
         first_step: float = 0.3,
         stop_side: float = 0.001,
         population: int | None = None,
+        spread: int = 0,
     ) -> None:
         super().__init__(dimensions, seed=seed, start_points=start_points)
         for setting, value in (("first_step", first_step), ("stop_side", stop_side)):
@@ -80,15 +85,21 @@ class CmaEs(Generations):
                 f"population: {population} is not accepted; expected at least {_LEAST_POPULATION}"
             )
             raise ValueError(message)
+        if spread < 0:
+            message = f"spread: {spread} is not accepted; expected a number of points, 0 for none"
+            raise ValueError(message)
         self._settings = {
             "first_step": first_step,
             "stop_side": stop_side,
             "population": population,
+            "spread": spread,
         }
         self.first_step = first_step
         self.stop_side = stop_side
         self.first_population = population or 4 + math.floor(3.0 * math.log(dimensions))
-        self._descent = 0
+        self.spread = spread
+        self._descent = -1 if spread else 0
+        self._best_spread: Told | None = None
         # The completed generations of the present descent, and what has been told all of them.
         self._history: list[Told] = []
         self._strategy: CMA | None = None
@@ -98,9 +109,18 @@ class CmaEs(Generations):
         return dict(self._settings)
 
     def _size(self) -> int:
+        if self._is_spreading:
+            return self.spread
         return self.first_population << min(self._descent, _MOST_DOUBLINGS)
 
+    @property
+    def _is_spreading(self) -> bool:
+        """Whether the present generation are the spread points."""
+        return self._descent < 0
+
     def _member(self, index: int) -> Point:
+        if self._is_spreading:
+            return _hypercube(self.spread, self.dimensions, self.seed)[index]
         strategy = self._up_to_date()
         if index == 0:
             generation = len(self._history) // self._size()
@@ -108,6 +128,10 @@ class CmaEs(Generations):
         return tuple(strategy.ask().tolist())
 
     def _close(self, told: Sequence[Told]) -> None:
+        if self._is_spreading:
+            self._best_spread = min(told, key=lambda each: each.value)
+            self._descent = 0
+            return
         strategy = self._up_to_date()
         _tell(strategy, told)
         self._history.extend(told)
@@ -137,23 +161,44 @@ class CmaEs(Generations):
         if self._descent > 0:
             uniform = named_generator(_CENTRE_STREAM, self.seed, self._descent)
             return tuple(uniform.random(self.dimensions).tolist())
-        if self._best_start is not None and self._best_start.value < math.inf:
-            return self._best_start.point
+        known = [each for each in (self._best_start, self._best_spread) if each is not None]
+        best = min(known, key=lambda each: each.value, default=None)
+        if best is not None and best.value < math.inf:
+            return best.point
         return (0.5,) * self.dimensions
 
     def _generations_memory(self) -> dict[str, object]:
-        return {"descent": self._descent, "history": told_to_json(self._history)}
+        spread = [] if self._best_spread is None else [self._best_spread]
+        return {
+            "descent": self._descent,
+            "history": told_to_json(self._history),
+            "best_spread": told_to_json(spread),
+        }
 
     def _remember_generations(self, memory: Mapping[str, Any]) -> None:
         self._descent = memory["descent"]
         self._history = told_from_json(memory["history"])
+        self._best_spread = next(iter(told_from_json(memory["best_spread"])), None)
         self._strategy = None
+        if self._descent < (0 if self.spread == 0 else -1):
+            message = f"descent {self._descent} is not accepted; expected a number from 0"
+            raise ValueError(message)
         if len(self._history) % self._size() > 0:
             message = (
                 f"{len(self._history)} values in descent {self._descent} are not accepted; "
                 f"expected whole generations of {self._size()}"
             )
             raise ValueError(message)
+
+
+def _hypercube(count: int, dimensions: int, seed: int) -> list[Point]:
+    """A Latin hypercube: on each axis every ``count``-th part of the range has one point."""
+    import numpy as np
+
+    generator = named_generator(_SPREAD_STREAM, seed)
+    parts = generator.permuted(np.tile(np.arange(count), (dimensions, 1)), axis=1).T
+    within = generator.random((count, dimensions))
+    return [tuple(row) for row in ((parts + within) / count).tolist()]
 
 
 def _tell(strategy: CMA, told: Iterable[Told]) -> None:

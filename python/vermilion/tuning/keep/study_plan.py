@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import CalledFunction
+from vermilion.search.space import EDITION
 from vermilion.tuning.measure.seeds import Seeds
 from vermilion.tuning.prepare.plan import KINDS, Kind, TuningPlan
 
@@ -104,6 +105,8 @@ class StudyPlan:
         earlier: answers that it began with: scenario, distance, setting.
         version: of Vermilion.
         random_streams: of the core.
+        space_edition: see :data:`vermilion.search.space.EDITION`; the first one's studies do not
+            name it.
     """
 
     given: Mapping[str, Any]
@@ -116,6 +119,7 @@ class StudyPlan:
     earlier: Sequence[tuple[str, float, Mapping[str, float]]]
     version: str
     random_streams: str
+    space_edition: int = 1
 
     @classmethod
     def of(cls, tuning: PreparedTuning) -> StudyPlan:
@@ -139,6 +143,7 @@ class StudyPlan:
             earlier=list(tuning.earlier),
             version=_core.VERSION,
             random_streams=_core.RANDOM_STREAMS,
+            space_edition=EDITION,
         )
 
     @property
@@ -266,6 +271,7 @@ class StudyPlan:
         aims = self.aims
         yield "version of Vermilion", self.version
         yield "the random streams' version", self.random_streams
+        yield "the edition of the box (how ordered parameters are counted)", self.space_edition
         yield "what is searched", _KINDS[self.kind]
         yield "the discipline", self.given["discipline"]
         yield "the number of scenarios", len(self.scenarios)
