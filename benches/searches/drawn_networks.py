@@ -148,8 +148,7 @@ class DrawnNetwork:
 
         def mean(setting: Mapping[str, float], seeds: Sequence[int]) -> float:
             [results] = run_many([candidates.text(setting)], seeds, threads=1)
-            value = fmean(objective.evaluate(each) for each in results if each is not None)
-            return -value if objective.maximised else value
+            return fmean(objective.evaluate(each) for each in results if each is not None)
 
         return space, starts, mean
 

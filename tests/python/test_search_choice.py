@@ -2,7 +2,12 @@
 
 import pytest
 
-from vermilion.search import AUTOMATIC, SEARCHES, chosen_search
+from vermilion.search import AUTOMATIC, SEARCHES, chosen_search, hurried_search
+
+
+def test_a_tuning_gets_cma_es():
+    assert chosen_search(AUTOMATIC) == "cma-es"
+    assert chosen_search(AUTOMATIC) in SEARCHES
 
 
 @pytest.mark.parametrize(
@@ -10,11 +15,11 @@ from vermilion.search import AUTOMATIC, SEARCHES, chosen_search
     [(1, "localised-recursive-random-search"), (4, "localised-recursive-random-search"),
      (7, "cma-es"), (16, "cma-es")],
 )  # fmt: skip
-def test_the_number_of_parameters_chooses(parameters, search):
-    assert chosen_search(AUTOMATIC, parameters) == search
+def test_where_few_settings_can_be_tried_the_number_of_parameters_chooses(parameters, search):
+    assert hurried_search(parameters) == search
     assert search in SEARCHES
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_whoever_names_one_gets_it(search):
-    assert chosen_search(search, 4) == chosen_search(search, 16) == search
+    assert chosen_search(search) == search

@@ -61,8 +61,7 @@ def tune(
         str,
         typer.Option(
             metavar="NAME",
-            help="How to search; automatic: localised-recursive-random-search, with more than six "
-            "parameters cma-es.",
+            help="How to search; automatic: cma-es.",
             autocompletion=completion.search_names,
         ),
     ] = "automatic",

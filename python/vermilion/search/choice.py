@@ -1,9 +1,11 @@
 """Which search is used when nobody says which.
 
-The benchmark of the searches (docs/search-benchmark.md) decides: up to :data:`FEW_PARAMETERS` the
-localised recursive random search, which is among the best from 50 settings on and seldom ends far
-from them; above, CMA-ES, which learns what directions matter where random points are lost. Measured
-on networks are 4 and 16 parameters, on test functions 3, 5, 10 and 20.
+The benchmark of the searches (docs/search-benchmark.md) decides. A **tuning** gets CMA-ES, which
+learns what directions matter. FIGURES
+
+Where **only some dozens of settings** can be tried, as in an advice or in the on-line search of
+several queues together, it is the localised recursive random search for up to
+:data:`FEW_PARAMETERS`: their figures were measured with it, and no other was measured there.
 """
 
 from __future__ import annotations
@@ -19,14 +21,20 @@ AUTOMATIC: Final = "automatic"
 FEW_PARAMETERS: Final = 6
 
 
-def chosen_search(name: str, parameters: int) -> str:
-    """The search that a name means.
+def chosen_search(name: str) -> str:
+    """The search of a tuning that a name means.
 
     Args:
         name: of a search, or :data:`AUTOMATIC`.
+    """
+    return CmaEs.name if name == AUTOMATIC else name
+
+
+def hurried_search(parameters: int) -> str:
+    """The search where only some dozens of settings can be tried.
+
+    Args:
         parameters: how many are searched.
     """
-    if name != AUTOMATIC:
-        return name
     few = parameters <= FEW_PARAMETERS
     return LocalisedRecursiveRandomSearch.name if few else CmaEs.name
