@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cells import Cell
 from contenders import follow
-from counted_from_below import CountedFromBelow
 from drawn_networks import BUDGETS, REPETITIONS, TOLD_SEEDS, TRUE_SEEDS
+
+from vermilion.search import CountedFromBelow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +42,7 @@ class Candidate:
 
     def space(self, space: Space) -> Space:
         """The box as it counts it."""
-        return CountedFromBelow(space) if self.from_below else space
+        return CountedFromBelow(space.dimensions) if self.from_below else space
 
 
 _LOCALISED = "localised-recursive-random-search"

@@ -6,18 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vermilion.search import CountedFromBelow
 from vermilion.search.space import GAP, Dimension, Space
 
 coordinates = st.floats(0.0, 1.0, allow_subnormal=False)
 
-RED = Space(
-    [
-        Dimension("weight", 1e-4, 1e-1, log=True),
-        Dimension("max_threshold", 6.0, 100.0, above="min_threshold", gap=0.94),
-        Dimension("min_threshold", 1.0, 50.0),
-        Dimension("limit", 10, 20, integer=True),
-    ]
-)
+DIMENSIONS = [
+    Dimension("weight", 1e-4, 1e-1, log=True),
+    Dimension("max_threshold", 6.0, 100.0, above="min_threshold", gap=0.94),
+    Dimension("min_threshold", 1.0, 50.0),
+    Dimension("limit", 10, 20, integer=True),
+]
+RED, FROM_BELOW = Space(DIMENSIONS), CountedFromBelow(DIMENSIONS)
+both_ways = pytest.mark.parametrize("red", [RED, FROM_BELOW], ids=["from above", "from below"])
+either_way = pytest.mark.parametrize("kind", [Space, CountedFromBelow])
 
 
 def test_a_linear_scale_is_walked_evenly():
@@ -46,9 +48,10 @@ def test_whole_numbers_on_a_logarithmic_scale_stay_within_their_ends():
     assert all(value == int(value) for value in values)
 
 
+@both_ways
 @given(st.tuples(*[coordinates] * 4))
-def test_every_point_gives_values_in_the_box_and_in_order(point):
-    values = RED.values(point)
+def test_every_point_gives_values_in_the_box_and_in_order(red, point):
+    values = red.values(point)
     assert list(values) == ["weight", "max_threshold", "min_threshold", "limit"]
     assert 1e-4 <= values["weight"] <= 1e-1
     assert 1.0 <= values["min_threshold"] <= 50.0
@@ -57,22 +60,25 @@ def test_every_point_gives_values_in_the_box_and_in_order(point):
     assert values["limit"] in range(10, 21)
 
 
+@both_ways
 @given(st.tuples(*[coordinates] * 4))
-def test_the_way_back_gives_the_same_values(point):
-    values = RED.values(point)
-    assert RED.values(RED.point(values)) == pytest.approx(values, rel=1e-9)
+def test_the_way_back_gives_the_same_values(red, point):
+    values = red.values(point)
+    assert red.values(red.point(values)) == pytest.approx(values, rel=1e-9)
 
 
-def test_standard_red_is_a_point_of_the_box():
+@both_ways
+def test_standard_red_is_a_point_of_the_box(red):
     standard = {"weight": 0.002, "max_threshold": 45.0, "min_threshold": 15.0, "limit": 12.0}
-    point = RED.point(standard)
+    point = red.point(standard)
     assert all(0.0 < u < 1.0 for u in point)
-    assert RED.values(point) == pytest.approx(standard)
+    assert red.values(point) == pytest.approx(standard)
 
 
-def test_values_outside_the_box_have_the_nearest_point():
+@both_ways
+def test_values_outside_the_box_have_the_nearest_point(red):
     outside = {"weight": 0.9, "max_threshold": 500.0, "min_threshold": 0.0, "limit": 3}
-    assert RED.point(outside) == (1.0, 1.0, 0.0, pytest.approx(0.5 / 11))
+    assert red.point(outside) == (1.0, 1.0, 0.0, pytest.approx(0.5 / 11))
 
 
 def test_a_pair_in_the_wrong_order_has_the_nearest_ordered_point():
@@ -80,6 +86,7 @@ def test_a_pair_in_the_wrong_order_has_the_nearest_ordered_point():
     nearest = RED.values(RED.point(values))
     assert nearest["max_threshold"] == pytest.approx(20.0)
     assert nearest["min_threshold"] == pytest.approx(19.06)
+    assert FROM_BELOW.values(FROM_BELOW.point(values))["max_threshold"] == pytest.approx(30.94)
 
 
 def test_the_first_of_a_pair_leaves_room_for_the_second():
@@ -91,6 +98,10 @@ def test_the_first_of_a_pair_leaves_room_for_the_second():
     assert space.values((1.0, 1.0)) == {"low": 45.0, "high": 50.0}
     assert space.values((0.0, 1.0)) == {"low": 0.0, "high": 50.0}
     assert space.values((1.0, 0.0)) == space.values((0.0, 0.0)) == {"low": 0.0, "high": 5.0}
+    below = CountedFromBelow(space.dimensions)
+    assert below.values((1.0, 1.0)) == {"low": 45.0, "high": 50.0}
+    assert below.values((1.0, 0.0)) == {"low": 45.0, "high": 50.0}
+    assert below.values((0.0, 0.0)) == {"low": 0.0, "high": 5.0}
 
 
 @given(coordinates, coordinates)
@@ -114,8 +125,9 @@ def test_every_whole_number_below_the_higher_of_a_pair_has_an_equal_share():
         assert [values["low"] for values in found].count(whole) == pytest.approx(800, abs=2)
 
 
-def test_whole_numbers_stay_whole_where_the_gap_is_not():
-    space = Space(
+@either_way
+def test_whole_numbers_stay_whole_where_the_gap_is_not(kind):
+    space = kind(
         [
             Dimension("low", 0, 90, integer=True),
             Dimension("high", 0, 90, integer=True, above="low", gap=1.5),
@@ -148,8 +160,9 @@ def test_a_box_of_boxes_is_the_same_box():
     assert Space(RED.dimensions).dimensions == RED.dimensions
 
 
-def test_three_parameters_can_be_ordered():
-    space = Space(
+@either_way
+def test_three_parameters_can_be_ordered(kind):
+    space = kind(
         [
             Dimension("c", 0, 10, integer=True, above="b", gap=1),
             Dimension("b", 0, 10, integer=True, above="a", gap=1),

@@ -22,6 +22,7 @@ from vermilion.scenario.errors import MISSING, FieldError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
 
     from vermilion.scenario import Scenario
     from vermilion.search.uniform_points import Point
@@ -146,7 +147,7 @@ class Space:
         scenario: Scenario,
         paths: Iterable[str] | None = None,
         boxes: Mapping[str, tuple[float, float]] | None = None,
-    ) -> Space:
+    ) -> Self:
         """The box of some parameters of a scenario, from the algorithms' parameter tables.
 
         Args:
