@@ -2,12 +2,17 @@
 
 import pytest
 
-from vermilion.search import AUTOMATIC, SEARCHES, chosen_search, hurried_search
+from vermilion.search import AUTOMATIC, SEARCHES, chosen_search
 
 
-def test_a_tuning_gets_cma_es():
-    assert chosen_search(AUTOMATIC) == "cma-es"
-    assert chosen_search(AUTOMATIC) in SEARCHES
+@pytest.mark.parametrize(
+    ("parameters", "search"),
+    [(1, "localised-recursive-random-search"), (3, "localised-recursive-random-search"),
+     (4, "cma-es"), (7, "cma-es"), (16, "cma-es")],
+)  # fmt: skip
+def test_the_number_of_parameters_chooses(parameters, search):
+    assert chosen_search(AUTOMATIC, parameters) == search
+    assert search in SEARCHES
 
 
 @pytest.mark.parametrize(
@@ -15,11 +20,11 @@ def test_a_tuning_gets_cma_es():
     [(1, "localised-recursive-random-search"), (4, "localised-recursive-random-search"),
      (7, "cma-es"), (16, "cma-es")],
 )  # fmt: skip
-def test_where_few_settings_can_be_tried_the_number_of_parameters_chooses(parameters, search):
-    assert hurried_search(parameters) == search
+def test_where_few_settings_can_be_tried_the_line_lies_elsewhere(parameters, search):
+    assert chosen_search(AUTOMATIC, parameters, hurried=True) == search
     assert search in SEARCHES
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_whoever_names_one_gets_it(search):
-    assert chosen_search(search) == search
+    assert chosen_search(search, 4) == chosen_search(search, 16) == search

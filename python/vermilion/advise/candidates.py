@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.advise.conditions import subset
 from vermilion.advise.judgement import judge, keeps, score, tier
 from vermilion.advise.timekeeping import TimeUpError
-from vermilion.search import hurried_search, search_named
+from vermilion.search import AUTOMATIC, chosen_search, search_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,7 +202,7 @@ class Selector:
             for start in starts
             if all(start.parameters.get(name) is not None for name in space.names)
         ]
-        search = search_named(hurried_search(len(space)))(
+        search = search_named(chosen_search(AUTOMATIC, len(space), hurried=True))(
             len(space), seed=seed, start_points=points[:3]
         )
         try:

@@ -61,7 +61,8 @@ def tune(
         str,
         typer.Option(
             metavar="NAME",
-            help="How to search; automatic: cma-es.",
+            help="How to search; automatic: localised-recursive-random-search, with more than "
+            "three parameters cma-es.",
             autocompletion=completion.search_names,
         ),
     ] = "automatic",

@@ -6,7 +6,7 @@ search by name; :class:`Space` turns the unit cube that they work in into parame
 
 from __future__ import annotations
 
-from vermilion.search.choice import AUTOMATIC, chosen_search, hurried_search
+from vermilion.search.choice import AUTOMATIC, chosen_search
 from vermilion.search.counted_from_below import CountedFromBelow
 from vermilion.search.interface import Search
 from vermilion.search.registry import SEARCHES, search_from_state, search_named
@@ -22,7 +22,6 @@ __all__ = [
     "Search",
     "Space",
     "chosen_search",
-    "hurried_search",
     "search_from_state",
     "search_named",
 ]

@@ -1,11 +1,13 @@
 """Which search is used when nobody says which.
 
-The benchmark of the searches (docs/search-benchmark.md) decides. A **tuning** gets CMA-ES, which
-learns what directions matter. FIGURES
+The benchmark of the searches (docs/search-benchmark.md) decides. A **tuning** of up to
+:data:`FEW_PARAMETERS` gets the localised recursive random search, which seldom ends far from the
+best; of more, CMA-ES, which learns what directions matter where random points are lost. FIGURES
 
-Where **only some dozens of settings** can be tried, as in an advice or in the on-line search of
-several queues together, it is the localised recursive random search for up to
-:data:`FEW_PARAMETERS`: their figures were measured with it, and no other was measured there.
+Where **only some dozens of settings** can be tried, as in an advice, in each of the searches of a
+front, or in the on-line search of several queues together, the line is drawn at
+:data:`FEW_WITHOUT_TIME`: so it was when their figures were measured, and nothing else has been
+measured there.
 """
 
 from __future__ import annotations
@@ -18,23 +20,19 @@ from vermilion.search.localised_recursive_random_search import LocalisedRecursiv
 AUTOMATIC: Final = "automatic"
 """The name that leaves the choice to this module."""
 
-FEW_PARAMETERS: Final = 6
+FEW_PARAMETERS: Final = 3
+FEW_WITHOUT_TIME: Final = 6
 
 
-def chosen_search(name: str) -> str:
-    """The search of a tuning that a name means.
+def chosen_search(name: str, parameters: int, *, hurried: bool = False) -> str:
+    """The search that a name means.
 
     Args:
         name: of a search, or :data:`AUTOMATIC`.
-    """
-    return CmaEs.name if name == AUTOMATIC else name
-
-
-def hurried_search(parameters: int) -> str:
-    """The search where only some dozens of settings can be tried.
-
-    Args:
         parameters: how many are searched.
+        hurried: whether only some dozens of settings can be tried.
     """
-    few = parameters <= FEW_PARAMETERS
+    if name != AUTOMATIC:
+        return name
+    few = parameters <= (FEW_WITHOUT_TIME if hurried else FEW_PARAMETERS)
     return LocalisedRecursiveRandomSearch.name if few else CmaEs.name

@@ -36,7 +36,7 @@ from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
-from vermilion.search import CountedFromBelow, Space, hurried_search
+from vermilion.search import AUTOMATIC, CountedFromBelow, Space, chosen_search
 from vermilion.simulate import run_many
 from vermilion.tuning.judge.known_reference import on_known
 from vermilion.tuning.measure.seeds import Seeds
@@ -169,7 +169,7 @@ class _Search:
                 evaluations=task.evaluations,
                 deadline_s=_TIME_FOR_THE_SEARCH * self._deadline_s,
                 workers=None,
-                search=hurried_search(len(names)),
+                search=chosen_search(AUTOMATIC, len(names), hurried=True),
                 name_of=_joint_of_path,
             ),
         )

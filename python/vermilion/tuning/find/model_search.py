@@ -156,7 +156,7 @@ def search_best(
         searcher = search_from_state(search_state)
     else:
         starts = [*complete(incumbent), *warm_starts]
-        searcher = search_named(chosen_search(search))(
+        searcher = search_named(chosen_search(search, len(space)))(
             len(space),
             seed=search_seed,
             start_points=[space.point(setting) for setting in starts],

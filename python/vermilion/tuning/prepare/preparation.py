@@ -226,7 +226,7 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
         ),
         space=space,
         device=device,
-        search=chosen_search(plan.search),
+        search=chosen_search(plan.search, len(space), hurried=plan.kind == "front"),
         seeds=plan.seeds or Seeds.counted(plan.seed),
         carried_over=tuple(report for each in tuned for report in each.carried_over),
         start=start,
