@@ -1,8 +1,9 @@
-"""Compares the searches: `python benches/searches networks`, `coco` or `draw`.
+"""Compares the searches: `python benches/searches networks`, `choices`, `coco` or `draw`.
 
 `networks` and `coco` measure what results.jsonl does not hold yet, on one core: about ten minutes
-each; interrupt and call again at will. `draw` makes the figures and tables of
-docs/search-benchmark.md from that file. `coco` needs requirements/benchmark.txt and the extra
+each; interrupt and call again at will. `choices` does the same for choices.jsonl, the candidates
+for the automatic search: about twenty minutes. `draw` makes the figures and tables of
+docs/search-benchmark.md from these files. `coco` needs requirements/benchmark.txt and the extra
 `optuna`.
 """
 
@@ -64,9 +65,10 @@ def report(*words: object) -> None:
 
 def draw() -> None:
     """The figures and the tables."""
+    import choices
     import drawing
 
-    drawing.draw(cells.load())
+    drawing.draw(cells.load(), cells.load(choices.RESULTS))
 
 
 COMMANDS = {

@@ -52,7 +52,6 @@ CANDIDATES: Final = (
     Candidate("localised", _LOCALISED),
     Candidate("cma-es", "cma-es", {"spread": 0}),
     Candidate("cma-es, 20 spread", "cma-es", {"spread": 20}),
-    Candidate("cma-es, 40 spread", "cma-es", {"spread": 40}),
 )
 
 

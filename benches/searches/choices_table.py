@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean, median
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from choices import CANDIDATES
 from drawn_networks import BUDGETS, DRAWN_NETWORKS
+
+from vermilion.search.choice import FEW_PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 FAR = 1.5
 """Times the best found from which on a search has lost its way."""
+
+MOST_PARAMETERS = 6
+TABLED = (240, 480)
 
 
 def ratios(cells: Cells, network: str, candidate: str, budget: int) -> list[float]:
@@ -39,19 +44,28 @@ def mean_ratio(values: Sequence[float]) -> float:
     return math.exp(fmean(math.log(value) for value in values))
 
 
-def measured(cells: Cells) -> list[str]:
-    """The networks on which every candidate has been measured, in their order."""
-    names = {key[0] for key in cells}
-    return [network.name for network in DRAWN_NETWORKS if network.name in names]
+def measured(cells: Cells, parameters: range) -> list[str]:
+    """The networks with so many parameters that have been measured, in their order."""
+    sizes = {key[0]: key[1] for key in cells}
+    names = [network.name for network in DRAWN_NETWORKS]
+    return [name for name in names if name in sizes and sizes[name] in parameters]
 
 
 def overall(cells: Cells) -> list[str]:
-    """All networks together, as Markdown."""
-    heads = [
-        f"{budget}: {what}" for budget in BUDGETS for what in ("mean", f"above {FAR:g}", "worst")
-    ]
+    """All networks with few and with more parameters, as Markdown."""
+    few = range(1, FEW_PARAMETERS + 1)
+    more = range(FEW_PARAMETERS + 1, MOST_PARAMETERS + 1)
+    lines = []
+    for words, parameters in (("Two and three parameters", few), ("Four to six", more)):
+        networks = measured(cells, parameters)
+        lines += [f"**{words}**, {len(networks)} networks:", "", *_together(cells, networks), ""]
+    return lines
+
+
+def _together(cells: Cells, networks: Sequence[str]) -> list[str]:
+    columns = ("mean", f"above {FAR:g}", "worst")
+    heads = [f"{budget}: {column}" for budget in BUDGETS for column in columns]
     lines = [f"| candidate | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
-    networks = measured(cells)
     for candidate in CANDIDATES:
         row = []
         for budget in BUDGETS:
@@ -64,17 +78,24 @@ def overall(cells: Cells) -> list[str]:
                 f"{max(flat):.2f}",
             ]
         lines.append(f"| {candidate.name} | {' | '.join(row)} |")
-    return [*lines, ""]
+    return lines
 
 
-def by_network(cells: Cells, budget: int) -> list[str]:
-    """Each network after one budget, as Markdown."""
+def by_network(cells: Cells) -> list[str]:
+    """Each network after some budgets, as Markdown."""
+    lines = []
+    for budget in TABLED:
+        lines += [f"After {budget} settings:", "", *_each(cells, budget), ""]
+    return lines
+
+
+def _each(cells: Cells, budget: int) -> list[str]:
     heads = [candidate.name for candidate in CANDIDATES]
     lines = [f"| network | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
-    for network in measured(cells):
+    for network in measured(cells, range(1, MOST_PARAMETERS + 1)):
         row = []
         for candidate in CANDIDATES:
             found = ratios(cells, network, candidate.name, budget)
-            row.append(f"{mean_ratio(found):.3f} ({median(found):.3f}, {max(found):.2f})")
+            row.append(f"{mean_ratio(found):.3f} (worst {max(found):.2f})")
         lines.append(f"| {network} | {' | '.join(row)} |")
-    return [*lines, ""]
+    return lines

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
+from choices_table import by_network, overall
 from coco_functions import DIMENSIONS, FUNCTIONS, plan
 from contenders import BASELINE, CONTENDERS
 from matplotlib import rc_context
@@ -234,8 +235,13 @@ def spread(values: Sequence[float]) -> str:
     return f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
-def draw(cells: Cells) -> None:
-    """Writes figures and tables."""
+def draw(cells: Cells, choices: Cells) -> None:
+    """Writes figures and tables.
+
+    Args:
+        cells: of the searches.
+        choices: of the candidates for the automatic search.
+    """
     with style(), rc_context(LARGER):
         for name, figure in (
             ("search_benchmark_networks", networks_figure(cells)),
@@ -245,5 +251,7 @@ def draw(cells: Cells) -> None:
     for name, lines in (
         ("search_benchmark_networks", networks_table(cells)),
         ("search_benchmark_coco", coco_table(cells)),
+        ("search_benchmark_choices", overall(choices)),
+        ("search_benchmark_choices_networks", by_network(choices)),
     ):
         (FIGURES / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
