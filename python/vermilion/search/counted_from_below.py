@@ -4,8 +4,8 @@ The minimum threshold has its whole box, and the coordinate of the maximum thres
 minimum threshold plus the gap to its own upper end. A tuning is better off with
 :class:`vermilion.search.space.Space`. The on-line controller, which has time for some hundred
 settings, is not: in 103 runs on 24 networks of `benches/online.py` the objective ended 7 % higher
-with it (half width 7 %), so it keeps the box with which its figures were measured. So do the papers
-that are re-run.
+with it (95 % interval: -2 to 16 %), so it keeps the box with which its figures were measured. So do
+the papers that are re-run.
 """
 
 from __future__ import annotations
