@@ -99,3 +99,21 @@ def _each(cells: Cells, budget: int) -> list[str]:
             row.append(f"{mean_ratio(found):.3f} (worst {max(found):.2f})")
         lines.append(f"| {network} | {' | '.join(row)} |")
     return lines
+
+
+def whole_tunings(cells: Cells) -> list[str]:
+    """Whole tunings, all networks together and each, as Markdown."""
+    names = {key[2] for key in cells}
+    found = [candidate.name for candidate in CANDIDATES if candidate.name in names]
+    lines = [f"| network | {' | '.join(found)} |", "| --- |" + " ---: |" * len(found)]
+    networks = measured(cells, range(1, MOST_PARAMETERS + 1))
+    means: dict[str, list[float]] = {name: [] for name in found}
+    for network in networks:
+        row = []
+        for name in found:
+            values = ratios(cells, network, name, next(iter(cells.values())).budgets[0])
+            means[name].append(mean_ratio(values))
+            row.append(f"{means[name][-1]:.3f} (worst {max(values):.2f})")
+        lines.append(f"| {network} | {' | '.join(row)} |")
+    together = " | ".join(f"**{mean_ratio(means[name]):.3f}**" for name in found)
+    return [*lines, f"| all | {together} |", ""]

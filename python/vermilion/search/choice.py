@@ -2,7 +2,9 @@
 
 The benchmark of the searches (docs/search-benchmark.md) decides. A **tuning** of up to
 :data:`FEW_PARAMETERS` gets the localised recursive random search, which seldom ends far from the
-best; of more, CMA-ES, which learns what directions matter where random points are lost. FIGURES
+best; of more, CMA-ES, which learns what directions matter where random points are lost. On networks
+drawn at random, as times the best found: with two and three parameters 1.070 and 1.094 after 480
+settings (localised, CMA-ES); with four to six 1.148 and 1.092 after 240, at worst 1.65 and 1.39.
 
 Where **only some dozens of settings** can be tried, as in an advice, in each of the searches of a
 front, or in the on-line search of several queues together, the line is drawn at
