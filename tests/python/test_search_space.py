@@ -209,3 +209,7 @@ def test_a_box_that_is_none_is_refused(make, message):
 
 def test_the_gap_is_a_hundredth_of_the_range():
     assert GAP == 0.01
+
+
+def test_the_two_ways_of_counting_are_not_taken_for_each_other():
+    assert RED.edition != FROM_BELOW.edition

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 STATE_VERSION: Final = 2
-"""Version of what :meth:`Search.state` returns. It goes up with
-:data:`vermilion.search.space.EDITION`, too: a search does not know what its coordinates mean, and
+"""Version of what :meth:`Search.state` returns. It goes up with the edition of
+:class:`vermilion.search.space.Space`, too: a search does not know what its coordinates mean, and
 would go on with points that have become other settings."""
 
 

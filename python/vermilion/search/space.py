@@ -31,11 +31,6 @@ GAP: Final = 0.01
 """Least distance of an ordered pair, as a fraction of the second's range. Far below what makes
 a difference to a queue, and enough to keep a division by it harmless."""
 
-EDITION: Final = 2
-"""Of what the coordinates of a point mean. A study or the state of a search that counts them
-otherwise must not be gone on with. In the first edition the higher of an ordered pair was counted
-from the lower one's value."""
-
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
@@ -115,10 +110,14 @@ class Space:
     Attributes:
         dimensions: as given, with the ends so moved.
         names: of the parameters.
+        edition: of what the coordinates of a point mean. A study or the state of a search that
+            counts them otherwise must not be gone on with.
 
     Raises:
         ValueError: no dimension, a name twice, an order that names no dimension, or no room.
     """
+
+    edition: int = 2
 
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
         by_name = {dimension.name: dimension for dimension in dimensions}

@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import CalledFunction
-from vermilion.search.space import EDITION
 from vermilion.tuning.measure.seeds import Seeds
 from vermilion.tuning.prepare.plan import KINDS, Kind, TuningPlan
 
@@ -105,8 +104,8 @@ class StudyPlan:
         earlier: answers that it began with: scenario, distance, setting.
         version: of Vermilion.
         random_streams: of the core.
-        space_edition: see :data:`vermilion.search.space.EDITION`; the first one's studies do not
-            name it.
+        space_edition: of the box (:class:`vermilion.search.Space`); studies of the first one do
+            not name it.
     """
 
     given: Mapping[str, Any]
@@ -143,7 +142,7 @@ class StudyPlan:
             earlier=list(tuning.earlier),
             version=_core.VERSION,
             random_streams=_core.RANDOM_STREAMS,
-            space_edition=EDITION,
+            space_edition=tuning.space.edition,
         )
 
     @property
