@@ -173,7 +173,7 @@ def _flows(count: int, trip: float, sender: str, size: int, path: Sequence[str])
     }
 
 
-def _plain(name: str, parameters: Sequence[str], **more: Any) -> DrawnNetwork:  # noqa: ANN401
+def _plain(name: str, parameters: Sequence[str], **more: Any) -> DrawnNetwork:  # noqa: ANN401 - of any kind
     """A network with a discipline as usual."""
     fields = {key: more.pop(key) for key in ("links", "wants") if key in more}
     label = more.pop("label", f"{name}, {len(parameters)}")
