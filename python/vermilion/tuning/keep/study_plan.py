@@ -270,7 +270,6 @@ class StudyPlan:
         aims = self.aims
         yield "version of Vermilion", self.version
         yield "the random streams' version", self.random_streams
-        yield "the edition of the box (how ordered parameters are counted)", self.space_edition
         yield "what is searched", _KINDS[self.kind]
         yield "the discipline", self.given["discipline"]
         yield "the number of scenarios", len(self.scenarios)
@@ -283,6 +282,7 @@ class StudyPlan:
         yield "the lists of constraints", [list(aim.constraints) for aim in aims]
         yield "what a change may cost", _plain(_one_or_all([aim.harm for aim in aims]))
         yield "the least improvement", _one_or_all([aim.minimum_improvement for aim in aims])
+        yield "the edition of the box (how ordered parameters are counted)", self.space_edition
         yield "the box", _plain(self.space)
         yield "search", self.search
         for name in _SETTINGS:
