@@ -46,7 +46,7 @@ from vermilion.online.record.log import Log
 from vermilion.online.set_policy import tuned_links
 from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.simulated_network import SimulatedNetwork
-from vermilion.search import Space
+from vermilion.search import CountedFromBelow
 from vermilion.simulate.result import result_of
 from vermilion.simulate.statistics import mean_interval
 
@@ -109,7 +109,7 @@ def drawn(seed: int) -> Scenario:
             "tuning.harm": ["goodput=none"],
         }
     )
-    space = Space.from_scenario(scenario)
+    space = CountedFromBelow.from_scenario(scenario)
     random = Random(f"vermilion.benches.queue-set.1/{seed}")  # noqa: S311 - no secret
     return scenario.with_values(space.values(tuple(random.random() for _ in range(len(space)))))
 

@@ -1,8 +1,10 @@
-"""Compares the searches: `python benches/searches networks`, `coco` or `draw`.
+"""Compares the searches: `python benches/searches networks`, `choices`, `tunings`, `coco`, `draw`.
 
 `networks` and `coco` measure what results.jsonl does not hold yet, on one core: about ten minutes
-each; interrupt and call again at will. `draw` makes the figures and tables of
-docs/search-benchmark.md from that file. `coco` needs requirements/benchmark.txt and the extra
+each; interrupt and call again at will. `choices` does the same for choices.jsonl, the candidates
+for the automatic search: about twenty minutes; `tunings` for tunings.jsonl, whole tunings with
+them: about ten. `draw` makes the figures and tables of
+docs/search-benchmark.md from these files. `coco` needs requirements/benchmark.txt and the extra
 `optuna`.
 """
 
@@ -44,6 +46,39 @@ def measure_coco() -> None:
             cells.add(coco_functions.measure(function, dimensions, search))
 
 
+def measure_choices() -> None:
+    """What is missing of the candidates for the automatic search, on networks drawn at random."""
+    import choices
+    from drawn_networks import DRAWN_NETWORKS
+
+    known = cells.load(choices.RESULTS)
+    for network in DRAWN_NETWORKS:
+        for candidate in choices.candidates_on(network):
+            if not any((network.name, candidate.name) == (key[0], key[2]) for key in known):
+                report(network.name, candidate.name)
+                cells.add(choices.measure(network, candidate), choices.RESULTS)
+
+
+def measure_tunings() -> None:
+    """What is missing of whole tunings with them, where CMA-ES is the automatic search."""
+    import choices
+    import tunings
+    from drawn_networks import DRAWN_NETWORKS
+
+    from vermilion.search.choice import FEW_PARAMETERS
+
+    known = cells.load(tunings.RESULTS)
+    for network in DRAWN_NETWORKS:
+        if network.links * len(network.parameters) <= FEW_PARAMETERS:
+            continue
+        for candidate in choices.candidates_on(network):
+            if candidate.settings.get("spread") == 0:
+                continue  # the searches alone have shown enough
+            if not any((network.name, candidate.name) == (key[0], key[2]) for key in known):
+                report(network.name, candidate.name)
+                cells.add(tunings.measure(network, candidate), tunings.RESULTS)
+
+
 def report(*words: object) -> None:
     """Says what is being measured."""
     print(f"{time.strftime('%H:%M:%S')}", *words, file=sys.stderr, flush=True)
@@ -51,12 +86,20 @@ def report(*words: object) -> None:
 
 def draw() -> None:
     """The figures and the tables."""
+    import choices
     import drawing
+    import tunings
 
-    drawing.draw(cells.load())
+    drawing.draw(cells.load(), cells.load(choices.RESULTS), cells.load(tunings.RESULTS))
 
 
-COMMANDS = {"networks": measure_networks, "coco": measure_coco, "draw": draw}
+COMMANDS = {
+    "networks": measure_networks,
+    "choices": measure_choices,
+    "tunings": measure_tunings,
+    "coco": measure_coco,
+    "draw": draw,
+}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in COMMANDS:  # noqa: PLR2004 - one argument

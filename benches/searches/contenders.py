@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vermilion.search import SEARCHES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.search import Point
 
@@ -47,6 +47,8 @@ def follow(
     seed: int,
     function: Callable[[Point], float],
     budgets: Sequence[int],
+    starts: Sequence[Point] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> Trajectory:
     """Lets a search minimise a noisy function and looks at it after each budget.
 
@@ -56,8 +58,10 @@ def follow(
         seed: of the search.
         function: gives what the search is told.
         budgets: numbers of evaluations, ascending.
+        starts: points to try first.
+        settings: of the search.
     """
-    search = SEARCHES[name](dimensions, seed=seed)
+    search = SEARCHES[name](dimensions, seed=seed, start_points=starts, **settings or {})
     seen = Trajectory()
     start = time.process_time()
     elsewhere = 0.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
+from choices_table import by_network, overall, whole_tunings
 from coco_functions import DIMENSIONS, FUNCTIONS, plan
 from contenders import BASELINE, CONTENDERS
 from matplotlib import rc_context
@@ -234,8 +235,14 @@ def spread(values: Sequence[float]) -> str:
     return f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
-def draw(cells: Cells) -> None:
-    """Writes figures and tables."""
+def draw(cells: Cells, choices: Cells, tunings: Cells) -> None:
+    """Writes figures and tables.
+
+    Args:
+        cells: of the searches.
+        choices: of the candidates for the automatic search.
+        tunings: of whole tunings with them.
+    """
     with style(), rc_context(LARGER):
         for name, figure in (
             ("search_benchmark_networks", networks_figure(cells)),
@@ -245,5 +252,8 @@ def draw(cells: Cells) -> None:
     for name, lines in (
         ("search_benchmark_networks", networks_table(cells)),
         ("search_benchmark_coco", coco_table(cells)),
+        ("search_benchmark_choices", overall(choices)),
+        ("search_benchmark_choices_networks", by_network(choices)),
+        ("search_benchmark_tunings", whole_tunings(tunings)),
     ):
         (FIGURES / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")

@@ -7,11 +7,21 @@ from vermilion.search import AUTOMATIC, SEARCHES, chosen_search
 
 @pytest.mark.parametrize(
     ("parameters", "search"),
-    [(1, "localised-recursive-random-search"), (4, "localised-recursive-random-search"),
-     (7, "cma-es"), (16, "cma-es")],
+    [(1, "localised-recursive-random-search"), (3, "localised-recursive-random-search"),
+     (4, "cma-es"), (7, "cma-es"), (16, "cma-es")],
 )  # fmt: skip
 def test_the_number_of_parameters_chooses(parameters, search):
     assert chosen_search(AUTOMATIC, parameters) == search
+    assert search in SEARCHES
+
+
+@pytest.mark.parametrize(
+    ("parameters", "search"),
+    [(1, "localised-recursive-random-search"), (4, "localised-recursive-random-search"),
+     (7, "cma-es"), (16, "cma-es")],
+)  # fmt: skip
+def test_where_few_settings_can_be_tried_the_line_lies_elsewhere(parameters, search):
+    assert chosen_search(AUTOMATIC, parameters, hurried=True) == search
     assert search in SEARCHES
 
 

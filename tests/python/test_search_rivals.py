@@ -8,11 +8,14 @@ from statistics import median
 
 import numpy as np
 import pytest
+from cmaes import CMA
 
 from vermilion import ScenarioError
 from vermilion.search import SEARCHES
+from vermilion.search.adapted_distribution import AdaptedDistribution
 from vermilion.search.cma_es import CmaEs
 from vermilion.search.differential_evolution import DifferentialEvolution
+from vermilion.search.generations import Told
 from vermilion.search.localised_recursive_random_search import LocalisedRecursiveRandomSearch
 from vermilion.search.simulated_annealing import SimulatedAnnealing
 from vermilion.search.sobol import SobolSearch
@@ -59,7 +62,7 @@ def test_each_of_64_equal_slices_of_every_axis_holds_one_of_64_sobol_points(dime
 
 @pytest.mark.parametrize(("dimensions", "population"), [(2, 6), (4, 8), (10, 10), (16, 12)])
 def test_a_generation_has_the_size_of_the_tutorial(dimensions, population):
-    assert len(CmaEs(dimensions).ask(100)) == population
+    assert len(CmaEs(dimensions, spread=0).ask(100)) == population
 
 
 def test_cma_es_sees_the_order_of_values_and_not_the_values():
@@ -82,7 +85,7 @@ def test_cma_es_learns_a_valley_that_runs_across_the_axes():
 def test_the_first_descent_begins_at_the_best_start_point_or_in_the_middle():
     starts = [(0.9, 0.1), (0.2, 0.7)]
     for given, centre in ((starts, (0.2, 0.7)), ([], (0.5, 0.5))):
-        search = CmaEs(2, start_points=given, population=2000, first_step=0.02)
+        search = CmaEs(2, start_points=given, population=2000, first_step=0.02, spread=0)
         minimise(search, lambda point: abs(point[0] - 0.2), len(given))
         points = search.ask(2000)
         assert np.mean(points, axis=0) == pytest.approx(centre, abs=0.002)
@@ -90,7 +93,7 @@ def test_the_first_descent_begins_at_the_best_start_point_or_in_the_middle():
 
 
 def test_after_a_descent_the_next_one_has_twice_the_population():
-    search = CmaEs(2, population=6, stop_side=0.05)
+    search = CmaEs(2, population=6, stop_side=0.05, spread=0)
     sizes = []
     for _ in range(300):
         points = search.ask(1000)
@@ -106,6 +109,69 @@ def test_cma_es_ends_a_descent_where_all_fails():
     told = minimise(search, lambda _: math.inf, 2000)
     assert search.state()["memory"]["descent"] >= 1
     assert len({point for point, _ in told}) == 2000
+
+
+@pytest.mark.parametrize(("dimensions", "population"), [(1, 4), (2, 6), (4, 5), (4, 8), (16, 12)])
+def test_the_distribution_learns_what_that_of_the_package_cmaes_learns(dimensions, population):
+    theirs = CMA(
+        mean=np.full(dimensions, 0.4),
+        sigma=0.3,
+        bounds=np.array([[0.0, 1.0]] * dimensions),
+        population_size=population,
+    )
+    ours = AdaptedDistribution((0.4,) * dimensions, 0.3, population)
+    ours.reseed(dimensions)
+    for _ in range(60):
+        points = [ours.draw() for _ in range(population)]
+        values = [bowl(point) + 0.1 * math.sin(1e3 * sum(point)) for point in points]
+        ours.learn([Told(*each) for each in zip(points, values, strict=True)])
+        theirs.tell([(np.array(point), value) for point, value in zip(points, values, strict=True)])
+        assert ours.mean == pytest.approx(theirs.mean, rel=1e-9, abs=1e-12)
+        assert ours.step == pytest.approx(theirs._sigma, rel=1e-9)
+        assert ours.is_spent == theirs.should_stop()
+    assert ours.step < 0.3
+
+
+def test_points_are_drawn_from_the_learned_distribution_and_lie_in_the_box():
+    distribution = AdaptedDistribution((0.5, 0.95), 0.2, 2000)
+    distribution.reseed(3)
+    points = np.array([distribution.draw() for _ in range(4000)])
+    assert points.min() >= 0.0
+    assert points.max() <= 1.0
+    assert points[:, 0].mean() == pytest.approx(0.5, abs=0.01)
+    assert points[:, 0].std() == pytest.approx(0.2, abs=0.02)
+    # Those beyond the bound are drawn again, and none is piled up on it.
+    assert len(set(points[:, 1])) == 4000
+    assert points[:, 1].mean() < 0.87
+
+
+def test_where_no_draw_lies_in_the_box_a_point_is_moved_to_its_bound():
+    distribution = AdaptedDistribution((0.5,) * 16, 1e4, 12)
+    assert all(coordinate in {0.0, 1.0} for coordinate in distribution.draw())
+
+
+@pytest.mark.parametrize(("dimensions", "spread"), [(2, 20), (6, 20), (7, 0)])
+def test_evenly_spread_points_come_before_the_first_descent(dimensions, spread):
+    search = CmaEs(dimensions, start_points=[(0.5,) * dimensions])
+    search.tell(search.ask(1), [1.0])
+    points = search.ask(1000)
+    assert len(points) == (spread or search.first_population)
+    if spread:
+        for axis in range(dimensions):
+            assert sorted(int(spread * point[axis]) for point in points) == list(range(spread))
+
+
+@pytest.mark.parametrize("start_is_better", [False, True])
+def test_the_first_descent_begins_at_the_best_of_start_and_spread_points(start_is_better):
+    search = CmaEs(2, start_points=[(0.9, 0.1)], population=2000, first_step=0.02, spread=10)
+    search.tell(search.ask(1), [0.0 if start_is_better else 2.0])
+    points = search.ask(1000)
+    best = min(points, key=lambda point: sum((x - 0.5) ** 2 for x in point))
+    search.tell(points, [1.0 if point == best else 3.0 for point in points])
+    again = CmaEs.from_state(json.loads(json.dumps(search.state())))
+    expected = (0.9, 0.1) if start_is_better else best
+    for each in (search, again):
+        assert np.mean(each.ask(2000), axis=0) == pytest.approx(expected, abs=0.005)
 
 
 # --- TPE -------------------------------------------------------------------------------------
@@ -283,6 +349,8 @@ def test_a_setting_outside_its_range_is_refused(name, setting, value):
         ("cma-es", {"told": [[[0.5, 0.5], 1.0]] * 3}),
         ("cma-es", {"history": [[[0.5, 0.5], 1.0]]}),
         ("cma-es", {"descent": -1}),
+        ("cma-es", {"descent": -2}),
+        ("cma-es", {"best_spread": [[[0.5, 0.5], "many"]]}),
         ("tree-parzen-estimator", {"proposed": 5}),
         ("tree-parzen-estimator", {"history": [[[0.5], 1.0]]}),
         ("differential-evolution", {"members": []}),
@@ -291,7 +359,7 @@ def test_a_setting_outside_its_range_is_refused(name, setting, value):
 )
 def test_a_damaged_state_is_refused(name, damage):
     search = SEARCHES[name](2)
-    minimise(search, bowl, 60)
+    minimise(search, bowl, 62)  # whole generations of CMA-ES
     search.ask(2)
     state = json.loads(json.dumps(search.state()))
     SEARCHES[name].from_state(state)

@@ -153,7 +153,7 @@ def test_the_json_is_strict_and_has_the_pieces(recommendation):
         "re_evaluation": [*range(4, 19)],
         "comparison": [*range(19, 29)],
     }
-    assert record["search"]["state"]["search"] == "localised-recursive-random-search"
+    assert record["search"]["state"]["search"] == "cma-es"
 
 
 def test_the_text_says_what_to_do_why_and_how_to_repeat_it(recommendation):

@@ -10,8 +10,8 @@ from test_cli import SHORT, refused, strict, vermilion
 from test_tuning_study import execute as execute_in
 from vermilion import ScenarioError, load_scenario, parse_scenario
 from vermilion.objectives import objective_from_text
-from vermilion.profiles import Place
-from vermilion.search import Space
+from vermilion.profiles import Device, Place
+from vermilion.search import CountedFromBelow, Space
 from vermilion.simulate import run_many
 from vermilion.tuning import (
     AnswerFile,
@@ -461,3 +461,24 @@ def test_a_front_has_no_decision_to_tell(vermilion, scenario, tmp_path):
     with Study(path) as study:
         tune_front(scenario, budget=2, study=study)
     assert "recommends nothing" in refused(vermilion("tune", f"--study={path}", "--exit-code"))
+
+
+@pytest.mark.parametrize("profile", [None, "linux-red"])
+@pytest.mark.parametrize(
+    ("kind", "searched", "other"),
+    [("setting", Space, CountedFromBelow), ("front", CountedFromBelow, Space)],
+)
+def test_the_searches_of_a_front_count_an_ordered_pair_from_below(kind, searched, other, profile):
+    scenario = load_scenario("varying-load")
+    plan = TuningPlan(scenarios=(scenario,), kind=kind, profile=profile)
+    tuning = prepare(plan)
+    usual, unusual = (each.from_scenario(scenario) for each in (searched, other))
+    near = (
+        (lambda values: values)
+        if profile is None
+        else Device(profile, scenario, usual.names).nearest
+    )
+    point = (0.7, 0.4, 0.5, 0.5)
+    assert tuning.space.edition == searched.edition
+    assert tuning.space.values(point) == near(usual.values(point)) != near(unusual.values(point))
+    assert tuning.space.point(usual.values(point)) == pytest.approx(point)

@@ -191,7 +191,7 @@ def test_several_studies_share_a_file_by_name(scenario, finished, tmp_path):
         (["--objective={ name = 'queue-deviation', link = 'bottleneck', target = 9 }"], "table"),
         (["--constraint=links.bottleneck.utilization >= 0.9"], "list of constraints"),
         (["--parameter=links.bottleneck.queue.weight"], "list of tuned parameters"),
-        (["--search=sobol"], "search is localised-recursive-random-search there and sobol here"),
+        (["--search=sobol"], "search is cma-es there and sobol here"),
         (["--seed=2"], "seed is 1 there and 2 here"),
         (["--fidelity=full"], "fidelity"),
         (["--profile=linux-red"], "profile"),
@@ -205,6 +205,17 @@ def test_the_study_of_another_tuning_is_refused(vermilion, finished, tmp_path, c
     message = refused(vermilion("tune", "varying-load", *SHORT, *change, f"--study={path}"))
     assert "--study" in message or "profile" in message
     assert words in message or "profile" in change[0]
+
+
+def test_a_study_whose_points_meant_other_settings_is_refused(vermilion, finished, tmp_path):
+    path = tmp_path / "x.study"
+    shutil.copy(finished, path)
+    execute(path, "UPDATE study SET plan = json_remove(plan, '$.space_edition')")
+    message = refused(vermilion("tune", f"--study={path}"))
+    assert (
+        "edition of the box (how ordered parameters are counted) is 1 there and 2 here" in message
+    )
+    assert len(read_studies(path)[0].evaluations) == BUDGET  # and can still be read
 
 
 @pytest.mark.parametrize(
@@ -282,7 +293,7 @@ def test_studies_are_listed(vermilion, finished):
     [entry] = strict(vermilion("studies", str(finished), "--json=-")[1])
     assert entry["scenario"] == "varying-load"
     assert entry["evaluations"] == BUDGET
-    assert entry["search"] == "localised-recursive-random-search"
+    assert entry["search"] == "cma-es"
 
 
 def test_an_objective_in_python_goes_on_in_python_only(scenario, tmp_path, vermilion):

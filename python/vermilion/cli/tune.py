@@ -61,8 +61,8 @@ def tune(
         str,
         typer.Option(
             metavar="NAME",
-            help="How to search; automatic: localised-recursive-random-search, with more than six "
-            "parameters cma-es.",
+            help="How to search; automatic: localised-recursive-random-search, with more than "
+            "three parameters cma-es.",
             autocompletion=completion.search_names,
         ),
     ] = "automatic",

@@ -29,11 +29,17 @@ class SettableSpace(Space):
 
     def __init__(self, space: Space, device: Device) -> None:
         super().__init__(space.dimensions)
+        self.edition = space.edition
+        self._box = space
         self._device = device
 
     def values(self, point: Point) -> dict[str, float]:
         """The nearest setting that the device has."""
-        return self._device.nearest(super().values(point))
+        return self._device.nearest(self._box.values(point))
+
+    def point(self, values: Mapping[str, float]) -> Point:
+        """The point of the box."""
+        return self._box.point(values)
 
 
 class Device:

@@ -7,6 +7,7 @@ search by name; :class:`Space` turns the unit cube that they work in into parame
 from __future__ import annotations
 
 from vermilion.search.choice import AUTOMATIC, chosen_search
+from vermilion.search.counted_from_below import CountedFromBelow
 from vermilion.search.interface import Search
 from vermilion.search.registry import SEARCHES, search_from_state, search_named
 from vermilion.search.space import Dimension, Space
@@ -15,6 +16,7 @@ from vermilion.search.uniform_points import Point
 __all__ = [
     "AUTOMATIC",
     "SEARCHES",
+    "CountedFromBelow",
     "Dimension",
     "Point",
     "Search",

@@ -13,8 +13,10 @@ from vermilion.search.uniform_points import Point, UniformPoints
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-STATE_VERSION: Final = 1
-"""Version of what :meth:`Search.state` returns."""
+STATE_VERSION: Final = 2
+"""Version of what :meth:`Search.state` returns. It goes up with the edition of
+:class:`vermilion.search.space.Space`, too: a search does not know what its coordinates mean, and
+would go on with points that have become other settings."""
 
 
 @dataclass(slots=True)

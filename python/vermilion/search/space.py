@@ -2,8 +2,14 @@
 
 A search works in the unit cube; a :class:`Space` turns its points into parameter values and
 back, along each parameter's own scale. Parameters that must keep an order (a minimum
-threshold below a maximum threshold) keep it by construction, so no point is ever refused:
-the coordinate of the second runs from "the first plus a small gap" to the second's upper end.
+threshold below a maximum threshold) keep it by construction, so no point is ever refused: the
+higher one is searched in its whole box, and the coordinate of the lower one runs from its lower
+end to its upper end or to "the higher one less a small gap", whichever comes first.
+
+It is the higher one that goes first because what it does is then seen along one axis. A queue
+controlled by RED stands where its maximum threshold lets it; were that counted from the minimum
+threshold, the settings that hold the queue at one length would lie along a bent valley of the
+cube, in which a search loses its way (docs/search-benchmark.md has the figures).
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ from vermilion.scenario.errors import MISSING, FieldError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
 
     from vermilion.scenario import Scenario
     from vermilion.search.uniform_points import Point
@@ -36,7 +43,7 @@ class Dimension:
         log: whether its logarithm is searched evenly, not the value itself.
         integer: whether only whole numbers are meant; each gets an equal share.
         above: the name of the dimension whose value must stay below this one's, or ``None``.
-        gap: by how much, at least.
+        gap: by how much that one's must, at least.
     """
 
     name: str
@@ -59,35 +66,37 @@ class Dimension:
             message = f"{ends}; expected a lower end above 0 for a logarithmic scale"
             raise ValueError(message)
 
-    def value(self, coordinate: float, lower: float | None = None) -> float:
+    def value(self, coordinate: float, upper: float | None = None) -> float:
         """The parameter's value at a coordinate from 0 to 1.
 
         Args:
             coordinate: from 0, the lower end, to 1, the upper end.
-            lower: another lower end, for a dimension that must stay above another.
+            upper: another upper end, for a dimension that must stay below another; not below the
+                lower end, and whole where only whole numbers are meant.
         """
-        low, high = self._ends(self.lower if lower is None else lower)
+        end = self.upper if upper is None else upper
+        low, high = self._ends(end)
         position = low + coordinate * (high - low)
         value = math.exp(position) if self.log else position
         if self.integer:
             value = float(round(value))
-        return min(max(value, self.lower if lower is None else lower), self.upper)
+        return min(max(value, self.lower), end)
 
-    def coordinate(self, value: float, lower: float | None = None) -> float:
+    def coordinate(self, value: float, upper: float | None = None) -> float:
         """The coordinate of a value; of the nearest end for values outside the box."""
-        start = self.lower if lower is None else lower
-        low, high = self._ends(start)
+        end = self.upper if upper is None else upper
+        low, high = self._ends(end)
         if high <= low:
             return 0.0
-        value = min(max(value, start), self.upper)
+        value = min(max(value, self.lower), end)
         position = math.log(value) if self.log else value
         return min(max((position - low) / (high - low), 0.0), 1.0)
 
-    def _ends(self, lower: float) -> tuple[float, float]:
+    def _ends(self, upper: float) -> tuple[float, float]:
         """The ends on the scale that is searched evenly."""
         # Half a step beyond its ends, so that rounding gives the end values a full share.
         margin = 0.5 if self.integer else 0.0
-        low, high = lower - margin, self.upper + margin
+        low, high = self.lower - margin, upper + margin
         return (math.log(low), math.log(high)) if self.log else (low, high)
 
 
@@ -95,29 +104,38 @@ class Space:
     """Parameters and the box in which they are searched.
 
     Args:
-        dimensions: one for each coordinate, in order. Where one must stay above another, the
-            other's upper end is lowered as far as needed to leave room.
+        dimensions: one for each coordinate, in order. Where one must stay above another, its
+            lower end is raised, and the other's upper end lowered, as far as needed to leave room.
 
     Attributes:
-        dimensions: as given, with the upper ends lowered.
+        dimensions: as given, with the ends so moved.
         names: of the parameters.
+        edition: of what the coordinates of a point mean. A study or the state of a search that
+            counts them otherwise must not be gone on with.
 
     Raises:
         ValueError: no dimension, a name twice, an order that names no dimension, or no room.
     """
+
+    edition: int = 2
 
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
         by_name = {dimension.name: dimension for dimension in dimensions}
         if not dimensions or len(by_name) < len(dimensions):
             message = "a space needs at least one dimension, and each name only once"
             raise ValueError(message)
-        # The lower of a pair before the higher, so that its value is known first.
-        order = _lower_first(by_name)
-        for name in reversed(order):
+        lower_first = _lower_first(by_name)
+        for name in reversed(lower_first):
             _leave_room_below(by_name, by_name[name])
+        for name in lower_first:
+            _leave_room_above(by_name, by_name[name])
         self.names = tuple(by_name)
         self.dimensions = tuple(by_name.values())
-        self._order = tuple(by_name[name] for name in order)
+        # The higher of a pair before the lower, so that its value is known first.
+        self._order = tuple(by_name[name] for name in reversed(lower_first))
+        self._higher = {
+            name: tuple(each for each in self.dimensions if each.above == name) for name in by_name
+        }
 
     def __len__(self) -> int:
         return len(self.dimensions)
@@ -128,7 +146,7 @@ class Space:
         scenario: Scenario,
         paths: Iterable[str] | None = None,
         boxes: Mapping[str, tuple[float, float]] | None = None,
-    ) -> Space:
+    ) -> Self:
         """The box of some parameters of a scenario, from the algorithms' parameter tables.
 
         Args:
@@ -164,20 +182,33 @@ class Space:
         by_name: dict[str, float] = {}
         coordinates = dict(zip(self.names, point, strict=True))
         for dimension in self._order:
-            lower = _lower_end(dimension, by_name)
-            by_name[dimension.name] = dimension.value(coordinates[dimension.name], lower)
+            upper = self._upper_end(dimension, by_name)
+            by_name[dimension.name] = dimension.value(coordinates[dimension.name], upper)
         return {name: by_name[name] for name in self.names}
 
     def point(self, values: Mapping[str, float]) -> Point:
-        """The point of these parameter values; the nearest one for values outside the box."""
+        """The point of these parameter values; the nearest one for values outside the box.
+
+        Of a pair in the wrong order the higher one keeps its value.
+        """
         by_name: dict[str, float] = {}
         coordinates: dict[str, float] = {}
         for dimension in self._order:
-            lower = _lower_end(dimension, by_name)
-            coordinate = dimension.coordinate(values[dimension.name], lower)
+            upper = self._upper_end(dimension, by_name)
+            coordinate = dimension.coordinate(values[dimension.name], upper)
             coordinates[dimension.name] = coordinate
-            by_name[dimension.name] = dimension.value(coordinate, lower)
+            by_name[dimension.name] = dimension.value(coordinate, upper)
         return tuple(coordinates[name] for name in self.names)
+
+    def _upper_end(self, dimension: Dimension, values: Mapping[str, float]) -> float:
+        """The upper end of a dimension, once the values that it must stay below are known."""
+        return min(
+            (
+                _room_below(dimension, values[higher.name], higher.gap)
+                for higher in self._higher[dimension.name]
+            ),
+            default=dimension.upper,
+        )
 
 
 def searchable(scenario: Scenario, link: str) -> tuple[str, ...]:
@@ -210,14 +241,6 @@ def _usual_paths(scenario: Scenario) -> tuple[str, ...]:
     raise FieldError("tuning.parameters", MISSING, accepted)
 
 
-def _lower_end(dimension: Dimension, values: Mapping[str, float]) -> float:
-    """The lower end of a dimension, once the value that it must stay above is known."""
-    if dimension.above is None:
-        return dimension.lower
-    lower = max(dimension.lower, values[dimension.above] + dimension.gap)
-    return float(math.ceil(lower)) if dimension.integer else lower
-
-
 def _lower_first(by_name: Mapping[str, Dimension]) -> list[str]:
     order: list[str] = []
     left = dict(by_name)
@@ -240,7 +263,24 @@ def _leave_room_below(by_name: dict[str, Dimension], higher: Dimension) -> None:
     if higher.above is not None:
         lower = by_name[higher.above]
         upper = min(lower.upper, higher.upper - higher.gap)
+        upper = float(math.floor(upper)) if lower.integer else upper
         by_name[lower.name] = replace(lower, upper=upper)
+
+
+def _leave_room_above(by_name: dict[str, Dimension], higher: Dimension) -> None:
+    """Raises the lower end of ``higher`` above that of the dimension that must stay below it."""
+    if higher.above is not None:
+        lower = max(higher.lower, by_name[higher.above].lower + higher.gap)
+        lower = float(math.ceil(lower)) if higher.integer else lower
+        by_name[higher.name] = replace(higher, lower=lower)
+
+
+def _room_below(lower: Dimension, value: float, gap: float) -> float:
+    """Up to where ``lower`` may go where the higher one has this value."""
+    end = float(math.floor(value - gap)) if lower.integer else value - gap
+    if end + gap > value:  # by rounding
+        end = end - 1.0 if lower.integer else math.nextafter(end, -math.inf)
+    return min(max(end, lower.lower), lower.upper)
 
 
 def searched_box(

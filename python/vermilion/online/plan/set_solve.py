@@ -36,8 +36,7 @@ from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
 from vermilion.routers.queue_set import joint_name
-from vermilion.search import Space
-from vermilion.search.choice import AUTOMATIC, chosen_search
+from vermilion.search import AUTOMATIC, CountedFromBelow, Space, chosen_search
 from vermilion.simulate import run_many
 from vermilion.tuning.judge.known_reference import on_known
 from vermilion.tuning.measure.seeds import Seeds
@@ -109,7 +108,7 @@ def _box(task: Task, policy: SetPolicy, traffic: SetTraffic) -> Space | None:
         return None
     horizon = horizon_for(traffic.whole, task.deadline_s, task.packets_per_s)
     queues, kind = task.configuration.queues, task.belief.best
-    return Space.from_scenario(
+    return CountedFromBelow.from_scenario(
         build_set_model(queues, task.in_force, traffic, kind, policy, horizon)
     )
 
@@ -157,7 +156,7 @@ class _Search:
             cases,
             Looking(
                 link=self._links,
-                space=Space.from_scenario(model),
+                space=CountedFromBelow.from_scenario(model),
                 incumbent={policy.path(name): model.get(policy.path(name)) for name in names},
                 # An atlas may know some of the queues; the others stay what they are.
                 starts=[
@@ -170,7 +169,7 @@ class _Search:
                 evaluations=task.evaluations,
                 deadline_s=_TIME_FOR_THE_SEARCH * self._deadline_s,
                 workers=None,
-                search=chosen_search(AUTOMATIC, len(names)),
+                search=chosen_search(AUTOMATIC, len(names), hurried=True),
                 name_of=_joint_of_path,
             ),
         )

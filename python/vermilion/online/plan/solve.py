@@ -33,7 +33,7 @@ from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
 from vermilion.online.set_policy import SetPolicy
-from vermilion.search import Space
+from vermilion.search import CountedFromBelow, Space
 from vermilion.simulate import run_many
 from vermilion.tuning.judge.known_reference import on_known
 from vermilion.tuning.measure.seeds import Seeds
@@ -121,7 +121,7 @@ def _box(task: Task, traffic: Traffic) -> Space | None:
     if policy.without_model == "stay" or len(_numbers(task)) < len(policy.parameters):
         return None
     horizon = horizon_for(traffic, task.deadline_s, task.packets_per_s)
-    return Space.from_scenario(
+    return CountedFromBelow.from_scenario(
         build_model(task.configuration, task.in_force, traffic, task.belief.best, policy, horizon)
     )
 
@@ -294,7 +294,7 @@ class _Models:
             task.policy,
             self._horizon,
         )
-        self._box = Space.from_scenario(whole)
+        self._box = CountedFromBelow.from_scenario(whole)
         if not self.scaling.is_smaller:
             return self._box
         ends: dict[str, tuple[float, float]] = {}
@@ -303,7 +303,7 @@ class _Models:
             upper = self._small_path(each.name, each.upper)
             # Probabilities that all mean "every packet" are one in the model.
             ends[each.name] = (min(lower, _ONE_END * upper), upper)
-        return Space.from_scenario(model, boxes=ends)
+        return CountedFromBelow.from_scenario(model, boxes=ends)
 
     def small(self, setting: Mapping[str, float]) -> dict[str, float]:
         """A setting of the network in the smaller model, by path."""

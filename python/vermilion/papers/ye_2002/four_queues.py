@@ -92,13 +92,13 @@ def _row(job: tuple[str, int]) -> Numbers:
     from random import Random
 
     from vermilion import _core
-    from vermilion.search import Space
+    from vermilion.search import CountedFromBelow
 
     reading, seed = job
     standard = load_scenario(FOUR_QUEUES).with_values(
         {"duration": f"{END_S} s", "warm_up": "0 s"} | READINGS[reading]
     )
-    space = Space.from_scenario(standard)
+    space = CountedFromBelow.from_scenario(standard)
     random = Random(f"vermilion.papers.ye-2002.misconfiguration.1/{seed}")  # noqa: S311 - no secret
     drawn = standard.with_values(space.values(tuple(random.random() for _ in range(len(space)))))
 
@@ -185,11 +185,11 @@ def _model(configured: Scenario, network: _core.Simulation) -> Scenario:
 def _tuned(model: Scenario, seed: int) -> Mapping[str, float | None] | None:
     """The best setting that the search finds in the model; ``None`` if none is worth applying."""
     from vermilion.objectives import constraints_of, objective_of
-    from vermilion.search import Space
+    from vermilion.search import CountedFromBelow
     from vermilion.tuning.find.model_search import search_best
     from vermilion.tuning.measure.seeds import Seeds
 
-    space = Space.from_scenario(model)
+    space = CountedFromBelow.from_scenario(model)
     objective = objective_of(model)
     outcome = search_best(
         model,

@@ -46,11 +46,11 @@ def _searches(bench: Workbench, model: Scenario) -> Numbers:
 
 def _search(model: Scenario, seed: int) -> list[float]:
     """Squared deviations, on fresh seeds, of the best of the first so many settings."""
-    from vermilion.search import Space
+    from vermilion.search import CountedFromBelow
     from vermilion.search.registry import search_named
     from vermilion.simulate import run_many
 
-    space = Space.from_scenario(model)
+    space = CountedFromBelow.from_scenario(model)
     search = search_named("recursive-random-search")(len(space), seed=seed)
     recommended = []
     tried = 0

@@ -104,6 +104,8 @@ class StudyPlan:
         earlier: answers that it began with: scenario, distance, setting.
         version: of Vermilion.
         random_streams: of the core.
+        space_edition: of the box (:class:`vermilion.search.Space`); studies of the first one do
+            not name it.
     """
 
     given: Mapping[str, Any]
@@ -116,6 +118,7 @@ class StudyPlan:
     earlier: Sequence[tuple[str, float, Mapping[str, float]]]
     version: str
     random_streams: str
+    space_edition: int = 1
 
     @classmethod
     def of(cls, tuning: PreparedTuning) -> StudyPlan:
@@ -139,6 +142,7 @@ class StudyPlan:
             earlier=list(tuning.earlier),
             version=_core.VERSION,
             random_streams=_core.RANDOM_STREAMS,
+            space_edition=tuning.space.edition,
         )
 
     @property
@@ -278,6 +282,7 @@ class StudyPlan:
         yield "the lists of constraints", [list(aim.constraints) for aim in aims]
         yield "what a change may cost", _plain(_one_or_all([aim.harm for aim in aims]))
         yield "the least improvement", _one_or_all([aim.minimum_improvement for aim in aims])
+        yield "the edition of the box (how ordered parameters are counted)", self.space_edition
         yield "the box", _plain(self.space)
         yield "search", self.search
         for name in _SETTINGS:

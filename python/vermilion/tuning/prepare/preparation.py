@@ -23,7 +23,7 @@ from vermilion.objectives import (
 from vermilion.objectives.harm import harm_bounds
 from vermilion.profiles import Device, SettableSpace
 from vermilion.scenario.errors import ScenarioError
-from vermilion.search import Space, chosen_search
+from vermilion.search import CountedFromBelow, Space, chosen_search
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.measure.candidates import Candidates
 from vermilion.tuning.measure.evaluation import Evaluation
@@ -212,7 +212,10 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
     tuned = tuned_scenarios(plan)
     scenarios = [each.scenario for each in tuned]
     first = scenarios[0]
-    space = Space.from_scenario(first, plan.parameters, plan.boxes)
+    # Each search of a front may try some dozens of settings only.
+    hurried = plan.kind == "front"
+    box = CountedFromBelow if hurried else Space
+    space: Space = box.from_scenario(first, plan.parameters, plan.boxes)
     device = None
     if plan.profile is not None:
         device = Device(plan.profile, first, space.names)
@@ -226,7 +229,7 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
         ),
         space=space,
         device=device,
-        search=chosen_search(plan.search, len(space)),
+        search=chosen_search(plan.search, len(space), hurried=hurried),
         seeds=plan.seeds or Seeds.counted(plan.seed),
         carried_over=tuple(report for each in tuned for report in each.carried_over),
         start=start,
