@@ -41,12 +41,21 @@ def test_of_those_who_may_join_nothing_was_seen_whatever_the_present_ones_have()
     """Selective acknowledgements of those who are there say nothing of others."""
     seen = SenderBelief().after_seeing(1.0)
     for belief in (seen, seen.learned({seen.best: -30.0, SACK: 0.0})):
-        only, crowd = possibilities(TRAFFIC, SHOWN, belief)
-        assert only.kind == belief.best
-        assert only.kind.selective
+        likeliest, *others, crowd = possibilities(TRAFFIC, SHOWN, belief)
+        assert likeliest.kind == belief.best
+        assert all(each.kind.selective for each in (likeliest, *others))
         assert crowd.kind == NEWRENO
         *_, crowd = by_turns(TRAFFIC, [TRAFFIC], belief)
         assert crowd.kind == NEWRENO
+
+
+def test_a_first_answer_is_for_both_kinds_that_acknowledge_selectively():
+    """What is best for CUBIC alone may be a slope under which Reno's queue swings."""
+    seen = SenderBelief().after_seeing(1.0)
+    *believed, crowd = possibilities(TRAFFIC, SHOWN, seen)
+    assert [each.kind for each in believed] == [seen.best, SACK]
+    assert believed[0].share > believed[1].share > crowd.share == 0.0
+    assert all(each.traffic == TRAFFIC and each.joining == 0.0 for each in believed)
 
 
 def test_flows_with_large_windows_are_not_locked_out_of_anything():

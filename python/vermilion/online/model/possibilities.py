@@ -88,6 +88,10 @@ def possibilities(
     the next likely kind either. Today's senders lose little by a short queue; those without
     selective acknowledgements lock each other out of it.
 
+    Where selective acknowledgements have been seen, two kinds are left, of which neither is much
+    likelier. A setting that is as good as any for the one may be far from that for the other, so
+    the first answer is for both.
+
     Args:
         traffic: as observed.
         picture: what it was made of, with its doubts.
@@ -95,7 +99,7 @@ def possibilities(
     """
     kinds = _likeliest(belief)
     crowded = _of_newcomers(belief, kinds[-1] if belief.evidence else kinds[:2][-1])
-    if not belief.evidence:
+    if not belief.evidence and not belief.selective:
         kinds = kinds[:1]
     flows, trips = steps(picture)
     if flows == 0.0 and trips == 0.0:
