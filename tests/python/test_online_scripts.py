@@ -13,8 +13,9 @@ What happens, a line each (``#`` begins a comment; all that is said of the world
 - ``silent until 20``: the router does not answer;
 - ``found unexplained``: no model explains what was seen; with ``policy without_model=step`` steps
   are tried in :data:`BOX`;
-- ``found level=30 [offset=0] [or=5] [weight=0.5] [most_starved=1]``, ``found nothing``, ``fails REASON``:
-  the last search; with ``alike`` after it the kinds of senders are not told apart;
+- ``found level=30 [offset=0] [weight=0.5] [most_starved=1]``, ``found nothing``, ``fails REASON``:
+  the last search; with ``alike`` after it the kinds of senders are not told apart; with ``or=5``
+  it was for two kinds, and the other one has that offset;
 - ``done``, ``refused REASON``, ``lost``, ``lost in force``, ``lost half``: the last change;
 - ``command stop``, ``command accept``: a person.
 """
