@@ -15,6 +15,7 @@ reasons! {
         /// The connection is timed by sequence numbers, which do not say what made a sender send.
         SequenceNumbers = "sequence-numbers",
         /// Nothing of the sender's was under way any more: it may have waited for its application.
+        /// How long it usually takes was not known, or what came took longer.
         Idle = "sender-may-have-been-idle",
         /// The answer has the timestamp of an earlier answer, which the next segment may name.
         SameTimestamp = "same-timestamp",
@@ -22,7 +23,8 @@ reasons! {
         SlotsBlocked = "slots-blocked",
         /// The sender named a later answer.
         Overtaken = "answer-overtaken",
-        /// The segment that names the answer was sent before.
+        /// The segment that names the answer was sent before, and comes later than an answer would
+        /// have set it off: a timer may have.
         Retransmission = "ambiguous-by-retransmission",
         /// The segment that names the answer was captured before what it started from.
         TimeBackwards = "time-runs-backwards",

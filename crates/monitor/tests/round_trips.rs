@@ -328,6 +328,60 @@ fn a_retransmission_closes_no_whole_round_trip() {
     assert_eq!(watch.monitor.totals().not_whole.get(NotWhole::Retransmission), 1);
 }
 
+/// Data goes every 50 ms, with 20 ms beyond the monitor and 30 ms before it, until `rounds` of
+/// segments have passed. The sender has another under way at all times.
+fn steady(rounds: u32) -> Watch {
+    let mut watch = Watch::new();
+    watch.segment(0, data(0, 50, 0));
+    for round in 0..rounds {
+        let now = u64::from(round) * 50 * MILLISECOND;
+        watch.segment(now + 10 * MILLISECOND, data((2 * round + 1) * 1000, 51 + 2 * round, round));
+        watch.segment(
+            now + 20 * MILLISECOND,
+            answer((2 * round + 1) * 1000, round + 1, 50 + 2 * round),
+        );
+        watch.segment(
+            now + 50 * MILLISECOND,
+            data((2 * round + 2) * 1000, 52 + 2 * round, round + 1),
+        );
+    }
+    watch
+}
+
+#[test]
+fn a_repair_that_comes_as_soon_as_new_data_does_closes_a_whole_round_trip() {
+    for (late, expected) in [(0, 6), (3, 6), (4, 5), (170, 5)] {
+        let mut watch = steady(5);
+        assert_eq!(taken(&watch, Path::Whole), [50; 5]);
+        let now = 250 * MILLISECOND;
+        watch.segment(now + 10 * MILLISECOND, data(11_000, 61, 5));
+        watch.segment(now + 20 * MILLISECOND, answer(11_000, 6, 60));
+        // Sent again 30 ms after the answer, as new data was before, or later.
+        watch.segment(now + (50 + late) * MILLISECOND, data(11_000, 62, 6));
+        let whole = taken(&watch, Path::Whole);
+        assert_eq!(whole.len(), expected, "{late}");
+        assert_eq!(whole.get(5).copied().unwrap_or(50 + late), 50 + late);
+        let refused = watch.monitor.totals().not_whole.get(NotWhole::Retransmission);
+        assert_eq!(refused, 6 - expected as u64, "{late}");
+    }
+}
+
+#[test]
+fn of_an_answer_to_the_last_segment_under_way_the_senders_part_is_the_latest() {
+    let mut watch = steady(5);
+    let last = watch.monitor.totals().not_whole.total();
+    // The receiver waits 40 ms longer, because a single segment is all that there is.
+    watch.segment(310 * MILLISECOND, answer(11_000, 6, 60));
+    assert_eq!(taken(&watch, Path::Whole), [50, 50, 50, 50, 50, 90]);
+    // What comes next is counted no second time.
+    watch.segment(340 * MILLISECOND, data(11_000, 62, 6));
+    assert_eq!(taken(&watch, Path::Whole).len(), 6);
+    assert_eq!(watch.monitor.totals().not_whole.total(), last);
+    // A second later nobody knows what the sender's part is.
+    watch.segment(1400 * MILLISECOND, answer(12_000, 8, 62));
+    assert_eq!(taken(&watch, Path::Whole).len(), 6);
+}
+
 #[test]
 fn a_handshake_gives_all_three_round_trips() {
     for timestamps in [true, false] {

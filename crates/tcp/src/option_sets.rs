@@ -2,7 +2,7 @@
 //!
 //! A set replaces defaults of the parameter table; what a user gives still wins.
 
-use vermilion_parameters::{Algorithm, Value, Values};
+use vermilion_parameters::{Algorithm, Kind, Value, Values};
 
 /// Names of the sets; the first one changes nothing.
 pub const NAMES: &[&str] = &["own", "ns2-2001", "ns2", "linux"];
@@ -81,11 +81,19 @@ pub fn complete(algorithm: &Algorithm, given: &Values) -> Values {
 }
 
 /// What the set called `name` gives to `algorithm`.
+///
+/// Linux makes whatever a congestion control sends ECN-capable that needs ECN (`tcp_ca_needs_ecn` in
+/// `tcp_ecn_send`): what is sent again, too. Those are the ones whose own table has an
+/// ECN-capable SYN.
 pub fn in_set(algorithm: &Algorithm, name: &str) -> impl Iterator<Item = (&'static str, Value)> {
     let parameters = algorithm.parameters;
+    let needs_ecn = parameters.iter().any(|row| {
+        row.name == "ecn_capable_handshake" && matches!(row.kind, Kind::Switch { default: true })
+    });
     set(name)
         .iter()
         .filter(move |(parameter, _)| parameters.iter().any(|row| row.name == *parameter))
+        .filter(move |(parameter, _)| !(needs_ecn && *parameter == "ecn_capable_retransmissions"))
         .map(|(parameter, default)| {
             let value = match default {
                 Number(number) => Value::Number(*number),

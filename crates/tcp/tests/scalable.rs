@@ -172,3 +172,28 @@ fn the_opening_segment_is_ecn_capable_where_the_rule_needs_ecn() {
     }
     assert_eq!(opening("dctcp", false), (false, false));
 }
+
+/// Linux, `tcp_ecn_send`: what is sent again is not ECN-capable, unless the congestion control needs ECN.
+#[test]
+fn as_in_linux_what_is_sent_again_is_ecn_capable_where_the_rule_needs_ecn() {
+    for (sender, expected) in [("dctcp", true), ("prague", true), ("cubic", false)] {
+        let linux = Value::Choice("linux".to_owned());
+        let profile = profile(sender, &[("ecn", Value::Switch(true)), ("option_set", linux)]);
+        let mut seen = Vec::new();
+        carry(
+            &profile,
+            SECOND / 50,
+            SECOND,
+            |_, segment| {
+                if segment.sequence == 5 {
+                    seen.push(segment.ecn_capable);
+                }
+                let lost = segment.sequence == 5 && seen.len() == 1;
+                (!lost).then_some(Passage { wait: 0, marked: false })
+            },
+            |_, _, _| {},
+        );
+        assert!(seen.len() > 1 && seen[0], "{sender}: {seen:?}");
+        assert!(seen[1..].iter().all(|&again| again == expected), "{sender}: {seen:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What is kept of one direction of a flow. Its size does not depend on the traffic.
 
 use crate::holes::Holes;
-use crate::round_trips::{Durations, Slots};
+use crate::round_trips::{Durations, Reactions, Slots};
 use crate::tally::{Tally, reasons};
 
 reasons! {
@@ -111,6 +111,8 @@ pub struct Direction {
     /// The longest round trip beyond the monitor lately. An eighth of it lies between segments that
     /// are timed: were it an eighth of the latest, short ones would be taken more often than long ones.
     pub(super) longest: u64,
+    /// How long this direction's sender takes from an answer to what it sets off.
+    pub(super) reactions: Reactions,
     /// When a segment was last put into a slot.
     pub(super) waited: u64,
     pub(super) holes: Holes,

@@ -1,9 +1,11 @@
 //! Round trips: which there are, why others were not taken, and what is kept of a flow's.
 
+mod reactions;
 mod slots;
 
 use serde::Serialize;
 
+pub use reactions::Reactions;
 pub use slots::{SLOTS, Slots};
 
 use crate::tally::reasons;
@@ -16,7 +18,9 @@ reasons! {
         Beyond = "beyond",
         /// From the monitor to the receiver of the data, on to their sender, and back to the
         /// monitor: from a segment to the answer that names it, and from there to the first new
-        /// segment that names the answer. This is the connection's whole round trip.
+        /// segment that names the answer. This is the connection's whole round trip. Where nothing
+        /// is under way beyond the monitor any more when the answer passes, the sender's part is
+        /// the latest that was timed, if that was lately ([`Reactions`]).
         Whole = "whole",
         /// The whole round trip of a three-way handshake: from the SYN to the ACK that answers the
         /// SYN of the other end.

@@ -7,7 +7,8 @@
 //! come, age frees it.
 //!
 //! Behind a hole, answers name nothing new by timestamp, but say what has arrived. So a slot may
-//! also know where its segment ends.
+//! also know where its segment ends. A slot of an answer that waits to be named knows how long the
+//! answer took.
 
 use crate::sequence::ahead;
 
@@ -19,24 +20,32 @@ pub const SLOTS: usize = 8;
 pub struct Slots {
     times: [u64; SLOTS],
     values: [u32; SLOTS],
-    ends: [u32; SLOTS],
+    /// Where the segment ends; or, of an answer that waits to be named, how many microseconds it
+    /// took.
+    notes: [u32; SLOTS],
     first: u8,
     count: u8,
     /// A bit for each place whose answer is in doubt.
     doubted: u8,
     /// A bit for each place whose segment's end is known.
     ended: u8,
+    /// A bit for each place of which nothing is left to count.
+    settled: u8,
 }
 
 /// What an answer did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// Slots whose number the answer has overtaken.
+    /// Slots whose number the answer has overtaken, but for those of which nothing is left to count.
     pub overtaken: u64,
     /// When the number that it names was first seen, if that was waited for.
     pub since: Option<u64>,
     /// Whether that is in doubt.
     pub doubted: bool,
+    /// Whether nothing is left to count of it.
+    pub settled: bool,
+    /// What [`Slots::note_last`] has noted of it.
+    pub note: u32,
 }
 
 impl Slots {
@@ -64,16 +73,24 @@ impl Slots {
         self.times[place] = time;
         self.doubted &= !(1 << place);
         self.ended &= !(1 << place);
+        self.settled &= !(1 << place);
+        self.notes[place] = 0;
         self.count += 1;
         true
     }
 
     /// The number that came last is of a segment that was sent once, and ends before `end`.
     pub fn last_ends_before(&mut self, end: u32) {
+        self.note_last(end);
         if let Some(last) = self.len().checked_sub(1) {
-            let place = self.place(last);
-            self.ends[place] = end;
-            self.ended |= 1 << place;
+            self.ended |= 1 << self.place(last);
+        }
+    }
+
+    /// Notes something of the number that came last. The answer to it has it.
+    pub fn note_last(&mut self, note: u32) {
+        if let Some(last) = self.len().checked_sub(1) {
+            self.notes[self.place(last)] = note;
         }
     }
 
@@ -81,7 +98,7 @@ impl Slots {
     /// more which sight of them it was (Karn's rule).
     pub fn sent_again(&mut self, start: u32, end: u32) {
         for place in 0..SLOTS {
-            if ahead(self.ends[place], start) > 0 && ahead(end, self.ends[place]) >= 0 {
+            if ahead(self.notes[place], start) > 0 && ahead(end, self.notes[place]) >= 0 {
                 self.ended &= !(1 << place);
             }
         }
@@ -92,14 +109,14 @@ impl Slots {
     pub fn arrived(&mut self, start: u32, end: u32) -> Answered {
         let within = |place: usize| {
             self.ended >> place & 1 == 1
-                && ahead(self.ends[place], start) > 0
-                && ahead(end, self.ends[place]) >= 0
+                && ahead(self.notes[place], start) > 0
+                && ahead(end, self.notes[place]) >= 0
         };
         let Some(last) = (0..self.len()).rev().find(|&offset| within(self.place(offset))) else {
-            return Answered { overtaken: 0, since: None, doubted: false };
+            return Answered::default();
         };
         let place = self.place(last);
-        let named = self.ends[place] == end;
+        let named = self.notes[place] == end;
         for _ in 0..=last {
             self.drop_first();
         }
@@ -107,6 +124,15 @@ impl Slots {
             overtaken: last as u64 + u64::from(!named),
             since: named.then_some(self.times[place]),
             doubted: self.doubted >> place & 1 == 1,
+            settled: self.settled >> place & 1 == 1,
+            note: self.notes[place],
+        }
+    }
+
+    /// Nothing is left to count of the number that came last: when its slot is freed, nobody is told.
+    pub fn settle_last(&mut self) {
+        if let Some(last) = self.len().checked_sub(1) {
+            self.settled |= 1 << self.place(last);
         }
     }
 
@@ -131,7 +157,7 @@ impl Slots {
     /// Takes an answer that names `value`.
     #[inline]
     pub fn answer(&mut self, value: u32) -> Answered {
-        let mut answered = Answered { overtaken: 0, since: None, doubted: false };
+        let mut answered = Answered::default();
         while self.count > 0 {
             let first = usize::from(self.first);
             match ahead(value, self.values[first]) {
@@ -139,8 +165,10 @@ impl Slots {
                 0 => {
                     answered.since = Some(self.times[first]);
                     answered.doubted = self.doubted >> first & 1 == 1;
+                    answered.note = self.notes[first];
+                    answered.settled = self.settled >> first & 1 == 1;
                 }
-                1.. => answered.overtaken += 1,
+                1.. => answered.overtaken += self.open(first),
             }
             self.drop_first();
         }
@@ -157,19 +185,27 @@ impl Slots {
         forgotten
     }
 
-    /// Frees every slot that has waited since before `time`; how many there were.
+    /// Frees every slot that has waited since before `time`; how many there were, but for those of
+    /// which nothing is left to count.
     pub fn forget_before(&mut self, time: u64) -> u64 {
         let mut forgotten = 0;
         while self.count > 0 && self.times[usize::from(self.first)] < time {
+            forgotten += self.open(usize::from(self.first));
             self.drop_first();
-            forgotten += 1;
         }
         forgotten
     }
 
-    /// Frees all; how many there were.
+    /// Frees all; how many there were, but for those of which nothing is left to count.
     pub fn clear(&mut self) -> u64 {
-        u64::from(std::mem::take(&mut self.count))
+        let open = (0..self.len()).map(|offset| self.open(self.place(offset))).sum();
+        self.count = 0;
+        open
+    }
+
+    /// 1 for a place of which something is left to count, else 0.
+    const fn open(&self, place: usize) -> u64 {
+        (self.settled >> place & 1 ^ 1) as u64
     }
 
     const fn place(&self, offset: usize) -> usize {
@@ -186,7 +222,8 @@ impl Slots {
 mod tests {
     use super::{Answered, SLOTS, Slots};
 
-    const NOTHING: Answered = Answered { overtaken: 0, since: None, doubted: false };
+    const NOTHING: Answered =
+        Answered { overtaken: 0, since: None, doubted: false, settled: false, note: 0 };
 
     fn waiting(values: &[u32]) -> Slots {
         let mut slots = Slots::default();
@@ -199,7 +236,7 @@ mod tests {
     #[test]
     fn an_answer_takes_its_slot_once() {
         let mut slots = waiting(&[10]);
-        assert_eq!(slots.answer(10), Answered { overtaken: 0, since: Some(1010), doubted: false });
+        assert_eq!(slots.answer(10), Answered { overtaken: 0, since: Some(1010), ..NOTHING });
         assert_eq!(slots.answer(10), NOTHING);
     }
 
@@ -207,22 +244,22 @@ mod tests {
     fn a_lost_answer_blocks_no_slot() {
         let mut slots = waiting(&[10, 20, 30]);
         // The answers to 10 and 20 were lost.
-        assert_eq!(slots.answer(30), Answered { overtaken: 2, since: Some(1030), doubted: false });
+        assert_eq!(slots.answer(30), Answered { overtaken: 2, since: Some(1030), ..NOTHING });
         assert!(slots.is_empty());
     }
 
     #[test]
     fn an_answer_that_was_itself_overtaken_takes_nothing() {
         let mut slots = waiting(&[10, 20, 30]);
-        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: Some(1020), doubted: false });
+        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: Some(1020), ..NOTHING });
         assert_eq!(slots.answer(10), NOTHING);
-        assert_eq!(slots.answer(30), Answered { overtaken: 0, since: Some(1030), doubted: false });
+        assert_eq!(slots.answer(30), Answered { overtaken: 0, since: Some(1030), ..NOTHING });
     }
 
     #[test]
     fn an_answer_to_what_was_not_waited_for_frees_what_it_overtakes() {
         let mut slots = waiting(&[10, 30]);
-        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: None, doubted: false });
+        assert_eq!(slots.answer(20), Answered { overtaken: 1, since: None, ..NOTHING });
         assert_eq!(slots.len(), 1);
     }
 
@@ -255,13 +292,13 @@ mod tests {
         }
         // The first was lost.
         let took = slots.arrived(1000, 2000);
-        assert_eq!(took, Answered { overtaken: 1, since: Some(101), doubted: false });
+        assert_eq!(took, Answered { overtaken: 1, since: Some(101), note: 2000, ..NOTHING });
         assert_eq!(slots.arrived(1000, 2000), NOTHING);
         // What is known to be there no more than to the middle of a segment names none.
         assert_eq!(slots.arrived(1000, 2500), NOTHING);
         // Of several at once, none but the last was answered in time.
         let took = slots.arrived(1000, 4000);
-        assert_eq!(took, Answered { overtaken: 1, since: Some(103), doubted: false });
+        assert_eq!(took, Answered { overtaken: 1, since: Some(103), note: 4000, ..NOTHING });
         assert_eq!(slots.len(), 0);
     }
 
@@ -280,11 +317,29 @@ mod tests {
     }
 
     #[test]
+    fn of_what_is_settled_nobody_is_told() {
+        let mut slots = waiting(&[10]);
+        slots.settle_last();
+        assert!(slots.wait(20, 1020));
+        assert!(slots.wait(30, 1030));
+        slots.settle_last();
+        assert_eq!(
+            slots.answer(30),
+            Answered { overtaken: 1, since: Some(1030), settled: true, ..NOTHING }
+        );
+        assert!(slots.wait(40, 1040));
+        slots.settle_last();
+        assert!(slots.wait(50, 1050));
+        assert_eq!(slots.forget_before(1050), 0);
+        assert_eq!((slots.len(), slots.clear(), slots.len()), (1, 1, 0));
+    }
+
+    #[test]
     fn numbers_may_start_anew() {
         let mut slots = Slots::default();
         assert!(slots.wait(u32::MAX, 7));
         assert!(slots.wait(3, 8));
-        assert_eq!(slots.answer(3), Answered { overtaken: 1, since: Some(8), doubted: false });
+        assert_eq!(slots.answer(3), Answered { overtaken: 1, since: Some(8), ..NOTHING });
     }
 
     #[test]
@@ -301,6 +356,6 @@ mod tests {
         assert!(!slots.wait(200, 9));
         assert_eq!(slots.forget_before(2), 2);
         assert_eq!(slots.forget_ahead_of(104), 3);
-        assert_eq!(slots.answer(104), Answered { overtaken: 2, since: Some(4), doubted: false });
+        assert_eq!(slots.answer(104), Answered { overtaken: 2, since: Some(4), ..NOTHING });
     }
 }
