@@ -14,7 +14,7 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.examination import examine
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.network import build_model
-from vermilion.online.model.possibilities import by_turns, possibilities
+from vermilion.online.model.possibilities import by_turns, is_asked_of, possibilities
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.scaling import SmallRuns, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
@@ -380,6 +380,7 @@ class _Models:
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
             for bound in harm_bounds(model, [task.policy.link], task.policy.harm)
+            if is_asked_of(bound, possibility.kind, task.belief)
         ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
             return bounds
