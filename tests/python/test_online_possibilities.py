@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from test_online_model import IN_FORCE, picture, traffic
+from test_online_model import IN_FORCE, model, picture, traffic
 from test_online_plan import NEAR, task
-from vermilion.online.model.possibilities import MOST, by_turns, possibilities
+from vermilion.objectives.harm import harm_bounds
+from vermilion.online.model.possibilities import MOST, by_turns, is_asked_of, possibilities
 from vermilion.online.model.senders import SenderBelief, SenderModel
+from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.solve import solve
 
 NEWRENO = SenderModel("newreno")
@@ -41,12 +43,52 @@ def test_of_those_who_may_join_nothing_was_seen_whatever_the_present_ones_have()
     """Selective acknowledgements of those who are there say nothing of others."""
     seen = SenderBelief().after_seeing(1.0)
     for belief in (seen, seen.learned({seen.best: -30.0, SACK: 0.0})):
-        only, crowd = possibilities(TRAFFIC, SHOWN, belief)
-        assert only.kind == belief.best
-        assert only.kind.selective
+        likeliest, *others, crowd = possibilities(TRAFFIC, SHOWN, belief)
+        assert likeliest.kind == belief.best
+        assert all(each.kind.selective for each in (likeliest, *others))
         assert crowd.kind == NEWRENO
         *_, crowd = by_turns(TRAFFIC, [TRAFFIC], belief)
         assert crowd.kind == NEWRENO
+
+
+def test_a_first_answer_is_for_both_kinds_that_acknowledge_selectively():
+    """What is best for CUBIC alone may be a slope under which Reno's queue swings."""
+    seen = SenderBelief().after_seeing(1.0)
+    *believed, crowd = possibilities(TRAFFIC, SHOWN, seen)
+    assert [each.kind for each in believed] == [seen.best, SACK]
+    assert believed[0].share > believed[1].share > crowd.share == 0.0
+    assert all(each.traffic == TRAFFIC and each.joining == 0.0 for each in believed)
+
+
+def test_what_the_queue_drops_is_not_asked_of_newcomers_of_a_kind_that_is_not_there():
+    bounds = {bound.path.metric: bound for bound in harm_bounds(model(TRAFFIC), ["bottleneck"])}
+    nobody = SenderBelief()
+    seen = nobody.after_seeing(1.0)
+    for metric in ("goodput_bit_per_s.total", "jain_index", "starved", "drop_rate"):
+        assert is_asked_of(bounds[metric], SACK, seen)
+        assert is_asked_of(bounds[metric], NEWRENO, nobody)
+        assert is_asked_of(bounds[metric], NEWRENO, seen) == (metric != "drop_rate")
+
+
+def test_a_search_keeps_what_newcomers_drop_out_of_its_bounds_where_nobody_is_like_them(
+    monkeypatch,
+):
+    """Their crowd stalls under the first setting: by chance a step would drop too much for it."""
+    asked = []
+
+    def first(cases, _looking):
+        asked.extend(cases)
+        raise TooLittleIsKnown
+
+    monkeypatch.setattr("vermilion.online.plan.solve.best_of", first)
+    for share in (0.0, 1.0):
+        solve(task(picture=replace(SHOWN, selective_share=share)))
+    drops = [
+        [bound.path.metric == "drop_rate" for bound in case.constraints if bound.of_harm]
+        for case in asked
+    ]
+    assert [any(each) for each in drops] == [True, True, True, True, False]
+    assert all(len(each) - sum(each) == 3 for each in drops)
 
 
 def test_flows_with_large_windows_are_not_locked_out_of_anything():

@@ -14,7 +14,8 @@ What happens, a line each (``#`` begins a comment; all that is said of the world
 - ``found unexplained``: no model explains what was seen; with ``policy without_model=step`` steps
   are tried in :data:`BOX`;
 - ``found level=30 [offset=0] [weight=0.5] [most_starved=1]``, ``found nothing``, ``fails REASON``:
-  the last search; with ``alike`` after it the kinds of senders are not told apart;
+  the last search; with ``alike`` after it the kinds of senders are not told apart; with ``or=5``
+  it was for two kinds, and the other one has that offset;
 - ``done``, ``refused REASON``, ``lost``, ``lost in force``, ``lost half``: the last change;
 - ``command stop``, ``command accept``: a person.
 """
@@ -162,10 +163,14 @@ class Script:
             self.give(Found(number, found, 1.0))
             return
         offset, most_starved = told.pop("offset", 0.0), told.pop("most_starved", None)
+        another = told.pop("or", None)
         setting = {name: task.in_force[name] for name in POLICY.parameters} | told
         sane = {name: value if math.isfinite(value) else 30.0 for name, value in setting.items()}
         found = finding(task, sane, offset=offset)
         answer = replace(found.answer, setting=setting, most_starved=most_starved)
+        if another is not None:
+            other = finding(task, sane, offset=another).answer.incumbent
+            answer = replace(answer, models=2, alternatives=(answer.incumbent, other))
         found = replace(found, answer=answer)
         if "alike" in rest:
             explanation = replace(found.explanation, told_apart=False)

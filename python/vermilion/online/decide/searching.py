@@ -312,13 +312,16 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     """Whether a first answer's model is not what is seen; then that has to be explained first."""
     controller = turn.controller
     traffic = turn.traffic(answer.picture)
-    several = answer.models > 1 or bool(answer.picture.parts[1:])
+    kinds = answer.alternatives or (answer.incumbent,)
+    several = answer.models > len(kinds) or bool(answer.picture.parts[1:])
     if traffic is None or several:  # whose means are no prediction for what is there
         return False
     since_s = entering.settled_s(turn, traffic)
     seen = before_silence(controller.senses.since(since_s))
     bias = 0.0 if answer.internal_target is None else controller.correction.packets
-    missed = misfits(answer, seen, turn.scale_packets(answer.picture), bias)
+    scale = turn.scale_packets(answer.picture)
+    found = [misfits(replace(answer, incumbent=each), seen, scale, bias) for each in kinds]
+    missed = found[0] if all(found) else ()
     too_few = len(seen) < FEWEST_SAMPLES
     lately = turn.now_s - controller.refuted_s < _REFUTED_S
     if not missed and not (too_few and lately):

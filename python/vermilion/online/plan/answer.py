@@ -35,6 +35,8 @@ class Answer:
         incumbent_noise: the same under the setting in force.
         evaluations: how many settings the search tried.
         models: in how many models each of them was tried.
+        alternatives: where these differ in the kind of senders alone, one of which is the right
+            one: what each says of the setting in force, on the same seeds. Else none.
         most_starved: how many flows may starve without harm, by the setting that stood when the
             controller began; ``None`` for any number.
         starved_over_s: in stretches of this length, which is the models'.
@@ -56,6 +58,7 @@ class Answer:
     incumbent_noise: float
     evaluations: int
     models: int = 1
+    alternatives: tuple[Prediction, ...] = ()
     most_starved: float | None = None
     starved_over_s: float = 0.0
     scale: float = 1.0

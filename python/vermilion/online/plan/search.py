@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
@@ -83,6 +83,7 @@ class FoundSetting:
         setting: the best, by path.
         candidate: what the models say of it, on average.
         incumbent: the same of the setting in force.
+        believed_incumbents: the same of each model that is believed by itself, in their order.
         candidate_verdicts: on each constraint in each model.
         incumbent_verdicts: the same of the setting in force.
         evaluations: settings tried.
@@ -93,6 +94,7 @@ class FoundSetting:
     setting: Setting
     candidate: Prediction
     incumbent: Prediction
+    believed_incumbents: tuple[Prediction, ...]
     candidate_verdicts: tuple[ConstraintVerdict, ...]
     incumbent_verdicts: tuple[ConstraintVerdict, ...]
     evaluations: int
@@ -181,10 +183,12 @@ def _of_one(case: Case, looking: Looking) -> FoundSetting:
     _check(outcome.end, len(outcome.best_results), outcome.reason)
     compared = outcome.comparison
     best = outcome.best or {}
+    incumbent = _prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking)
     return FoundSetting(
         setting=best,
         candidate=_prediction(best, [case], [outcome.best_results], looking),
-        incumbent=_prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking),
+        incumbent=incumbent,
+        believed_incumbents=(incumbent,),
         candidate_verdicts=() if compared is None else compared.best_verdicts,
         incumbent_verdicts=() if compared is None else compared.incumbent_verdicts,
         evaluations=outcome.evaluations,
@@ -262,6 +266,11 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> FoundSetting:
         setting=best.setting,
         candidate=_prediction(best.setting, cases, results[0], looking),
         incumbent=_prediction(looking.incumbent, cases, results[1], looking),
+        believed_incumbents=tuple(
+            _prediction(looking.incumbent, [replace(case, share=1.0)], [row], looking)
+            for case, row in zip(cases, results[1], strict=True)
+            if case.share > 0.0
+        ),
         candidate_verdicts=_verdicts(cases, best.pieces, now.pieces),
         incumbent_verdicts=_verdicts(
             cases, now.pieces, now.pieces, believed=looking.spares_incumbent

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from vermilion.objectives import NotMeasuredError, constraints_of
 from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.horizon import horizon_for
+from vermilion.online.model.possibilities import is_asked_of
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.set_examination import examine_set
 from vermilion.online.model.set_network import (
@@ -260,6 +261,7 @@ class _Search:
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
             for bound in harm_bounds(model, self._links, self._policy.harm)
+            if is_asked_of(bound, possibility.kind, task.belief)
         ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
             return bounds

@@ -14,7 +14,7 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.examination import examine
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.network import build_model
-from vermilion.online.model.possibilities import by_turns, possibilities
+from vermilion.online.model.possibilities import by_turns, is_asked_of, possibilities
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.scaling import SmallRuns, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
@@ -212,6 +212,7 @@ def _search(
         incumbent_noise=models.noise(cases, {}),
         evaluations=found.evaluations,
         models=believed,
+        alternatives=found.believed_incumbents if models.differ_in_kind_alone else (),
         most_starved=most_starved(cases, incumbent),
         starved_over_s=models.measured_s,
         scale=models.scaling.share,
@@ -265,6 +266,12 @@ class _Models:
     def measured_s(self) -> float:
         """How much of a model is measured."""
         return self._horizon.measured_s
+
+    @property
+    def differ_in_kind_alone(self) -> bool:
+        """Whether there are several that are believed, and all have the same traffic."""
+        believed = [each.traffic for each in self.possible if each.share > 0.0]
+        return len(believed) > 1 and all(each == believed[0] for each in believed)
 
     def case(self, possibility: Possibility, target: float) -> Case:
         """What the network may be, and what is wanted in it."""
@@ -373,6 +380,7 @@ class _Models:
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
             for bound in harm_bounds(model, [task.policy.link], task.policy.harm)
+            if is_asked_of(bound, possibility.kind, task.belief)
         ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
             return bounds
