@@ -205,12 +205,12 @@ measured beside what its model had promised. From the journals of `benches/kerne
 ```{include} figures/kernel_predictions.txt
 ```
 
-- How long the queue is on average is foretold well: 2 % off in the median, and less than a third
-  in nine judgements of ten.
-- How much it moves is foretold within a factor of 1.5 in half of the judgements. Over RED with
-  ECN, and while round trips change, it is fewer.
+- How long the queue is on average is foretold well: 2 % off in the median, and less than a fifth
+  in eight judgements of ten.
+- How much it moves is foretold within a factor of 1.5 in seven judgements of ten. Over RED with
+  ECN over SNMP, and while round trips change, it is fewer.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  a third or more of the objective; five of twenty-five made it worse.
+  two fifths or more of the objective; nine of eighty-two made it worse.
 """
 
 
