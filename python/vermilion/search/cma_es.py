@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from vermilion.search.uniform_points import Point
 
 SPREAD: Final = 20
-"""Points, of which none were measured against as many (docs/search-benchmark.md)."""
+"""How many points; it was compared with none, not with other numbers (docs/search-benchmark.md)."""
 
 SPREAD_UP_TO: Final = 6
 """Dimensions."""
