@@ -210,7 +210,7 @@ measured beside what its model had promised. From the journals of `benches/kerne
 - How much it moves is foretold within a factor of 1.5 in seven judgements of ten. Over RED with
   ECN over SNMP, and while round trips change, it is fewer.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  two fifths or more of the objective; nine of eighty-two made it worse.
+  two fifths or more of the objective; nine of eighty-five made it worse.
 """
 
 
