@@ -5,6 +5,7 @@ mod direction;
 mod flow;
 mod key;
 mod table;
+mod whole_round_trips;
 
 pub(crate) use connection::Segment;
 pub use direction::{Direction, FirstFlight, ORDER_CASES, Order, Sending};
