@@ -8,6 +8,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from contenders import Trajectory
+
+    from vermilion.search import Point
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 
@@ -38,6 +47,40 @@ class Cell:
     def key(self) -> tuple[str, int, str]:
         """What tells it from others."""
         return self.problem, self.dimensions, self.search
+
+
+def cell_of(
+    problem: str,
+    dimensions: int,
+    search: str,
+    budgets: Sequence[int],
+    trajectories: Sequence[Trajectory],
+    truth: Callable[[Point], float],
+) -> Cell:
+    """What searches came to, each recommendation judged once.
+
+    Args:
+        problem: see :class:`Cell`.
+        dimensions: see :class:`Cell`.
+        search: see :class:`Cell`.
+        budgets: see :class:`Cell`.
+        trajectories: one for each repetition.
+        truth: the true value of a point.
+    """
+    known: dict[Point, float] = {}
+    for seen in trajectories:
+        for point in seen.points:
+            if point not in known:
+                known[point] = truth(point)
+    return Cell(
+        problem,
+        dimensions,
+        search,
+        list(budgets),
+        [[known[point] for point in seen.points] for seen in trajectories],
+        [median(each) for each in zip(*(seen.cpu_s for seen in trajectories), strict=True)],
+        [median(each) for each in zip(*(seen.own_s for seen in trajectories), strict=True)],
+    )
 
 
 def load(path: Path = RESULTS) -> dict[tuple[str, int, str], Cell]:

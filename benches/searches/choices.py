@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from cells import Cell
+from cells import cell_of
 from contenders import follow
 from drawn_networks import BUDGETS, REPETITIONS, TOLD_SEEDS, TRUE_SEEDS
 
@@ -17,6 +16,7 @@ from vermilion.search import CountedFromBelow
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cells import Cell
     from drawn_networks import DrawnNetwork
 
     from vermilion.search import Point, Space
@@ -63,34 +63,22 @@ def candidates_on(network: DrawnNetwork) -> list[Candidate]:
 def measure(network: DrawnNetwork, candidate: Candidate) -> Cell:
     """One candidate on one network, all repetitions."""
     space, starts, mean = network.surface(candidate.space)
-    known: dict[Point, float] = {}
-    values, cpu, own = [], [], []
+    trajectories = []
     for repetition in range(1, REPETITIONS + 1):
-        seeds = range(100 * repetition, 100 * repetition + TOLD_SEEDS)
-        seen = follow(
-            candidate.search,
-            len(space),
-            repetition,
-            partial(_at, space, mean, seeds),
-            BUDGETS,
-            starts,
-            candidate.settings,
+        told = range(100 * repetition, 100 * repetition + TOLD_SEEDS)
+        trajectories.append(
+            follow(
+                candidate.search,
+                len(space),
+                repetition,
+                partial(_at, space, mean, told),
+                BUDGETS,
+                starts,
+                candidate.settings,
+            )
         )
-        for point in seen.points:
-            if point not in known:
-                known[point] = _at(space, mean, TRUE_SEEDS, point)
-        values.append([known[point] for point in seen.points])
-        cpu.append(seen.cpu_s)
-        own.append(seen.own_s)
-    return Cell(
-        network.name,
-        len(space),
-        candidate.name,
-        list(BUDGETS),
-        values,
-        [median(each) for each in zip(*cpu, strict=True)],
-        [median(each) for each in zip(*own, strict=True)],
-    )
+    truth = partial(_at, space, mean, TRUE_SEEDS)
+    return cell_of(network.name, len(space), candidate.name, BUDGETS, trajectories, truth)
 
 
 def _at(

@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import TYPE_CHECKING
 
-from cells import Cell
+from cells import cell_of
 from contenders import follow
 
 from vermilion.objectives import objective_of
@@ -25,6 +25,8 @@ from vermilion.tuning import Candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from cells import Cell
 
     from vermilion.search import Point
     from vermilion.simulate import Result
@@ -113,31 +115,11 @@ FLOWS_IN_A_GROUP = 6
 def measure(network: Network, search: str) -> Cell:
     """One search on one network, all repetitions."""
     space, mean = network.surface()
-    true_seeds = range(FIRST_TRUE_SEED, FIRST_TRUE_SEED + network.true_seeds)
-    known: dict[Point, float] = {}
-    values, cpu, own = [], [], []
+    trajectories = []
     for repetition in range(1, REPETITIONS + 1):
         first = 100 * repetition
-        seeds = range(first, first + network.seeds)
-        seen = follow(
-            search,
-            len(space),
-            repetition,
-            partial(mean, seeds=seeds),
-            network.budgets,
-        )
-        for point in seen.points:
-            if point not in known:
-                known[point] = mean(point, true_seeds)
-        values.append([known[point] for point in seen.points])
-        cpu.append(seen.cpu_s)
-        own.append(seen.own_s)
-    return Cell(
-        network.name,
-        len(space),
-        search,
-        list(network.budgets),
-        values,
-        [median(each) for each in zip(*cpu, strict=True)],
-        [median(each) for each in zip(*own, strict=True)],
-    )
+        told = partial(mean, seeds=range(first, first + network.seeds))
+        trajectories.append(follow(search, len(space), repetition, told, network.budgets))
+    true_seeds = range(FIRST_TRUE_SEED, FIRST_TRUE_SEED + network.true_seeds)
+    truth = partial(mean, seeds=true_seeds)
+    return cell_of(network.name, len(space), search, network.budgets, trajectories, truth)
