@@ -125,6 +125,14 @@ impl DeliveryRate {
         }
     }
 
+    /// So many segments are reported as arrived of which `last` was sent last, after all whose arrival is known:
+    /// as [`Self::note_delivered`] for each.
+    #[inline]
+    pub fn note_all_delivered(&mut self, now: u64, count: u32, last: &Sent) {
+        self.delivered += u64::from(count) - 1;
+        self.note_delivered(now, last);
+    }
+
     /// The sample of the acknowledgement whose deliveries have been noted, `None` if there were none;
     /// `minimum_round_trip` (nanoseconds) is the shortest seen: a shorter interval tells nothing.
     pub fn take_sample(&mut self, minimum_round_trip: u64) -> Option<RateSample> {

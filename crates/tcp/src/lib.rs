@@ -26,6 +26,7 @@ mod sender;
 pub mod senders;
 pub mod sent;
 mod table;
+mod tick;
 mod window;
 
 pub use foreign::{ForeignRule, ForeignSenders};

@@ -174,7 +174,7 @@ impl AnyRecovery {
     }
 
     /// The next segment that may leave.
-    #[inline]
+    #[inline(always)] // for every packet, as those who ask for it
     pub(crate) fn choose(&mut self, flight: &mut Flight) -> Option<u32> {
         each!(self, recovery => recovery.choose(flight))
     }
@@ -191,8 +191,23 @@ impl AnyRecovery {
         each!(self, recovery => recovery.on_acknowledgement(flight, now, answer, marked));
     }
 
+    /// The same by the way that is right for any acknowledgement.
+    #[cfg(test)]
+    pub(crate) fn on_acknowledgement_at_length(
+        &mut self,
+        flight: &mut Flight,
+        now: u64,
+        answer: &Acknowledgement<'_>,
+        marked: u32,
+    ) {
+        match self {
+            Self::Selective(recovery) => recovery.weigh(flight, now, answer, marked),
+            _ => self.on_acknowledgement(flight, now, answer, marked),
+        }
+    }
+
     /// Segment `sequence` leaves at `now`; `again`: not for the first time.
-    #[inline]
+    #[inline(always)] // as above
     pub(crate) fn note_sent(&mut self, flight: &Flight, now: u64, sequence: u32, again: bool) {
         match self {
             Self::Duplicates(_) | Self::Sack1(_) => {}

@@ -12,6 +12,8 @@
 //!    the next sample starts the estimate anew.
 //! 3. A backed-off timeout stays in force until a newly sent segment's round trip has been timed.
 
+use crate::tick::Tick;
+
 /// What the minimum timeout is a minimum of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutFloor {
@@ -49,7 +51,14 @@ impl TimerRules {
 /// Estimates the round-trip time and derives the timeout.
 #[derive(Clone, Debug)]
 pub struct RoundTripEstimator {
-    rules: TimerRules,
+    minimum_timeout: u64,
+    maximum_timeout: u64,
+    /// Least variation in quarters of a tick; 0 where it is the timeout that has a minimum.
+    least_variation: i64,
+    /// In which round trips are counted.
+    tick: Tick,
+    /// At which timers expire, if they do not expire exactly.
+    timer_tick: Tick,
     /// Smoothed round trip in eighths of a tick; 0 while there is none.
     smoothed: i64,
     /// Variation in quarters of a tick.
@@ -67,8 +76,16 @@ impl RoundTripEstimator {
     /// No sample yet. `clock_phase` (nanoseconds) sets the host's clock apart from others'.
     #[must_use]
     pub fn new(rules: TimerRules, clock_phase: u64) -> Self {
+        let least_variation = match rules.floor {
+            TimeoutFloor::Timeout => 0,
+            TimeoutFloor::Variation => (rules.minimum_timeout / rules.tick) as i64,
+        };
         Self {
-            rules,
+            minimum_timeout: rules.minimum_timeout,
+            maximum_timeout: rules.maximum_timeout,
+            least_variation,
+            tick: Tick::new(rules.tick),
+            timer_tick: Tick::new(rules.timer_tick),
             smoothed: 0,
             variation: 0,
             current: rules.initial_timeout,
@@ -80,9 +97,8 @@ impl RoundTripEstimator {
 
     /// Takes the sample of a segment sent at `sent` and acknowledged at `now` (nanoseconds).
     pub fn sample(&mut self, sent: u64, now: u64) {
-        let tick = self.rules.tick;
-        let offset = (sent + self.clock_phase) % tick;
-        let measured = (((now - sent) + offset) / tick).max(1) as i64;
+        let (_, offset) = self.tick.split(sent + self.clock_phase);
+        let measured = self.tick.whole(now - sent + offset).max(1) as i64;
         if self.smoothed == 0 {
             self.smoothed = measured << 3;
             self.variation = measured << 1;
@@ -91,31 +107,26 @@ impl RoundTripEstimator {
             self.smoothed = (self.smoothed + error).max(1);
             self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
         }
-        let variation = match self.rules.floor {
-            TimeoutFloor::Timeout => self.variation,
-            TimeoutFloor::Variation => {
-                self.variation.max((self.rules.minimum_timeout / tick) as i64)
-            }
-        };
+        let variation = self.variation.max(self.least_variation);
         let ticks = ((variation << 3) + self.smoothed) >> 3;
-        self.current = ticks as u64 * tick;
+        self.current = ticks as u64 * self.tick.length();
     }
 
     /// The smoothed round trip in nanoseconds; `None` before the first sample.
     #[inline]
     #[must_use]
     pub fn smoothed(&self) -> Option<u64> {
-        (self.smoothed > 0).then(|| self.smoothed as u64 * self.rules.tick / 8)
+        (self.smoothed > 0).then(|| self.smoothed as u64 * self.tick.length() / 8)
     }
 
     /// The timeout in force, in nanoseconds.
     #[must_use]
     pub fn timeout(&self) -> u64 {
-        let least = self.current.max(self.rules.minimum_timeout);
+        let least = self.current.max(self.minimum_timeout);
         least
             .saturating_mul(u64::from(self.backoff))
-            .min(self.rules.maximum_timeout)
-            .max(2 * self.rules.tick)
+            .min(self.maximum_timeout)
+            .max(2 * self.tick.length())
     }
 
     /// When the retransmission timer expires if it is set at `now`.
@@ -131,17 +142,17 @@ impl RoundTripEstimator {
     #[inline]
     #[must_use]
     pub fn after(&self, now: u64, time: u64, spare: u64) -> u64 {
-        let tick = self.rules.timer_tick;
-        if tick == 0 {
+        let tick = self.timer_tick;
+        if tick.length() == 0 {
             return now.saturating_add(time);
         }
-        let ticks = (now + self.timer_phase) / tick + time.div_ceil(tick) + spare;
-        (ticks * tick - self.timer_phase).max(now)
+        let ticks = tick.whole(now + self.timer_phase) + tick.begun(time) + spare;
+        (ticks * tick.length() - self.timer_phase).max(now)
     }
 
     /// The timer has expired: the next timeout is twice as long.
     pub fn back_off(&mut self) {
-        if self.backoff < 64 || self.timeout() < self.rules.maximum_timeout {
+        if self.backoff < 64 || self.timeout() < self.maximum_timeout {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {

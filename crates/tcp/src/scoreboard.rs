@@ -318,6 +318,20 @@ impl Scoreboard {
         })
     }
 
+    /// The first outstanding segment from `from` on of which nothing is noted: it has been sent once, or not at
+    /// all, and nothing has been heard of it.
+    #[inline]
+    #[must_use]
+    pub fn next_unnoted(&self, from: u32) -> u32 {
+        let from = from.max(self.first);
+        let unnoted = pieces(from, self.after).find_map(|(begin, bits)| {
+            let word = self.word(begin);
+            let unnoted = bits & !(word.arrived | word.lost | word.again);
+            (unnoted != 0).then(|| lowest(begin, unnoted))
+        });
+        unnoted.unwrap_or(from.max(self.after))
+    }
+
     /// Segment `sequence` has been sent again.
     pub fn note_sent_again(&mut self, sequence: u32) {
         self.reserve(sequence + 1);

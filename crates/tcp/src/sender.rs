@@ -20,6 +20,8 @@
 pub(crate) mod flight;
 mod marks;
 mod pacing;
+#[cfg(test)]
+mod short_way;
 pub(crate) mod timer;
 mod validation;
 
@@ -180,9 +182,7 @@ impl Sender {
         match depth {
             0 => [recovery.and_then(AnyRecovery::apart), self.flight.rule.apart()],
             1 => [recovery.and_then(AnyRecovery::rack).map(|rack| rack as &dyn Any), None],
-            _ => {
-                recovery.and_then(AnyRecovery::rack).map_or([None; 2], |rack| rack.first_sendings())
-            }
+            _ => [recovery.and_then(AnyRecovery::rack).and_then(|rack| rack.first_sending()), None],
         }
     }
 
@@ -269,6 +269,12 @@ impl Sender {
     #[must_use]
     pub fn threshold(&self) -> f64 {
         self.flight.window.slow_start_threshold
+    }
+
+    /// Whether what it sends may be marked instead of dropped, but for segments sent again.
+    #[must_use]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.flight.marks.are_understood()
     }
 
     /// Segments in the network, as the recovery counts them.

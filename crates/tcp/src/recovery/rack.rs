@@ -45,14 +45,26 @@ struct Probe {
     again: bool,
 }
 
+/// A sending that was not the first one of its segment.
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    time: u64,
+    sequence: u32,
+    /// First segment never sent then.
+    before: u32,
+}
+
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct Rack {
     probing: bool,
-    /// Sendings in their order, with those that no longer matter among them.
-    sendings: VecDeque<(u64, u32)>,
     /// When each outstanding segment was sent last, in nanoseconds.
     times: SentSegments<u64>,
+    /// Of those that were sent once, the first that is not known to have arrived or to be lost is this one, or
+    /// comes after it. They left in the order of their numbers.
+    unheard: u32,
+    /// What was sent again, in the order of sending, with sendings that no longer matter among them.
+    repairs: VecDeque<Repair>,
     /// When the most recently sent of the segments that have arrived was sent, and which it is.
     newest: (u64, u32),
     /// The round trip of the segment that was noted last.
@@ -68,15 +80,16 @@ pub struct Rack {
 
 impl Rack {
     /// What it knows of the first outstanding segment, of which the next acknowledgement tells.
-    pub(crate) fn first_sendings(&self) -> [Option<&dyn Any>; 2] {
-        [self.sendings.front().map(|it| it as _), self.times.front().map(|it| it as _)]
+    pub(crate) fn first_sending(&self) -> Option<&dyn Any> {
+        self.times.front().map(|time| time as _)
     }
 
     pub(super) fn new(probing: bool) -> Self {
         Self {
             probing,
-            sendings: VecDeque::new(),
             times: SentSegments::default(),
+            unheard: 0,
+            repairs: VecDeque::new(),
             newest: (0, 0),
             round_trip: 0,
             shortest_round_trip: u64::MAX,
@@ -103,10 +116,34 @@ impl Rack {
         self.probe = None;
     }
 
+    /// Segment `sequence` leaves; `again`: not for the first time.
     #[inline]
-    pub(super) fn note_sent(&mut self, now: u64, sequence: u32) {
-        self.sendings.push_back((now, sequence));
+    pub(super) fn note_sent(&mut self, now: u64, sequence: u32, again: bool) {
+        if again {
+            let before = self.times.after();
+            self.repairs.push_back(Repair { time: now, sequence, before });
+        }
         self.times.note(sequence, now);
+    }
+
+    /// The earliest of the sendings that are still in the network, as far as is known: when, and of which
+    /// segment. Forgets those before it.
+    #[inline]
+    fn first_in_network(&mut self, board: &Scoreboard) -> Option<(u64, u32)> {
+        self.unheard = board.next_unnoted(self.unheard);
+        while let Some(repair) = self.repairs.front() {
+            let matters = self.times.get(repair.sequence) == Some(&repair.time)
+                && !board.has_arrived(repair.sequence)
+                && (!board.is_lost(repair.sequence) || board.is_sent_again(repair.sequence));
+            if matters {
+                if repair.before <= self.unheard {
+                    return Some((repair.time, repair.sequence));
+                }
+                break;
+            }
+            self.repairs.pop_front();
+        }
+        self.times.get(self.unheard).map(|time| (*time, self.unheard))
     }
 
     /// Segment `sequence` has arrived; `again`: it had been sent again.
@@ -129,6 +166,15 @@ impl Rack {
         }
     }
 
+    /// All outstanding segments before `acknowledged` have arrived, each of which was sent once, and nothing is
+    /// known of those after them: as [`Self::note_delivered`] for each, and [`Self::forget_before`]. The last one
+    /// is the newest, and has the shortest round trip.
+    #[inline]
+    pub(super) fn note_all_delivered(&mut self, now: u64, acknowledged: u32) {
+        self.note_delivered(now, acknowledged - 1, false);
+        self.times.acknowledge(acknowledged);
+    }
+
     /// Marks what was sent before the newest arrival, and has waited, as lost, and calls `newly` for
     /// each. How many.
     pub(super) fn find_losses(
@@ -146,24 +192,18 @@ impl Rack {
         };
         self.reordering_deadline = u64::MAX;
         let mut lost = 0;
-        while let Some(&(time, sequence)) = self.sendings.front() {
-            let stale = self.times.get(sequence).is_none_or(|last| *last != time)
-                || board.has_arrived(sequence)
-                || (board.is_lost(sequence) && !board.is_sent_again(sequence));
-            if !stale {
-                if (time, sequence) >= self.newest {
-                    break;
-                }
-                let due = time + self.round_trip + window;
-                if due > now {
-                    self.reordering_deadline = clock.after(now, due - now + SPARE_TIME, 0);
-                    break;
-                }
-                board.mark_lost(sequence);
-                newly(sequence);
-                lost += 1;
+        while let Some((time, sequence)) = self.first_in_network(board) {
+            if (time, sequence) >= self.newest {
+                break;
             }
-            self.sendings.pop_front();
+            let due = time + self.round_trip + window;
+            if due > now {
+                self.reordering_deadline = clock.after(now, due - now + SPARE_TIME, 0);
+                break;
+            }
+            board.mark_lost(sequence);
+            newly(sequence);
+            lost += 1;
         }
         lost
     }
@@ -206,6 +246,12 @@ impl Rack {
         self.probe_deadline = timer.estimator.after(now, wait, 0).min(timer.deadline);
     }
 
+    /// Whether a probe is in the network.
+    #[inline]
+    pub(super) fn is_probing(&self) -> bool {
+        self.probe.is_some()
+    }
+
     /// Whether a probe is due.
     #[inline]
     pub(super) fn probe_is_due(&self, now: u64) -> bool {
@@ -232,12 +278,12 @@ impl Rack {
         repaired
     }
 
-    /// Forgets sendings that have been acknowledged, while nothing is missing.
+    /// Forgets sendings that have been acknowledged.
     #[inline]
     pub(super) fn forget_before(&mut self, acknowledged: u32) {
         self.times.acknowledge(acknowledged);
-        while self.sendings.front().is_some_and(|&(_, sequence)| sequence < acknowledged) {
-            self.sendings.pop_front();
+        while self.repairs.front().is_some_and(|repair| repair.sequence < acknowledged) {
+            self.repairs.pop_front();
         }
     }
 }

@@ -27,6 +27,8 @@ use crate::sender::flight::Flight;
 use crate::sent::{Sent, SentSegments};
 use crate::{Acknowledgement, RoundTripEstimator};
 
+mod window;
+
 /// What an acknowledgement has told.
 #[derive(Clone, Copy, Debug)]
 struct News {
@@ -148,20 +150,9 @@ impl Selective {
             self.sent.note(sequence, rate.stamp(now, in_network));
         }
         if let Some(rack) = &mut self.rack {
-            rack.note_sent(now, sequence);
+            rack.note_sent(now, sequence, again);
             if !again && !rack.has_planned(now, outstanding) {
                 self.plan_probe(flight, now);
-            }
-        }
-    }
-
-    /// There is nothing new to send: if that, and not the window or a repair, is what keeps the
-    /// sender quiet, the delivery rate is the application's.
-    fn note_limited(&mut self, outstanding: u32, window: f64) {
-        if let Some(rate) = &mut self.rate {
-            let in_network = self.board.in_network(outstanding);
-            if f64::from(in_network) < window && !self.board.awaits_repair() {
-                rate.note_limited(in_network);
             }
         }
     }
@@ -233,7 +224,7 @@ impl Selective {
     }
 
     /// Which segment may leave: RFC 6675, NextSeg.
-    #[inline]
+    #[inline(always)] // for every packet
     pub(super) fn choose(&mut self, flight: &mut Flight) -> Option<u32> {
         if flight.allowance == 0 {
             return None; // not begun
@@ -246,6 +237,12 @@ impl Selective {
             }
             return Some(flight.take_next());
         }
+        self.choose_while_some_are_missing(flight)
+    }
+
+    #[inline(never)] // much code, for few of those who ask
+    fn choose_while_some_are_missing(&mut self, flight: &mut Flight) -> Option<u32> {
+        let (usable, outstanding) = (flight.window.congestion, flight.outstanding());
         if std::mem::take(&mut self.must_repair)
             && let Some(sequence) = self.send_lost_again()
         {
@@ -293,7 +290,74 @@ impl Selective {
         Some(last)
     }
 
+    #[inline]
     pub(super) fn on_acknowledgement(
+        &mut self,
+        flight: &mut Flight,
+        now: u64,
+        answer: &Acknowledgement<'_>,
+        marked: u32,
+    ) {
+        let plain = marked == 0
+            && answer.blocks.is_empty()
+            && answer.next_expected > flight.unacknowledged
+            && self.misses_nothing();
+        if plain {
+            self.advance(flight, now, answer);
+        } else {
+            self.weigh(flight, now, answer, marked);
+        }
+    }
+
+    /// Whether nothing is reported, lost or sent again of what is outstanding, no reduction is under way, and no
+    /// probe awaits its judgement.
+    #[inline]
+    fn misses_nothing(&self) -> bool {
+        self.board.is_clean()
+            && !self.is_repairing_anything()
+            && self.reduction.is_none()
+            && self.rack.as_ref().is_none_or(|rack| !rack.is_probing())
+    }
+
+    /// The short way through what [`Self::weigh`] does with any acknowledgement, for the usual one: it
+    /// acknowledges new data of a flight of which [nothing is missing](Self::misses_nothing), and says
+    /// nothing else. Then what is outstanding was sent once, in the order of its numbers. The last segment
+    /// acknowledged is the most recently sent one and had the shortest round trip of those that are, so
+    /// that it alone says what all of them would. There is nothing to be found lost, sent again,
+    /// judged or ended. A test holds the two ways against each other (`sender/short_way.rs`).
+    #[inline(always)] // nearly every acknowledgement
+    fn advance(&mut self, flight: &mut Flight, now: u64, answer: &Acknowledgement<'_>) {
+        let acknowledged = answer.next_expected;
+        let newly = acknowledged - flight.unacknowledged;
+        if let Some(rate) = &mut self.rate {
+            if flight.next >= flight.available {
+                note_limited(rate, &self.board, flight);
+            }
+            if let Some(sent) = self.sent.get(acknowledged - 1) {
+                rate.note_all_delivered(now, newly, sent);
+            }
+            self.sent.acknowledge(acknowledged);
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.note_all_delivered(now, acknowledged);
+        }
+        self.board.acknowledge(acknowledged);
+        flight.unacknowledged = acknowledged;
+        flight.timer.take(now, answer, false);
+        flight.run_timer(now);
+        if flight.rule.governs_window() {
+            self.tell_governing_rule(flight, now, newly, 0, 0);
+        } else {
+            flight.grow_or_open(now, newly, 0);
+        }
+        self.plan_probe(flight, now);
+        flight.whole = self.is_whole();
+        flight.allowance = u32::MAX;
+    }
+
+    /// Any acknowledgement.
+    #[inline(never)] // much code, for few of those who ask
+    pub(super) fn weigh(
         &mut self,
         flight: &mut Flight,
         now: u64,
@@ -321,8 +385,10 @@ impl Selective {
         if flight.whole {
             self.board.acknowledge(first);
         }
-        if flight.next >= flight.available {
-            self.note_limited(flight.outstanding(), flight.window.congestion);
+        if flight.next >= flight.available
+            && let Some(rate) = &mut self.rate
+        {
+            note_limited(rate, &self.board, flight);
         }
         let repaired = self.repairs_with_partial_acknowledgements
             && (first..acknowledged).any(|sequence| self.board.is_sent_again(sequence));
@@ -343,9 +409,6 @@ impl Selective {
             }
         }
         self.judge_probe(flight, now, acknowledged, newly == 0 && answer.blocks.is_empty());
-        if let Some(round_trip) = flight.timer.last_round_trip {
-            self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
-        }
         let mut counted = if self.cumulative_counting { newly } else { delivered };
         if acknowledged >= flight.recover {
             if self.after_timeout && (self.cumulative_counting || self.timeouts_of_ns3) {
@@ -416,78 +479,6 @@ impl Selective {
         let old = flight.window.congestion;
         flight.reduce_for_loss(now, pipe);
         self.spread_reduction(flight, old);
-    }
-
-    /// Lets the window fall from `old` to the threshold over a round trip, if so told.
-    fn spread_reduction(&mut self, flight: &mut Flight, old: f64) {
-        let Some(bound) = self.proportional else { return }; // it has fallen at once
-        if flight.rule.governs_window() {
-            return;
-        }
-        let base = match bound {
-            // What the receiver does not allow was never in the network.
-            ReductionBound::Published => old.min(flight.window.cap),
-            ReductionBound::Ns3 => f64::from(flight.outstanding()),
-        };
-        self.reduction = Some(ProportionalReduction::new(base, bound));
-        flight.window.congestion = old;
-    }
-
-    /// The window after an acknowledgement.
-    #[inline]
-    fn set_window(&mut self, flight: &mut Flight, now: u64, news: &News) {
-        if !flight.rule.governs_window() {
-            let reducing = self.reduce_proportionally(flight, news);
-            // Only ns-3's rule 2 leaves new data that counts for nothing.
-            let nothing = news.counted == 0 && flight.open && !flight.byte_counting;
-            let told = news.newly > 0 && !(self.in_recovery || reducing || nothing)
-                || flight.rule.answers_marks() && (news.delivered > 0 || news.marked > 0);
-            if told {
-                self.grow_or_open(flight, now, news);
-            }
-            return;
-        }
-        if news.delivered == 0 && news.lost == 0 {
-            return;
-        }
-        let shortest = self.shortest_round_trip;
-        let rate = self.rate.as_mut().and_then(|rate| rate.take_sample(shortest));
-        if !flight.open {
-            flight.open = true;
-            flight.window.congestion = flight.initial_window;
-        }
-        let mut event = flight.acknowledged(now, news.delivered, news.marked);
-        (event.rate, event.lost) = (rate, news.lost);
-        event.in_recovery = self.is_repairing_anything();
-        event.in_network = self.board.in_network(flight.outstanding());
-        flight.rule.grow(&event, &mut flight.window);
-    }
-
-    fn grow_or_open(&mut self, flight: &mut Flight, now: u64, news: &News) {
-        if !flight.open || !self.in_recovery {
-            flight.grow_or_open(now, news.counted, news.marked);
-            return;
-        }
-        let mut event = flight.acknowledged(now, news.counted, news.marked);
-        event.in_recovery = true;
-        flight.rule.grow(&event, &mut flight.window);
-    }
-
-    /// Whether the window is falling over a round trip; then it falls.
-    fn reduce_proportionally(&mut self, flight: &mut Flight, news: &News) -> bool {
-        let Some(reduction) = &mut self.reduction else { return false };
-        if news.delivered > 0 {
-            let in_network = self.board.in_network(flight.outstanding());
-            let threshold = flight.window.slow_start_threshold;
-            let progress = if self.repairs_with_partial_acknowledgements {
-                news.repaired
-            } else {
-                news.newly > 0 && news.lost == 0
-            };
-            flight.window.congestion =
-                reduction.window(in_network, threshold, news.delivered, progress).max(1.0);
-        }
-        true
     }
 
     /// Plans the tail loss probe (RFC 8985, section 7.2): one goes if nothing is known to be missing.
@@ -573,6 +564,15 @@ impl Selective {
 
     pub(super) fn is_repairing_timeout(&self, _flight: &Flight) -> bool {
         self.after_timeout
+    }
+}
+
+/// There is nothing new to send: if that, and not the window or a repair, is what keeps the
+/// sender quiet, the delivery rate is the application's.
+fn note_limited(rate: &mut DeliveryRate, board: &Scoreboard, flight: &Flight) {
+    let in_network = board.in_network(flight.outstanding());
+    if f64::from(in_network) < flight.window.congestion && !board.awaits_repair() {
+        rate.note_limited(in_network);
     }
 }
 

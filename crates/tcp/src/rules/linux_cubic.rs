@@ -26,6 +26,7 @@
 
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::tick::Tick;
 
 /// What a reduction leaves of the window, in 1024ths.
 const BETA: u64 = 717;
@@ -79,8 +80,8 @@ struct Stage {
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
-    /// Length of a tick in nanoseconds.
-    tick: u64,
+    /// Of the host's timers.
+    tick: Tick,
     fast_convergence: bool,
     paced: bool,
     hystart: Option<OlderHyStart>,
@@ -108,7 +109,7 @@ impl LinuxCubic {
             samples: 0,
         };
         Self {
-            tick: if tick == 0 { 1_000_000 } else { tick },
+            tick: Tick::new(if tick == 0 { 1_000_000 } else { tick }),
             fast_convergence,
             paced,
             hystart: hystart.then_some(fresh),
@@ -125,9 +126,9 @@ impl LinuxCubic {
     /// `cubictcp_acked`.
     fn note_round_trip(&mut self, event: &Acknowledged, window: &mut Window) {
         let Some(round_trip) = event.round_trip else { return };
-        let ticks = event.now / self.tick;
+        let ticks = self.tick.whole(event.now);
         // Those right after a recovery are not to be trusted.
-        if self.stage.is_some_and(|stage| (ticks - stage.began) * self.tick < SECOND) {
+        if self.stage.is_some_and(|stage| (ticks - stage.began) * self.tick.length() < SECOND) {
             return;
         }
         self.shortest_round_trip = self.shortest_round_trip.min(round_trip.max(1));
@@ -168,11 +169,11 @@ impl LinuxCubic {
 
     /// `bictcp_update`: after how many acknowledged segments the window of `window` grows.
     fn update(&mut self, now: u64, window: u64, acknowledged: u64) {
-        let ticks = now / self.tick;
+        let ticks = self.tick.whole(now);
         if let Some(stage) = &mut self.stage {
             stage.acknowledged += acknowledged;
         }
-        let recent = (ticks - self.last_tick) <= SECOND / self.tick / 32;
+        let recent = (ticks - self.last_tick) <= self.tick.whole(SECOND / 32);
         if self.last_window == window && recent {
             return;
         }
@@ -211,7 +212,7 @@ impl LinuxCubic {
             }
         });
         let ahead = if self.shortest_round_trip == UNKNOWN { 0 } else { self.shortest_round_trip };
-        let elapsed = (ticks - stage.began + ahead.div_ceil(self.tick)) * self.tick;
+        let elapsed = (ticks - stage.began + self.tick.begun(ahead)) * self.tick.length();
         let time = u128::from(elapsed) * 1024 / u128::from(SECOND);
         let plateau_time = u128::from(stage.plateau_time);
         let distance = time.abs_diff(plateau_time);

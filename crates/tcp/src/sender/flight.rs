@@ -156,7 +156,7 @@ impl Flight {
 
     /// The window grows, unless marks have just been answered; the opening segment's
     /// acknowledgement makes it the initial one.
-    #[inline]
+    #[inline(always)] // nearly every acknowledgement
     pub(crate) fn grow_or_open(&mut self, now: u64, delivered: u32, marked: u32) {
         if !self.open {
             self.open = true;

@@ -65,6 +65,11 @@ impl Marks {
         std::mem::take(&mut self.announce_reduction)
     }
 
+    /// Whether it asks for marks, and has not given that up.
+    pub(crate) fn are_understood(&self) -> bool {
+        self.options.feedback != Ecn::Off
+    }
+
     /// The opening segment was lost: perhaps because of its marks.
     pub(crate) fn fall_back(&mut self) {
         if self.options.fallback {

@@ -2,13 +2,18 @@
 
 use crate::{Acknowledgement, RoundTripEstimator, TimerRules};
 
+/// No segment: sequence numbers end before.
+const NOT_TIMED: u32 = u32::MAX;
+
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub(crate) struct RetransmissionTimer {
     /// When it expires, in nanoseconds; `u64::MAX` while it is off.
     pub(crate) deadline: u64,
-    /// Segment being timed and when it was sent.
-    timed: Option<(u32, u64)>,
+    /// Segment being timed; [`NOT_TIMED`] if none is.
+    timed: u32,
+    /// When it was sent.
+    timed_since: u64,
     /// Whether every acknowledgement times a round trip (RFC 7323).
     timestamps: bool,
     pub(crate) estimator: RoundTripEstimator,
@@ -22,7 +27,8 @@ impl RetransmissionTimer {
     pub(crate) fn new(rules: TimerRules, timestamps: bool, clock_phase: u64) -> Self {
         Self {
             deadline: u64::MAX,
-            timed: None,
+            timed: NOT_TIMED,
+            timed_since: 0,
             timestamps,
             estimator: RoundTripEstimator::new(rules, clock_phase),
             last_round_trip: None,
@@ -38,14 +44,14 @@ impl RetransmissionTimer {
 
     /// No round trip is being timed any more: what was, may be answered late.
     pub(crate) fn stop_timing(&mut self) {
-        self.timed = None;
+        self.timed = NOT_TIMED;
     }
 
     /// Segment `sequence` leaves at `now` for the first time.
     #[inline]
     pub(crate) fn note_first_sending(&mut self, sequence: u32, now: u64) {
-        if self.timed.is_none() {
-            self.timed = Some((sequence, now));
+        if self.timed == NOT_TIMED {
+            (self.timed, self.timed_since) = (sequence, now);
         }
     }
 
@@ -55,15 +61,13 @@ impl RetransmissionTimer {
         if self.timestamps {
             self.estimator.end_back_off();
             self.sample(answer.echo, now);
-        } else if let Some((sequence, sent)) = self.timed
-            && answer.next_expected > sequence
-        {
-            self.timed = None;
+        } else if answer.next_expected > self.timed {
+            self.timed = NOT_TIMED;
             if !(self.marked_at_one && echo) {
                 self.estimator.end_back_off();
                 self.marked_at_one = false;
             }
-            self.sample(sent, now);
+            self.sample(self.timed_since, now);
         }
     }
 
@@ -72,10 +76,8 @@ impl RetransmissionTimer {
     pub(crate) fn take_partial(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         if self.timestamps {
             self.take(now, answer, false);
-        } else if let Some((sequence, _)) = self.timed
-            && answer.next_expected > sequence
-        {
-            self.timed = None;
+        } else if answer.next_expected > self.timed {
+            self.timed = NOT_TIMED;
             self.estimator.end_back_off();
         }
     }
