@@ -157,7 +157,8 @@ class InterfaceMonitor:
 
         ``data`` is whether it sends data, and not only acknowledgements; ``responsive`` whether its
         sender is known to slow down or may do so; ``selective`` whether its receiver has been seen
-        to acknowledge selectively, or both ends to agree to that.
+        to acknowledge selectively, or both ends to agree to that; ``ecn_capable`` whether any of
+        its packets was ECN-capable.
         """
 
     def finish(self) -> None:
@@ -613,11 +614,18 @@ class Simulation:
 
     def take_flow_traffic(
         self, link: str
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    ) -> tuple[
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.bool_],
+        NDArray[np.bool_],
+    ]:
         """Return what each flow has sent through the queue of a link since the last call.
 
-        Flow numbers, packets, bytes, and whether its sender slows down when some are lost. The
-        first call begins to watch. Acknowledgements of flow n count as flow -1 - n.
+        Flow numbers, packets, bytes, whether its sender slows down when some are lost, and whether
+        some may be marked instead. The first call begins to watch. Acknowledgements of flow n count
+        as flow -1 - n.
         """
 
     def set_queue(self, link: str, parameters: str) -> None:

@@ -191,7 +191,8 @@ def wait_and_tell():
     """Says that it is there, and what signal ends it."""
 
     def tell(number, _frame):
-        print(signal.Signals(number).name, flush=True)
+        # It may come in the middle of print().
+        os.write(sys.stdout.fileno(), f"{signal.Signals(number).name}\n".encode())
         sys.exit(7)
 
     signal.signal(signal.SIGTERM, tell)

@@ -228,6 +228,7 @@ class FakeWatch:
             data=np.array([True, True, False]),
             responsive=np.array([True, False, False]),
             selective=np.array([True, False, False]),
+            ecn_capable=np.array([False, True, False]),
         )
 
 
@@ -244,6 +245,7 @@ def test_each_flow_of_a_sample_stands_for_its_siblings():
         assert set(traffic.packets[answers].tolist()) == {4}
         assert not traffic.responsive[answers].any()
         assert set(traffic.packets[traffic.selective].tolist()) == {10}
+        assert set(traffic.packets[traffic.ecn_capable].tolist()) == {20}
     assert np.bincount(many.packets)[[4, 10, 20]].tolist() == [4, 4, 4]
 
 

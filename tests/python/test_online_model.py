@@ -86,6 +86,19 @@ def test_the_share_of_marks_decides_how_many_flows_understand_them():
 
 
 @pytest.mark.parametrize(
+    ("marked", "flows"),
+    # A queue that has not marked lately treats all alike. One that drops nearly everything
+    # beyond its maximum threshold has capable flows all the same. Who starves sends little.
+    [(None, 0), (0.0, 0), (0.02, 4), (0.25, 4), (0.5, 8), (1.0, 16)],
+)
+def test_flows_seen_to_be_capable_are_counted_where_a_queue_marks(marked, flows):
+    seen = traffic(marked_share=marked, ecn_capable_share=0.25)
+    groups = json.loads(model(seen).core_json())["flows"]
+    capable = sum(each["count"] for each in groups if each["sender"]["parameters"].get("ecn"))
+    assert capable == flows
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"flows": 0}, "no flow is active"),

@@ -225,6 +225,18 @@ def test_who_is_acknowledged_selectively_is_a_share_of_the_flows_that_move():
     assert FlowActivity.begin().selective_share() == 0.0
 
 
+def test_whose_packets_may_be_marked_is_a_share_of_the_flows_that_are_there():
+    watched = Watched()
+    watched.go_on(30, {1: 8, 2: 8, 3: 8, 4: 8})
+    assert watched.activity.ecn_capable_share() is None  # nobody looks
+    seen = replace(traffic({1: 8, 2: 8, 3: 8}), ecn_capable=np.array([True, False, True]))
+    after = watched.activity.updated(3.1, 0.1, seen, 4, None)
+    assert after.ecn_capable_share() == 0.5
+    # What a capable flow sends again is not, and constant traffic does not count.
+    again = replace(traffic({1: 8, 9: 1}, unresponsive={9}), ecn_capable=np.array([False, True]))
+    assert after.updated(3.2, 0.1, again, 5, None).ecn_capable_share() == 0.5
+
+
 def test_a_monitor_may_give_a_flow_in_pieces_and_in_any_order():
     pieces = FlowTraffic(
         np.array([7, 3, 7]), np.array([2, 5, 4]), np.array([200, 500, 400]), np.array([True] * 3)

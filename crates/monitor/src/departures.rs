@@ -34,6 +34,8 @@ struct Known {
     sends: [bool; 2],
     /// Whether their receivers acknowledge selectively, as far as that was seen.
     selective: [bool; 2],
+    /// Whether any of their packets was ECN-capable.
+    ecn_capable: [bool; 2],
 }
 
 /// What a flow sent through the exit.
@@ -46,6 +48,8 @@ pub struct Departed {
     pub slows_down: Option<bool>,
     /// Whether its receiver has been seen to acknowledge selectively, or to agree to it.
     pub selective: bool,
+    /// Whether any of its packets was ECN-capable, here or on its way here marked (RFC 3168).
+    pub ecn_capable: bool,
 }
 
 /// Listens to a monitor of one interface.
@@ -107,6 +111,7 @@ impl Departures {
                 volume,
                 slows_down: known.map(|known| known.traffic != Traffic::Udp),
                 selective: known.is_some_and(|known| known.selective[side]),
+                ecn_capable: known.is_some_and(|known| known.ecn_capable[side]),
             }
         };
         self.leaving.take(true).into_iter().map(departed).collect()
@@ -142,9 +147,12 @@ impl Listener for Departures {
             leaves: [false; 2],
             sends: [false; 2],
             selective: [false; 2],
+            ecn_capable: [false; 2],
         });
         known.traffic = flow.traffic();
         known.selective[side] = flow.acknowledged_selectively[side];
+        let [_, capable @ ..] = flow.directions[side].ecn;
+        known.ecn_capable[side] = capable.iter().any(|packets| *packets > 0);
         known.leaves[side] = true;
         known.sends[side] |= known.traffic != Traffic::Tcp || flow.directions[side].payload > 0;
         self.leaving.packet(flow, from_initiator, packets, bytes);

@@ -278,3 +278,28 @@ proptest! {
         prop_assert!(seen.len() <= bytes.len() / 48);
     }
 }
+
+#[test]
+fn the_exit_knows_whose_packets_may_be_marked_in_place_of_being_dropped() {
+    let at = |milliseconds, packet: common::Tcp| {
+        frame(milliseconds * MILLISECOND, OUTGOING, packet.bytes())
+    };
+    let data = || common::Tcp { payload: 100, ..forth() };
+    let capable = |ecn: &[u8]| {
+        let frames: Vec<_> = (0..)
+            .zip(ecn)
+            .map(|(place, &ecn)| {
+                at(1000 + place, common::Tcp { sequence: 100 * place as u32, ecn, ..data() })
+            })
+            .collect();
+        let (_, mut departures) = at_the_exit(&frames);
+        departures.take_volumes().iter().map(|each| each.ecn_capable).collect::<Vec<_>>()
+    };
+    // RFC 3168, section 5: 0b00 is not capable, 0b01 and 0b10 are, 0b11 has been marked on its way.
+    assert_eq!(capable(&[0b00, 0b00]), [false]);
+    for codepoint in [0b01, 0b10, 0b11] {
+        assert_eq!(capable(&[codepoint]), [true]);
+    }
+    // What is sent again is not capable; its flow stays so.
+    assert_eq!(capable(&[0b10, 0b00, 0b00]), [true]);
+}

@@ -127,6 +127,7 @@ impl InterfaceMonitor {
         columns.set_item("data", column(|each| each.slows_down.is_some()))?;
         columns.set_item("responsive", column(|each| each.slows_down == Some(true)))?;
         columns.set_item("selective", column(|each| each.selective))?;
+        columns.set_item("ecn_capable", column(|each| each.ecn_capable))?;
         Ok(columns)
     }
 

@@ -22,6 +22,7 @@ type Traffic<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<bool>>,
+    Bound<'py, PyArray1<bool>>,
 );
 
 /// How many records were taken, and them as columns, as lines of text, as bytes of a capture.
@@ -131,6 +132,7 @@ impl Simulation {
             PyArray1::from_iter(python, sent.iter().map(|sent| sent.packets as i64)),
             PyArray1::from_iter(python, sent.iter().map(|sent| sent.bytes as i64)),
             PyArray1::from_iter(python, sent.iter().map(|sent| sent.responsive)),
+            PyArray1::from_iter(python, sent.iter().map(|sent| sent.ecn_capable)),
         ))
     }
 

@@ -45,7 +45,7 @@ def seen(reading: Reading, told: Mapping[str, Any], knowledge: Knowledge) -> Obs
     if knowledge != "full":
         return Observation(reading, told["active_flows"])
     numbers, nanoseconds = told["round_trips"]
-    flows, packets, sizes, data, responsive, selective = told["traffic"]
+    flows, packets, sizes, data, responsive, selective, capable = told["traffic"]
     flow = np.array(flows, dtype=np.int64)
     return Observation(
         reading,
@@ -61,6 +61,7 @@ def seen(reading: Reading, told: Mapping[str, Any], knowledge: Knowledge) -> Obs
             np.array(sizes, dtype=np.int64),
             np.array(responsive, dtype=np.bool_),
             np.array(selective, dtype=np.bool_),
+            np.array(capable, dtype=np.bool_),
         ),
     )
 

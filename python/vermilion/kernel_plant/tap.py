@@ -70,10 +70,11 @@ class Tap:
         """What each flow has sent through the queue since the last call.
 
         Columns: numbers of flows, packets, bytes, whether data is among them, whether the sender
-        slows down when packets are lost, and whether the receiver acknowledges selectively.
+        slows down when packets are lost, whether the receiver acknowledges selectively, and whether
+        packets are ECN-capable.
         """
         taken = self._monitor.take_volumes()
-        names = ("flow", "packets", "bytes", "data", "responsive", "selective")
+        names = ("flow", "packets", "bytes", "data", "responsive", "selective", "ecn_capable")
         return [taken[name].tolist() for name in names]
 
     def flows(self) -> list[tuple[int, str]]:

@@ -62,7 +62,7 @@ class Witness:
             zip(trips["flow"].tolist(), trips["round_trip_ns"].tolist(), strict=True)
         )
         volumes = self._monitor.take_volumes()
-        names = ("flow", "packets", "bytes", "data", "responsive", "selective")
+        names = ("flow", "packets", "bytes", "data", "responsive", "selective", "ecn_capable")
         self._volumes.extend(zip(*(volumes[name].tolist() for name in names), strict=True))
 
 

@@ -43,6 +43,7 @@ class Departing:
         responsive: whether its sender slows down when packets are lost, as far as is known.
         selective: whether its receiver has been seen to acknowledge selectively, or both ends to
             agree to that.
+        ecn_capable: whether any of its packets was ECN-capable.
     """
 
     flow: NDArray[np.int64]
@@ -51,6 +52,7 @@ class Departing:
     data: NDArray[np.bool_]
     responsive: NDArray[np.bool_]
     selective: NDArray[np.bool_]
+    ecn_capable: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,8 @@ class FlowTraffic:
         selective: whether its receiver has been seen to acknowledge selectively (RFC 2018), or both
             ends to agree to that; ``None`` where nobody looks. One that has lost nothing yet and
             whose beginning was not seen may do so all the same.
+        ecn_capable: whether packets of it can be marked instead of dropped (RFC 3168); ``None``
+            where nobody looks. Of a flow that can, some cannot, such as those sent again.
     """
 
     flows: NDArray[np.int64]
@@ -102,6 +104,7 @@ class FlowTraffic:
     bytes: NDArray[np.int64]
     responsive: NDArray[np.bool_]
     selective: NDArray[np.bool_] | None = None
+    ecn_capable: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)

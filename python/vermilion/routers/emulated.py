@@ -170,7 +170,7 @@ class EmulatedRouter(OperatedRouter):
         if self._knowledge == "flow count":
             return Observation(reading, told["active_flows"])
         flows, nanoseconds = _columns(round_trips, 2)
-        numbers, packets, sizes, data, responsive, selective = _columns(traffic, 6)
+        numbers, packets, sizes, data, responsive, selective, capable = _columns(traffic, 7)
         return Observation(
             reading,
             told["active_flows"],
@@ -182,6 +182,7 @@ class EmulatedRouter(OperatedRouter):
                 sizes,
                 responsive != 0,
                 selective != 0,
+                capable != 0,
             ),
         )
 

@@ -129,8 +129,8 @@ class SimulatedRouter(ManagedQueue):
         """
         if self._knowledge != "full":
             return None
-        flows, packets, sizes, responsive = self._simulation.take_flow_traffic(self._link)
-        return FlowTraffic(flows=flows, packets=packets, bytes=sizes, responsive=responsive)
+        flows, packets, sizes, responsive, capable = self._simulation.take_flow_traffic(self._link)
+        return FlowTraffic(flows, packets, sizes, responsive, ecn_capable=capable)
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every discipline parameter now in force."""

@@ -141,13 +141,15 @@ class _Monitors:
             return seen[0]
         flows = np.unique(np.concatenate([np.empty(0, np.int64), *(each.flows for each in seen)]))
         packets, sizes = np.zeros(len(flows), np.int64), np.zeros(len(flows), np.int64)
-        responsive = np.zeros(len(flows), np.bool_)
+        responsive, capable = np.zeros(len(flows), np.bool_), np.zeros(len(flows), np.bool_)
         for each in seen:  # each flow is in it once
             places = np.searchsorted(flows, each.flows)
             packets[places] += each.packets
             sizes[places] += each.bytes
             responsive[places] = each.responsive
-        return FlowTraffic(flows, packets, sizes, responsive)
+            if each.ecn_capable is not None:
+                capable[places] = each.ecn_capable
+        return FlowTraffic(flows, packets, sizes, responsive, ecn_capable=capable)
 
     def _listen(self) -> None:
         """Take what there is, once at each instant."""
@@ -159,7 +161,8 @@ class _Monitors:
         self._listened_ns = now_ns
         flows, nanoseconds = self._simulation.take_rtt_samples()
         for link in self._known:
-            traffic = FlowTraffic(*self._simulation.take_flow_traffic(link))
+            flows_of, packets, sizes, responsive, capable = self._simulation.take_flow_traffic(link)
+            traffic = FlowTraffic(flows_of, packets, sizes, responsive, ecn_capable=capable)
             self._traffic[link].append(traffic)
             if not np.isin(traffic.flows, self._known[link], assume_unique=True).all():
                 self._known[link] = np.union1d(self._known[link], traffic.flows)

@@ -1,6 +1,7 @@
 //! What somebody outside sees and may change while the network runs.
 
 use vermilion_parameters::{ParameterError, Values};
+use vermilion_tcp::Sender;
 
 use super::Simulation;
 use crate::flow::Source;
@@ -46,13 +47,17 @@ impl Simulation {
             .into_iter()
             .map(|sent| {
                 let (flow, back) = (sent.direction >> 1, sent.direction & 1 == 1);
-                let has_sender = matches!(flows[flow as usize].source, Source::Window(_));
+                let sender = match &flows[flow as usize].source {
+                    Source::Window(connection) if !back => Some(&connection.sender),
+                    _ => None,
+                };
                 SentByFlow {
                     flow,
                     back,
                     packets: sent.packets,
                     bytes: sent.bytes,
-                    responsive: has_sender && !back,
+                    responsive: sender.is_some(),
+                    ecn_capable: sender.is_some_and(Sender::is_ecn_capable),
                 }
             })
             .collect()
@@ -95,6 +100,8 @@ pub struct SentByFlow {
     pub bytes: u64,
     /// Whether losing some of them would make the sender slow down.
     pub responsive: bool,
+    /// Whether some of them may be marked instead of dropped.
+    pub ecn_capable: bool,
 }
 
 /// What a router exports about a queue.

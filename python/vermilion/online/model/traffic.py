@@ -65,7 +65,7 @@ class Traffic:
             rate_bit_per_s=picture.rate_bit_per_s,
             packet_bytes=picture.packet_bytes,
             queueing_s=queueing_s,
-            ecn_share=_ecn_share(picture.marked_share),
+            ecn_share=_ecn_share(picture.marked_share, picture.ecn_capable_share),
             unresponsive_bit_per_s=picture.unresponsive_bit_per_s,
             packet_sizes=picture.packet_sizes,
         )
@@ -81,13 +81,23 @@ class Traffic:
         return max(base_s for _, base_s in self.classes) + self.queueing_s
 
 
-def _ecn_share(marked_share: float | None) -> float:
-    """Which share of the flows to model as ECN-capable, from the share of marks seen.
+def _ecn_share(marked_share: float | None, capable_share: float | None) -> float:
+    """Which share of the flows to model as ECN-capable.
 
-    A discipline treats flows alike but for marking the capable and dropping the others, so
-    the share of marks among its signals is the share of capable senders, give or take the
-    drops of a full buffer.
+    A discipline that marks treats flows alike but for marking the capable and dropping the others,
+    so the share of marks among its signals is the share of capable senders, as far as each sends.
+    But a full buffer, or an average beyond the maximum threshold, may drop everything: then there
+    are fewer marks than that. A monitor sees which flows are capable, and counts those in full that
+    starve because they are not. So of the two the larger share is taken.
+
+    Args:
+        marked_share: marks / (marks + drops) lately; ``None`` when there were neither. A queue that
+            marks nothing treats all alike.
+        capable_share: share of the flows seen to be capable; ``None`` where nobody looks.
     """
-    if marked_share is None or marked_share < _FEW:
+    if marked_share is None or marked_share == 0.0:
         return 0.0
-    return 1.0 if marked_share > 1.0 - _FEW else marked_share
+    share = max(marked_share, capable_share or 0.0)
+    if share < _FEW:
+        return 0.0
+    return 1.0 if share > 1.0 - _FEW else share

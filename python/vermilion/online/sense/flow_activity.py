@@ -86,6 +86,8 @@ class FlowActivity:
         flows: the numbers of the flows known, ascending.
         responsive: whether each slows down when packets are lost.
         selective: whether the receiver of each has been seen to acknowledge selectively.
+        ecn_capable: whether packets of each have been seen to be ECN-capable.
+        ecn_told: whether anybody looks at that.
         began_s: when each was first seen.
         last_s: when each was last seen.
         packets: what each sent lately, packets.
@@ -103,6 +105,8 @@ class FlowActivity:
     flows: NDArray[np.int64]
     responsive: NDArray[np.bool_]
     selective: NDArray[np.bool_]
+    ecn_capable: NDArray[np.bool_]
+    ecn_told: bool
     began_s: NDArray[np.float64]
     last_s: NDArray[np.float64]
     packets: NDArray[np.int64]
@@ -126,6 +130,8 @@ class FlowActivity:
             flows=none,
             responsive=np.empty(0, np.bool_),
             selective=np.empty(0, np.bool_),
+            ecn_capable=np.empty(0, np.bool_),
+            ecn_told=False,
             began_s=times,
             last_s=times,
             packets=none,
@@ -198,6 +204,9 @@ class FlowActivity:
         selective = _spread(self.selective, old, size, 0)
         if traffic.selective is not None:
             selective[new] |= traffic.selective[moved][first]
+        capable = _spread(self.ecn_capable, old, size, 0)
+        if traffic.ecn_capable is not None:
+            capable[new] |= traffic.ecn_capable[moved][first]
         last[new] = time_s
         packets, sizes, kept = (
             _spread(values, old, size, 0) for values in (self.packets, self.bytes, self.kept_bytes)
@@ -240,6 +249,8 @@ class FlowActivity:
             flows=flows,
             responsive=responsive,
             selective=selective,
+            ecn_capable=capable,
+            ecn_told=traffic.ecn_capable is not None,
             began_s=began,
             last_s=last,
             packets=packets,
@@ -399,6 +410,17 @@ class FlowActivity:
         moving = self.responsive & (self.packets > 0)
         return float(self.selective[moving].mean()) if moving.any() else 0.0
 
+    def ecn_capable_share(self) -> float | None:
+        """Of the flows that slow down, the share whose packets can be marked instead of dropped.
+
+        Flows that wait for a timeout count too, if they moved anything in the time remembered:
+        where some can be marked, those that cannot wait most. ``None`` where nobody looks.
+        """
+        there = self.responsive & (self.kept_bytes > 0) & (self.flows >= 0)
+        if not self.ecn_told or not there.any():
+            return None
+        return float(self.ecn_capable[there].mean())
+
     def packet_sizes(self, of: NDArray[np.int64], total: int) -> tuple[tuple[float, int], ...]:
         """(bytes, flows) of each class of packet sizes, ascending.
 
@@ -441,6 +463,7 @@ def _without_the_forgotten(activity: FlowActivity) -> FlowActivity:
         flows=activity.flows[there],
         responsive=activity.responsive[there],
         selective=activity.selective[there],
+        ecn_capable=activity.ecn_capable[there],
         began_s=activity.began_s[there],
         last_s=activity.last_s[there],
         packets=activity.packets[there],

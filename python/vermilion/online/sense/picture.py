@@ -42,6 +42,8 @@ class TrafficPicture:
             packets of about ``packet_bytes``.
         selective_share: share of the flows whose receivers have been seen to acknowledge
             selectively; 0 where nobody looks.
+        ecn_capable_share: share of the flows whose packets can be marked instead of dropped;
+            ``None`` where nobody looks.
         knowledge: what it is made from.
         flows_doubt: standard deviation of the number of flows, as a share of it.
         rtts_doubt: the same of the round trips.
@@ -59,6 +61,7 @@ class TrafficPicture:
     flows_doubt: float = 0.0
     rtts_doubt: float = 0.0
     selective_share: float = 0.0
+    ecn_capable_share: float | None = None
 
     @property
     def parts(self) -> tuple[TrafficPicture, ...]:

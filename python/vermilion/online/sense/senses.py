@@ -29,6 +29,9 @@ from vermilion.online.sense.square_root_law import (
 from vermilion.online.sense.stretch import Stretch
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from vermilion.routers.base import FlowTraffic, Observation, Reading, RttSamples
 
 HISTORY_S = 120.0
@@ -247,6 +250,7 @@ class Senses:
                 picture,
                 unresponsive_bit_per_s=unresponsive,
                 selective_share=self.activity.selective_share(),
+                ecn_capable_share=self.activity.ecn_capable_share(),
             )
             if packet_bytes is not None:
                 sizes = self.activity.packet_sizes(among, round(counted))
@@ -361,14 +365,18 @@ def _joined_traffic(held: FlowTraffic | None, latest: FlowTraffic | None) -> Flo
 
     if held is None or latest is None:
         return latest
-    selective = None
-    if held.selective is not None and latest.selective is not None:
-        selective = np.concatenate((held.selective, latest.selective))
+
+    def joined(
+        one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None
+    ) -> NDArray[np.bool_] | None:
+        return None if one is None or other is None else np.concatenate((one, other))
+
     return replace(
         latest,
         flows=np.concatenate((held.flows, latest.flows)),
         packets=np.concatenate((held.packets, latest.packets)),
         bytes=np.concatenate((held.bytes, latest.bytes)),
         responsive=np.concatenate((held.responsive, latest.responsive)),
-        selective=selective,
+        selective=joined(held.selective, latest.selective),
+        ecn_capable=joined(held.ecn_capable, latest.ecn_capable),
     )

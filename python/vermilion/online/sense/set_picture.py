@@ -123,14 +123,13 @@ def set_picture(
     parts = list(pictures.values())
     rates = [each.rate_bit_per_s for each in parts if each.rate_bit_per_s is not None]
     sizes = [each.packet_bytes for each in parts if each.packet_bytes is not None]
-    marked = [each.marked_share for each in parts if each.marked_share is not None]
     return SetPicture(
         time_s=max(each.time_s for each in parts),
         flows=sum(path.flows for path in paths),
         base_rtts_s=tuple(sorted(trip for path in paths for trip in path.base_rtts_s)),
         rate_bit_per_s=math.fsum(rates) if rates else None,
         packet_bytes=math.fsum(sizes) / len(sizes) if sizes else None,
-        marked_share=math.fsum(marked) / len(marked) if marked else None,
+        marked_share=_mean_of_known([each.marked_share for each in parts]),
         unresponsive_bit_per_s=math.fsum(each.unresponsive_bit_per_s for each in parts),
         knowledge="full" if all(each.knowledge == "full" for each in parts) else "counters",
         flows_doubt=max(each.flows_doubt for each in parts),
@@ -138,10 +137,16 @@ def set_picture(
         selective_share=min(
             (each.selective_share for each in parts if each.flows > 0), default=0.0
         ),
+        ecn_capable_share=_mean_of_known([each.ecn_capable_share for each in parts]),
         queues=tuple(pictures.items()),
         paths=tuple(paths),
         unknown=tuple(unknown),
     )
+
+
+def _mean_of_known(shares: Sequence[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
 def picture_of(values: Mapping[str, Any]) -> TrafficPicture:

@@ -73,6 +73,7 @@ class PacketMonitor:
             bytes=_for_each(sent.bytes, one_in),
             responsive=np.repeat(sent.responsive, one_in),
             selective=np.repeat(sent.selective, one_in),
+            ecn_capable=np.repeat(sent.ecn_capable, one_in),
         )
 
 
