@@ -141,6 +141,20 @@ def test_a_setting_that_would_lock_out_a_crowd_does_harm(harm):
         assert answer.most_starved == pytest.approx(stood + 1.0)
 
 
+def test_an_answer_tells_what_the_first_setting_would_drop_beside_the_one_in_force():
+    first = dict(task().in_force)
+    assert solve(task(evaluations=5)).answer.first_beside_in_force == {}
+    # A wall at 15 packets keeps 16 flows at smaller windows, so that they lose more.
+    walled = first | {
+        "min_threshold": 14.0,
+        "max_threshold": 15.0,
+        "max_probability": 0.0001,
+        "weight": 1.0,
+    }
+    answer = solve(task(in_force=walled, evaluations=5)).answer
+    assert answer.first_beside_in_force["links.bottleneck.drop_rate"] < -0.01
+
+
 def test_where_the_best_does_harm_on_fresh_seeds_another_that_does_none_is_taken(monkeypatch):
     """24 NewReno flows: without the others the setting in force would be kept, at 1081 packets²."""
     newreno = SenderBelief({SenderModel("newreno"): 0.0}, {SenderModel("newreno"): 0.0})

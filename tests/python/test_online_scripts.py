@@ -15,7 +15,8 @@ What happens, a line each (``#`` begins a comment; all that is said of the world
   are tried in :data:`BOX`;
 - ``found level=30 [offset=0] [weight=0.5] [most_starved=1]``, ``found nothing``, ``fails REASON``:
   the last search; with ``alike`` after it the kinds of senders are not told apart; with ``or=5``
-  it was for two kinds, and the other one has that offset;
+  it was for two kinds, and the other one has that offset; with ``mends=0.2`` it is worse, and there
+  because in the model what stands breaks the policy's bound, which is 0.2 there;
 - ``done``, ``refused REASON``, ``lost``, ``lost in force``, ``lost half``: the last change;
 - ``command stop``, ``command accept``: a person.
 """
@@ -45,6 +46,7 @@ from vermilion.online.events import (
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.search import Space
 from vermilion.search.space import Dimension
+from vermilion.simulate import mean_interval
 
 BOX = Space(
     [
@@ -163,11 +165,21 @@ class Script:
             self.give(Found(number, found, 1.0))
             return
         offset, most_starved = told.pop("offset", 0.0), told.pop("most_starved", None)
-        another = told.pop("or", None)
+        another, mends = told.pop("or", None), told.pop("mends", None)
         setting = {name: task.in_force[name] for name in POLICY.parameters} | told
         sane = {name: value if math.isfinite(value) else 30.0 for name, value in setting.items()}
         found = finding(task, sane, offset=offset)
         answer = replace(found.answer, setting=setting, most_starved=most_starved)
+        if mends is not None:
+            bound = self.controller.policy.bounds[0].text
+            verdict = replace(
+                answer.verdict,
+                apply=True,
+                reason=f"the incumbent breaks {bound}",
+                advantage=mean_interval([-1.0, -2.0]),
+                details={"bound": bound, "bound_limit": mends},
+            )
+            answer = replace(answer, verdict=verdict)
         if another is not None:
             other = finding(task, sane, offset=another).answer.incumbent
             answer = replace(answer, models=2, alternatives=(answer.incumbent, other))

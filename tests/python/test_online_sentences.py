@@ -152,6 +152,15 @@ def bound_in_model(details, match):
     ]
 
 
+def bound_kept(details, match):
+    """What surely keeps a bound."""
+    measured, limit = details["bound_measured"], details["bound_limit"]
+    kept = measured - limit if Constraint.parse(details["bound"]).at_least else limit - measured
+    assert "the network keeps" in match.string
+    assert kept > details["bound_measured_half_width"]
+    return [shown(match) * each for each in (measured, limit)]
+
+
 def bound_measured(details, match):
     """What breaks a bound: surely, as it seems, or as nobody knows."""
     measured, half_width = details["bound_measured"], details["bound_measured_half_width"]
@@ -276,6 +285,7 @@ PHRASES = [
         rf"[(:] ?{N}(?: \+- {N})?(?P<unit> [^\s,]+)?(?: in phase {N})?, bound {N}",
         bound_in_model,
     ),
+    (rf"\(measured {N}(?P<unit> [^\s)]+)?, bound {N}(?: [^\s)]+)?\)", bound_kept),
     (rf"\(measured {N}(?: \+- {N})?(?P<unit> [^\s)]+)?\)", bound_measured),
     (rf"mean queue {N} packets \((?P<stood>model|before) {N}\)", mean_queue),
     (

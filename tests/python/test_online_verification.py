@@ -147,6 +147,30 @@ def test_harm_is_bounded_by_what_was_measured_before():
     assert fine.verdict == "better"
 
 
+def test_harm_counts_from_the_first_setting_and_not_from_one_that_harmed_less():
+    harm = Constraint.parse("links.bottleneck.drop_rate <= 1.25 of reference + 2 %")
+    asked = Policy("bottleneck", HOLD, ("weight",), bounds=(replace(harm, of_harm=True),))
+    before = measured(60, 9, drops=5)  # 3.8 %: at most 6.8 %
+    after = measured(30, 4.5, drops=20)  # 13.8 %
+    assert verify(after, before, EXPECTED, asked).verdict == "worse"
+    # The first setting would drop 8 points more, 11.8 %: at most 16.8 %.
+    first = replace(EXPECTED, first_beside_previous={"links.bottleneck.drop_rate": 0.08})
+    assert verify(after, before, first, asked).verdict == "better"
+    # Two points more: at most 9.3 %.
+    near = replace(EXPECTED, first_beside_previous={"links.bottleneck.drop_rate": 0.02})
+    assert verify(after, before, near, asked).verdict == "worse"
+
+
+def test_nothing_is_taken_back_to_a_setting_that_does_as_much_harm():
+    harm = Constraint.parse("links.bottleneck.drop_rate <= 1.25 of reference + 2 %")
+    asked = Policy("bottleneck", HOLD, ("weight",), bounds=(replace(harm, of_harm=True),))
+    # The first setting would drop 10 points less: at most 6.8 %, and the one before breaks it.
+    first = replace(EXPECTED, first_beside_previous={"links.bottleneck.drop_rate": -0.1})
+    before = measured(60, 9, drops=20)
+    assert verify(measured(30, 4.5, drops=20), before, first, asked).verdict == "better"
+    assert verify(measured(30, 4.5, drops=25), before, first, asked).verdict == "worse"
+
+
 def moments(mean, sd, seed=1):
     """A second and a bit, in batches of a quarter of a second."""
     return Stretch(tuple(batches_of(samples(mean, sd, 1.2, seed=seed), 10e6, 0.25)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.metric_words import metric_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from vermilion.objectives import Constraint
     from vermilion.online.sense.stretch import Stretch
@@ -51,18 +51,24 @@ class BrokenBound:
 
 
 def first_broken(
-    stretch: Stretch, reference: Stretch | None, bounds: Sequence[Constraint]
+    stretch: Stretch,
+    reference: Stretch | None,
+    bounds: Sequence[Constraint],
+    first_beside_reference: Mapping[str, float] | None = None,
 ) -> BrokenBound | None:
     """The first bound that is surely broken in a stretch; ``None`` where none is.
 
     Args:
         stretch: what was measured.
-        reference: what relative bounds refer to; without one they ask nothing.
+        reference: measured under the setting before; without it relative bounds ask nothing.
         bounds: constraints and bounds of harm.
+        first_beside_reference: what a metric would be more under the setting that stood when the
+            controller began, by its path. A bound of harm refers to that setting.
     """
+    first = first_beside_reference or {}
     for bound in bounds:
         measured = stretch.bounded(bound)
-        limit = _limit_of(bound, reference)
+        limit = _limit_of(bound, reference, first.get(str(bound.path), 0.0))
         if measured is None or limit is None or measured.low is None or measured.high is None:
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
@@ -71,14 +77,19 @@ def first_broken(
     return None
 
 
-def _limit_of(bound: Constraint, reference: Stretch | None) -> float | None:
+def _limit_of(bound: Constraint, reference: Stretch | None, first_beside: float) -> float | None:
     """The bound as a number; of a reference, the end of its interval that is easier to keep.
 
-    ``None`` where it refers to what was not measured.
+    A bound of harm is never harder to keep than what was measured under the setting before: to go
+    back to that one would mend nothing. ``None`` where a bound refers to what was not measured.
     """
     if not bound.of_reference:
         return bound.bound
     measured = None if reference is None else reference.bounded(bound)
     if measured is None or measured.low is None or measured.high is None:
         return None
-    return bound.bound * (measured.low if bound.at_least else measured.high) + bound.offset
+    before = measured.low if bound.at_least else measured.high
+    if not bound.of_harm:
+        return bound.bound * before + bound.offset
+    limit = bound.bound * (before + first_beside) + bound.offset
+    return min(limit, before) if bound.at_least else max(limit, before)

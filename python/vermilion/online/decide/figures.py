@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vermilion.objectives import Objective
     from vermilion.online.sense.stretch import Stretch
     from vermilion.simulate.statistics import Interval
@@ -22,6 +24,8 @@ class Expectation:
         most_starved: how many flows may starve under it without harm; ``None`` for any number.
         starved_over_s: in stretches of this length.
         of_model: whether a model said so, and not a measurement of what was before.
+        first_beside_previous: what each metric with a bound of harm would be more under the first
+            setting than under the one before, by its path; none where they are the same.
     """
 
     cost_before: float
@@ -30,6 +34,7 @@ class Expectation:
     most_starved: float | None = None
     starved_over_s: float = 0.0
     of_model: bool = True
+    first_beside_previous: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

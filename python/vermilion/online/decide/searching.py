@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from vermilion.objectives.metric_words import metric_in_words
 from vermilion.online.decide import entering, pausing, stepping
 from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.setting_words import setting_in_words
@@ -270,12 +271,16 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     if not state.refining and before is not None and _promises_less(turn, answer, before):
         _go_on_as_it_is(turn, state, answer)
         return
-    cost_before = _expected(answer, answer.incumbent)
+    if before is not None and _suffers_in_the_model_alone(turn, answer, before):
+        _go_on_as_it_is(turn, state, answer)
+        return
+    cost_before, first = _expected(answer, answer.incumbent), answer.first_beside_in_force
     mends = answer.verdict.advantage.mean <= 0.0
     if state.unverified is not None and _has_failed(turn, state.unverified, before):
         # What is replaced has not proved itself: the way back leads past it.
         previous, before = state.unverified.previous, state.unverified.before
         cost_before = state.unverified.expected.cost_before
+        first = state.unverified.expected.first_beside_previous
         mends = mends or state.unverified.mends
     verifying = Verifying(
         setting=answer.setting,
@@ -286,6 +291,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
             answer.candidate.mean.mean,
             answer.most_starved,
             answer.starved_over_s,
+            first_beside_previous=first,
         ),
         noise=answer.candidate_noise,
         previous=previous,
@@ -362,6 +368,36 @@ def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
             promised=promised,
         )
     return better
+
+
+def _suffers_in_the_model_alone(turn: Turn, answer: Answer, measured: Stretch) -> bool:
+    """Whether an answer is there for a harm alone that the network surely does not suffer.
+
+    A bound that the setting in force breaks is mended at any price, so it has to be broken. In
+    conditions that are not there yet, such as a crowd that may come, only a model can say so.
+    """
+    verdict = answer.verdict
+    text, limit = verdict.details.get("bound"), verdict.details.get("bound_limit")
+    if verdict.advantage.mean > 0.0 or not isinstance(limit, float):
+        return False
+    bound = next((each for each in turn.controller.policy.bounds if each.text == text), None)
+    seen = None if bound is None else measured.bounded(bound)
+    if bound is None or seen is None or seen.low is None or seen.high is None:
+        return False
+    kept = seen.low > limit if bound.at_least else seen.high < limit
+    if kept:
+        turn.decide(
+            DecisionKind.KEPT,
+            "the answer is not put in force, because only the model says that the setting in force "
+            f"breaks a bound; the network keeps {bound.text} "
+            f"(measured {metric_in_words(bound.path, seen.mean)}, bound "
+            f"{metric_in_words(bound.path, limit)})",
+            bound=bound.text,
+            bound_limit=limit,
+            bound_measured=seen.mean,
+            bound_measured_half_width=seen.half_width,
+        )
+    return kept
 
 
 def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> bool:

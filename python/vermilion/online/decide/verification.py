@@ -6,7 +6,9 @@ are three verdicts:
 
 - *better*: significantly and noticeably so, against the measured predecessor, at no harm;
 - *worse*: than the measured predecessor; or, where nothing was measured before, than the model says
-  that one would be; or it breaks a bound that the predecessor kept. Such a setting is taken back;
+  that one would be; or it breaks a bound that the predecessor kept. Such a setting is taken back.
+  Bounds of harm refer to the setting that stood when the controller began. What that one would do
+  now is what the predecessor was measured to do, and the difference of the two in the model;
 - *unproven*: anything else. It may stay, because it does no harm, and is looked at again.
 """
 
@@ -69,7 +71,7 @@ def verify(
             worse objective is its price and no reason to take it back.
     """
     figures = Figures.of(after, before, expected, policy.objective)
-    broken = first_broken(after, before, policy.bounds)
+    broken = first_broken(after, before, policy.bounds, expected.first_beside_previous)
     why_worse = _why_worse(after, before, expected, policy, mends=mends)
     verdict: Literal["better", "unproven", "worse"] = "worse"
     why = why_worse
@@ -132,7 +134,7 @@ def _why_worse(
         if now is not None and not mends and _is_worse_than_predicted(now, expected, objective):
             return "worse than the old setting would be, as the model has it"
         return ""
-    broken = first_broken(after, before, policy.bounds)
+    broken = first_broken(after, before, policy.bounds, expected.first_beside_previous)
     broken_before = first_broken(before, None, policy.bounds)
     if broken and (broken_before is None or broken_before.bound != broken.bound):
         return f"it breaks a bound that the setting before kept, {broken.in_words()}"

@@ -40,6 +40,9 @@ class Answer:
         most_starved: how many flows may starve without harm, by the setting that stood when the
             controller began; ``None`` for any number.
         starved_over_s: in stretches of this length, which is the models'.
+        first_beside_in_force: what each metric with a bound of harm would be more under the
+            setting that stood when the controller began than under the one in force, by its path;
+            none while they are the same.
         scale: of the network's flows and rate the part that the models had.
         took_s: wall seconds of the search; not compared, for everything else repeats.
     """
@@ -61,5 +64,6 @@ class Answer:
     alternatives: tuple[Prediction, ...] = ()
     most_starved: float | None = None
     starved_over_s: float = 0.0
+    first_beside_in_force: Mapping[str, float] = field(default_factory=dict)
     scale: float = 1.0
     took_s: float = field(default=0.0, compare=False)

@@ -25,6 +25,7 @@ from vermilion.online.model.set_network import (
 )
 from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.answer import Answer
+from vermilion.online.plan.first_setting import first_beside_in_force
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import (
     PUSHES,
@@ -211,6 +212,7 @@ class _Search:
             models=believed,
             most_starved=most_starved(cases, incumbent),
             starved_over_s=self._horizon.measured_s,
+            first_beside_in_force=first_beside_in_force(cases, incumbent),
             took_s=found.seconds,
         )
         # What answers must repeat on depends on nothing of the machine.

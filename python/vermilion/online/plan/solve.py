@@ -20,6 +20,7 @@ from vermilion.online.model.scaling import SmallRuns, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.first_guesses import first_guesses
+from vermilion.online.plan.first_setting import first_beside_in_force
 from vermilion.online.plan.goal import goal_of
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import (
@@ -215,6 +216,7 @@ def _search(
         alternatives=found.believed_incumbents if models.differ_in_kind_alone else (),
         most_starved=most_starved(cases, incumbent),
         starved_over_s=models.measured_s,
+        first_beside_in_force=first_beside_in_force(cases, incumbent),
         scale=models.scaling.share,
         took_s=found.seconds,
     )
