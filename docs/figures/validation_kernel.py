@@ -177,20 +177,20 @@ CAUSES: Final = """What does not, and why:
 ## FQ-CoDel with many flows of Reno
 
 The hash is drawn in each run, there as here. At 16 flows of Reno and 28 ms the drop rate depends
-on how the senders notice a loss. Windows are three to five packets, receivers acknowledge every
-second one, and so the acknowledgement that first reports an arrival beyond a loss mostly covers,
+on how the senders notice a loss. Windows are three to five packets, and receivers acknowledge
+every second one. So the acknowledgement that first reports an arrival beyond a loss mostly covers,
 at last, a packet sent a round trip before. RFC 8985 (section 6.2, step 2) lets every segment that
 arrives set the round trip of RACK, and does not say in which order. Linux looks at the reports
-first and at what is acknowledged cumulatively last, and so does the simulator: the old one's,
-twice as long, is then in force, the loss has to wait for the reordering timer, and in the meantime
+first and at what is acknowledged cumulatively last, and so does the simulator. The old one's,
+twice as long, is then in force, and the loss must wait for the reordering timer. In the meantime
 two more packets leave. While the simulator let only the newest segment set the round trip, it
 noticed the loss at once, and dropped 6.9 % where the kernel drops 8.5 %.
 
 That explains little of what is left at 64 flows: there the drop rate was 9.6 % below the kernel's
 while the newest segment counted, and is 8.1 % below it now.
 """
-CYCLES: Final = """So small a thing moves the drop rate at 16 flows because each has a queue of one
-or two packets to itself and goes round in a cycle of a few packets from drop to drop. Such cycles
+CYCLES: Final = """At 16 flows so small a thing moves the drop rate. Each flow has a queue of one or
+two packets to itself, and goes round in a cycle of a few packets from drop to drop. Such cycles
 have whole lengths, and other small things move it as well. In the simulator:
 """
 
@@ -207,10 +207,10 @@ measured beside what its model had promised. From the journals of `benches/kerne
 
 - How long the queue is on average is foretold well: 2 % off in the median, and less than a fifth
   in eight judgements of ten.
-- How much it moves is foretold within a factor of 1.5 in seven judgements of ten. Over RED with
+- How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over RED with
   ECN over SNMP, and while round trips change, it is fewer.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  two fifths or more of the objective; nine of eighty-five made it worse.
+  a quarter or more of the objective; five of fifty-nine made it worse.
 """
 
 
