@@ -7,6 +7,7 @@ programs have made and measured (``tests/reference/linux.json``).
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -44,6 +45,23 @@ def _kernel():
     kernel_or_skip()
 
 
+WRITES_TO_NULL = """
+import os
+with open(os.devnull, "r+b", buffering=0) as null:
+    written = null.write(b"anything"), null.read(1)
+with open("/mnt/outcome", "w") as outcome:
+    print(*written, file=outcome)
+"""
+RUNS_IT = """
+import sys
+from pathlib import Path
+from vermilion.kernel_plant.guest import Guest
+with Guest(program=Path(sys.argv[1]), stepped=False) as guest:
+    guest.wait(30.0)
+    print((guest.job / "outcome").read_text(), end="")
+"""
+
+
 def without_timing(result):
     return {key: value for key, value in result.data.items() if key not in {"wall_s", "cpu_s"}}
 
@@ -53,6 +71,32 @@ def test_one_seed_gives_one_run_and_another_seed_another():
     first, again, other = (without_timing(run_on_kernel(scenario, seed)) for seed in (1, 1, 2))
     assert first == again
     assert first["links"] != other["links"]
+
+
+def test_a_guest_has_devices_of_its_own(tmp_path):
+    """In some containers ``/dev/null`` is a plain file, and the guest sees files read-only."""
+    program = tmp_path / "program.py"
+    program.write_text(WRITES_TO_NULL, encoding="utf-8")
+    plain = tmp_path / "plain"
+    plain.touch()
+    as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
+    done = subprocess.run(
+        [
+            *[
+                "unshare",
+                *as_root,
+                "--mount",
+                "sh",
+                "-c",
+                'mount --bind "$0" /dev/null && exec "$@"',
+            ],
+            *[str(plain), sys.executable, "-c", RUNS_IT, str(program)],
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "8 b''\n"), done.stderr
 
 
 def test_a_kernel_that_others_have_measured_is_measured_alike():
