@@ -168,7 +168,9 @@ fn the_exit_knows_who_sends_and_who_only_answers() {
     // Of another connection only the answers leave here.
     let other_way = common::Tcp { from: (7, 70), to: (8, 80), payload: 50, ..forth() }.bytes();
     let its_answer = common::Tcp { from: (8, 80), to: (7, 70), ..forth() }.bytes();
+    let before = common::Tcp { timestamps: Some((9, 1)), ..forth() }.bytes();
     let (monitor, mut departures) = at_the_exit(&[
+        at(999, OUTGOING, before), // whence the sender's clock is known
         at(1000, OUTGOING, data(10, 1, 0)),
         at(1001, HOST, answer(100, 10, 100)),
         // Nothing is under way beyond the exit; but this was sent before the answer came ...
@@ -187,7 +189,7 @@ fn the_exit_knows_who_sends_and_who_only_answers() {
         .iter()
         .map(|each| (each.volume.packets, each.volume.bytes, each.slows_down))
         .collect();
-    assert_eq!(told, [(3, 456, Some(true)), (1, 40, None)]);
+    assert_eq!(told, [(4, 508, Some(true)), (1, 40, None)]);
     assert!(volumes.iter().all(|each| !each.selective));
     assert_eq!(departures.take_volumes(), []);
 }

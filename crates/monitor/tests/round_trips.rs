@@ -29,6 +29,14 @@ fn answer(acknowledgement: u32, value: u32, echo: u32) -> Tcp {
     Tcp { acknowledgement, timestamps: Some((value, echo)), ..back() }
 }
 
+/// A watch that has joined a connection in its middle, and knows the sender's clock by a segment without
+/// data. Of the first timestamp it could not say whether others had gone before with the same.
+fn joined(value: u32) -> Watch {
+    let mut watch = Watch::new();
+    watch.segment(0, Tcp { payload: 0, ..data(0, value, 0) });
+    watch
+}
+
 /// The same without timestamps.
 fn plain(segment: Tcp) -> Tcp {
     Tcp { timestamps: None, ..segment }
@@ -36,19 +44,30 @@ fn plain(segment: Tcp) -> Tcp {
 
 #[test]
 fn a_timestamp_is_timed_from_first_sight_to_first_echo() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(MILLISECOND, data(1000, 50, 1)); // the clock has not ticked
     watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
     watch.segment(25 * MILLISECOND, answer(2000, 7, 50)); // the value is spent
     assert_eq!(taken(&watch, Path::Beyond), [20]);
     assert_eq!(not_timed(&watch, NotTimed::SameTimestamp), 1);
-    assert_eq!(not_timed(&watch, NotTimed::PureAcknowledgement), 2);
+    assert_eq!(not_timed(&watch, NotTimed::PureAcknowledgement), 3);
+}
+
+#[test]
+fn in_the_middle_of_a_connection_the_first_sight_of_a_timestamp_may_not_be_its_first() {
+    // One segment with it had passed before anybody watched; the echo is its.
+    let mut watch = Watch::new();
+    watch.segment(4 * MILLISECOND, data(1000, 50, 1));
+    watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
+    watch.segment(24 * MILLISECOND, answer(2000, 7, 50));
+    assert_eq!(taken(&watch, Path::Beyond), Vec::<u64>::new());
+    assert_eq!(not_timed(&watch, NotTimed::SameTimestamp), 1);
 }
 
 #[test]
 fn a_value_that_is_used_again_after_its_echo_stays_spent() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
     watch.segment(30 * MILLISECOND, data(1000, 50, 7));
@@ -68,7 +87,7 @@ fn a_pure_acknowledgement_spends_its_value() {
 
 #[test]
 fn values_start_anew_after_the_highest() {
-    let mut watch = Watch::new();
+    let mut watch = joined(u32::MAX - 1);
     watch.segment(0, data(u32::MAX - 499, u32::MAX, 1));
     watch.segment(10 * MILLISECOND, data(500, 2, 1));
     watch.segment(20 * MILLISECOND, answer(500, 7, u32::MAX));
@@ -78,7 +97,7 @@ fn values_start_anew_after_the_highest() {
 
 #[test]
 fn a_lost_echo_is_not_replaced_by_a_later_one() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(10 * MILLISECOND, data(1000, 60, 1));
     // The acknowledgement of the first was lost; this one echoes the second.
@@ -91,7 +110,7 @@ fn a_lost_echo_is_not_replaced_by_a_later_one() {
 fn an_echo_that_acknowledges_nothing_new_is_not_taken() {
     // RFC 7323, section 4.1. The second segment was lost beyond the monitor: what follows is
     // answered with the first one's timestamp, however late.
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(20 * MILLISECOND, plain(answer(1000, 0, 0))); // as if its option were lost
     watch.segment(90 * MILLISECOND, answer(1000, 9, 50));
@@ -102,7 +121,7 @@ fn an_echo_that_acknowledges_nothing_new_is_not_taken() {
 /// Three segments a millisecond apart, of which the first is lost beyond the monitor, and the answers
 /// to the others, which name with their timestamps only what came before the hole.
 fn behind_a_hole() -> Watch {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
     for each in 1..4 {
@@ -147,7 +166,7 @@ fn what_arrives_twice_or_was_sent_twice_behind_a_hole_is_not_timed() {
 
 #[test]
 fn an_echo_of_what_was_never_sent_is_no_answer() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(10 * MILLISECOND, answer(1000, 7, 5000));
     watch.segment(20 * MILLISECOND, answer(1000, 8, 50));
@@ -158,7 +177,7 @@ fn an_echo_of_what_was_never_sent_is_no_answer() {
 
 #[test]
 fn reordered_segments_and_reordered_echoes_are_not_timed() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(10 * MILLISECOND, data(2000, 70, 1));
     watch.segment(11 * MILLISECOND, data(1000, 60, 1)); // sent before the one before it
@@ -171,7 +190,7 @@ fn reordered_segments_and_reordered_echoes_are_not_timed() {
 
 #[test]
 fn echoes_that_never_come_block_no_slot_once_any_comes() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     let segments = SLOTS as u32 + 3;
     for each in 0..segments {
         watch.segment(u64::from(each) * MILLISECOND, data(each * 1000, 50 + each, 1));
@@ -192,7 +211,7 @@ fn echoes_that_never_come_block_no_slot_once_any_comes() {
 
 #[test]
 fn with_no_echo_at_all_age_frees_the_slots() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     for each in 0..SLOTS as u32 {
         watch.segment(u64::from(each) * MILLISECOND, data(each * 1000, 50 + each, 1));
     }
@@ -207,7 +226,7 @@ fn round_trips_are_spread_over_the_time_that_one_takes() {
     // 80 ms there and back, a segment each millisecond: once the round trip is known, one segment
     // of ten is taken, for there are eight slots.
     assert_eq!(SLOTS, 8);
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     for now in 0..1000_u32 {
         let time = u64::from(now) * MILLISECOND;
         watch.segment(time, data(now * 1000, 50 + now, 1));
@@ -254,7 +273,7 @@ fn short_round_trips_are_not_taken_much_more_often_than_long_ones() {
 #[test]
 fn the_last_segment_of_a_few_is_timed_as_the_first() {
     // Three segments close together in each round trip; the last of them waits for a fourth 40 ms long.
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     for turn in 0..50_u32 {
         let (begin, first) = (u64::from(turn) * 100, turn * 3);
         for each in 0..3 {
@@ -385,7 +404,7 @@ fn karn_what_was_sent_again_and_what_waited_for_it_are_ambiguous() {
 
 #[test]
 fn timestamps_tell_a_retransmission_from_the_original() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(300 * MILLISECOND, data(0, 350, 1));
     watch.segment(330 * MILLISECOND, answer(1000, 7, 350));
@@ -396,7 +415,7 @@ fn timestamps_tell_a_retransmission_from_the_original() {
 #[test]
 fn one_direction_alone_gives_no_round_trip_and_says_why() {
     for timestamps in [true, false] {
-        let mut watch = Watch::new();
+        let mut watch = if timestamps { joined(49) } else { Watch::new() };
         for each in 0..5 {
             let segment = data(each * 1000, 50 + each, 1);
             let segment = if timestamps { segment } else { plain(segment) };
@@ -435,7 +454,7 @@ fn a_capture_that_cuts_the_options_falls_back_on_sequence_numbers() {
 
 #[test]
 fn times_that_run_backwards_or_are_missing_give_no_round_trip() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(50 * MILLISECOND, data(0, 50, 1));
     watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
     assert_eq!(not_timed(&watch, NotTimed::TimeBackwards), 1);
@@ -448,7 +467,8 @@ fn times_that_run_backwards_or_are_missing_give_no_round_trip() {
 
 #[test]
 fn data_both_ways_is_timed_both_ways() {
-    let mut watch = Watch::new();
+    let mut watch = joined(u32::MAX);
+    watch.segment(0, answer(0, 0, u32::MAX)); // and the responder's
     // Requests of 100 bytes and replies of 200: 10 ms to the responder and back, whose reply takes
     // 25 ms to be answered by the next request.
     let mut time = 0;

@@ -431,7 +431,15 @@ impl<L: Listener> Segment<'_, L> {
                 NotTimed::NoTimestamp
             });
         };
-        let Some(newest) = flow.directions[self.from].newest else { return Ok(timestamps.value) };
+        let Some(newest) = flow.directions[self.from].newest else {
+            // What begins a connection is the first with its timestamp. In the middle of one, others
+            // may have gone before with the same, and the echo may be theirs.
+            return if self.tcp.flags.syn() {
+                Ok(timestamps.value)
+            } else {
+                Err(NotTimed::SameTimestamp)
+            };
+        };
         let step = ahead(timestamps.value, newest);
         if step.unsigned_abs() > WIDEST_TIMESTAMPS {
             let waiting = flow.directions[self.from].slots.clear();

@@ -45,7 +45,8 @@ reasons! {
         /// The captured bytes end before the timestamps.
         CutOptions = "cut-options",
         /// Its timestamp is that of an earlier segment: the sender's clock has not ticked since.
-        /// The answer will name the earlier one.
+        /// The answer will name the earlier one. Or there may have been one: this is the first
+        /// segment that was seen of a connection whose beginning was not.
         SameTimestamp = "same-timestamp",
         /// It comes after segments that were sent later.
         Reordered = "reordered",

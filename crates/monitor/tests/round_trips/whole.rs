@@ -3,7 +3,7 @@
 use vermilion_monitor::{NotWhole, Path};
 
 use super::common::{MILLISECOND, SECOND, Watch};
-use super::{answer, data, taken};
+use super::{answer, data, joined, taken};
 
 /// A bulk transfer seen midway: `near` to the sender and back, `far` to the receiver and back, in
 /// milliseconds; `segments` in flight, one a millisecond.
@@ -45,7 +45,7 @@ fn the_whole_round_trip_is_closed_by_the_segment_that_names_the_answer() {
 
 #[test]
 fn a_sender_with_nothing_under_way_may_wait_for_its_application() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
     watch.segment(SECOND, data(1000, 1050, 7)); // a second later it has something to say
@@ -55,7 +55,7 @@ fn a_sender_with_nothing_under_way_may_wait_for_its_application() {
 
 #[test]
 fn a_retransmission_closes_no_whole_round_trip() {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 1));
     watch.segment(MILLISECOND, data(1000, 51, 1));
     watch.segment(20 * MILLISECOND, answer(1000, 7, 50));
@@ -67,7 +67,7 @@ fn a_retransmission_closes_no_whole_round_trip() {
 /// Data goes every 50 ms, with 20 ms beyond the monitor and 30 ms before it, until `rounds` of
 /// segments have passed. The sender has another under way at all times.
 fn steady(rounds: u32) -> Watch {
-    let mut watch = Watch::new();
+    let mut watch = joined(49);
     watch.segment(0, data(0, 50, 0));
     for round in 0..rounds {
         let now = u64::from(round) * 50 * MILLISECOND;
