@@ -224,6 +224,22 @@ def test_data_crosses_every_link_of_its_path_and_acknowledgements_theirs():
     assert 0.030 <= took < 0.040
 
 
+@pytest.mark.parametrize(("least", "most"), [(6200, 6800), (800, 1600)])
+def test_a_red_queue_for_which_tc_finds_no_weight_is_made_all_the_same(least, most):
+    """Thresholds close together, and a minimum below a packet; what stands is what was meant."""
+    queue = (
+        f'{{ discipline = "linux-red", min_threshold = "{least} bytes", '
+        f'max_threshold = "{most} bytes", weight_log = 2 }}'
+    )
+    scenario = parse_scenario(SMALL.replace('{ discipline = "pie" }', queue))
+    with KernelPlant().under_control(scenario, ["b"], 1, "full") as network:
+        in_force = network.router.parameters()
+        network.router.wait(3.0)
+        assert network.router.observe().reading.backlog_packets < 20
+    wanted = {"min_threshold": least, "max_threshold": most, "weight_log": 2}
+    assert {name: in_force[name] for name in wanted} == wanted
+
+
 def test_a_setting_that_the_kernel_does_not_have_is_refused():
     scenario = parse_scenario(SMALL).with_values({"links.b.queue.burst_allowance": "1 s"})
     with pytest.raises(ScenarioError, match=r"burst_allowance.*1"):

@@ -76,8 +76,10 @@ class World:
     sd: float = 2.0
     starving: int = -1
     drops: int = 0
+    marks: int = 0
     forwarded: int = 0
     dropped: int = 0
+    marked: int = 0
     coins: random.Random = field(default_factory=lambda: random.Random(1))
 
     def observe(self, now_s, *, with_parameters=False):
@@ -86,6 +88,7 @@ class World:
         if carrying:
             self.forwarded += self.packets
             self.dropped += self.drops
+            self.marked += self.marks
         height = self.coins.gauss(self.in_force["level"] + self.offset, self.sd)
         backlog = max(0, round(height)) if self.flows else 0
         trips = None
@@ -102,7 +105,7 @@ class World:
             forwarded_packets=self.forwarded,
             forwarded_bytes=PACKET_BYTES * self.forwarded,
             drops=self.dropped,
-            marks=0,
+            marks=self.marked,
         )
         observation = Observation(reading, self.flows if self.monitor else None, trips)
         if self.starving >= 0:

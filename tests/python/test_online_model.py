@@ -9,6 +9,7 @@ import pytest
 from vermilion.objectives.knee import Knee
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.model.horizon import Horizon, horizon_for
+from vermilion.online.model.least_queue import least_queue_packets, marks_alone
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel
@@ -284,3 +285,27 @@ def test_a_queue_that_is_read_seldom_strays_further_from_its_mean():
     assert seldom == pytest.approx(2.0 * each_second, rel=0.3)
     # Read less often than the model is long, it is one reading.
     assert queue_noise(seen, "bottleneck", range(3), 100.0) > seldom
+
+
+def test_flows_that_are_marked_and_never_dropped_keep_two_packets_each_under_way():
+    """Sixty-four of 28 ms: 128 packets, of which the round trip holds 35; a kernel has 91."""
+    crowd = traffic(flows=64, base_rtts_s=(0.028,) * 64, marked_share=1.0)
+    assert least_queue_packets(crowd) == pytest.approx(2 * 64 - 35, abs=0.01)
+    # Half of them can be dropped, and may send nothing.
+    half = traffic(flows=64, base_rtts_s=(0.028,) * 64, marked_share=0.5)
+    assert least_queue_packets(half) == pytest.approx(2 * 32 - 35, abs=0.01)
+    # With two round trips the wait is the one at which all of them together fill the link.
+    mixed = traffic(flows=40, base_rtts_s=(0.010,) * 20 + (0.060,) * 20, marked_share=1.0)
+    wait_s = least_queue_packets(mixed) / mixed.packets_per_s
+    assert 40 / (0.010 + wait_s) + 40 / (0.060 + wait_s) == pytest.approx(1250.0, rel=1e-3)
+    few = traffic(flows=16, base_rtts_s=(0.028,) * 16, marked_share=1.0)
+    assert least_queue_packets(few) == 0.0
+    nobody = traffic(flows=64, base_rtts_s=(0.028,) * 64, marked_share=0.0)
+    assert least_queue_packets(nobody) == 0.0
+
+
+def test_a_queue_that_drops_somewhere_or_marks_nowhere_is_not_bound_by_marks():
+    assert marks_alone({"ecn": True, "drop_above_maximum": False})
+    assert not marks_alone({"ecn": True, "drop_above_maximum": True})
+    assert not marks_alone({"ecn": False, "drop_above_maximum": False})
+    assert not marks_alone({"ecn": True})

@@ -6,6 +6,7 @@ router, and so are refused in the same words.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from vermilion.kernel_plant.acceptance import KINDS
@@ -41,16 +42,24 @@ def made_by(queue: CoreQueue) -> str:
 
 
 def _red(own: Mapping[str, ParameterValue]) -> str:
-    """The words for RED; what is automatic follows from the rest, as in the simulator."""
+    """The words for RED; what is automatic follows from the rest, as in the simulator.
+
+    ``tc`` makes no queue for whose burst it finds no weight: with thresholds close together, or a
+    minimum below two packets. So it is given what it takes, and the queue is then set to what is
+    meant.
+    """
     limit, packet = _number(own["limit"]), _number(own["mean_packet_size"])
     low, high = own["min_threshold"], own["max_threshold"]
     maximum = _number(high) if high is not None else 3.0 * _number(low) if low else limit / 4.0
     minimum = _number(low) if low is not None else maximum / 3.0
+    minimum = max(minimum, 2.0 * packet)
+    maximum = max(maximum, minimum + packet)
     burst = own["burst"]
     packets = (2.0 * minimum + maximum) / (3.0 * packet) if burst is None else _number(burst)
+    packets = max(packets, minimum / packet)
     return (
         f"red limit {round(limit)} min {round(minimum)} max {round(maximum)} avpkt {round(packet)}"
-        f" burst {max(1, round(packets))} probability {min(_number(own['max_probability']), 0.99)}"
+        f" burst {ceil(packets)} probability {min(_number(own['max_probability']), 0.99)}"
         " bandwidth 10mbit"
     )
 

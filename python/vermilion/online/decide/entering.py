@@ -25,6 +25,7 @@ from vermilion.online.decide.states import (
     Watching,
 )
 from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
+from vermilion.online.model.least_queue import least_queue_packets, marks_alone
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
@@ -97,9 +98,10 @@ def search_quickly(
     if is_change:
         _notice_fluctuation(turn)
     picture, traffic, ahead, further = _ahead(turn, picture, traffic)
+    limit, limit_in_numbers = _limit_of_marks(turn, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
-        f"{picture.in_words()}{_model_target(turn)} ({why}{ahead})",
+        f"{picture.in_words()}{_model_target(turn)}{limit} ({why}{ahead})",
         flows=picture.flows,
         round_trip_classes=[list(each) for each in traffic.classes],
         rate_bit_per_s=traffic.rate_bit_per_s,
@@ -108,6 +110,7 @@ def search_quickly(
         picture=picture.in_numbers(),
         cause=dict(waiting.cause),
         **further,
+        **limit_in_numbers,
     )
     number = turn.ask_search("quick", picture, ())
     turn.become(Searching(number, turn.now_s, why))
@@ -200,6 +203,21 @@ def _internal_target(turn: Turn) -> float | None:
 def _model_target(turn: Turn) -> str:
     target = _internal_target(turn)
     return "" if target is None else f"; target for the model {target:.1f} packets"
+
+
+def _limit_of_marks(turn: Turn, traffic: Traffic) -> tuple[str, dict[str, object]]:
+    """That no setting brings the queue to where it is wanted; in words and numbers, if it is so."""
+    if not marks_alone(turn.controller.in_force):
+        return "", {}
+    least = least_queue_packets(traffic)
+    if least <= traffic.queueing_s * traffic.packets_per_s:
+        return "", {}
+    words = (
+        f"; marks alone leave {least:.0f} packets or more in the queue, because Linux senders that "
+        "are marked keep two each under way; with drop_above_maximum on, or ecn off, it can be "
+        "shorter"
+    )
+    return words, {"least_queue_by_marks_packets": least}
 
 
 def say_unverified(turn: Turn, unverified: Verifying | None) -> None:

@@ -57,6 +57,10 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "internal_target": ("of the objective", "the target that the model is tuned for"),
     "knowledge": ("", "what is known of the traffic: `full`, `flow count` or `counters`"),
     "least_gain": (_OF_THE_OBJECTIVE, "what a change must be better by to be made"),
+    "least_queue_by_marks_packets": (
+        _PACKETS,
+        "where flows can be marked and are not dropped: how short the queue can be",
+    ),
     "left_behind_by_run": ("", "the run of the journal that did not end in order"),
     "left_packets": (_PACKETS, "that left in `seconds`"),
     "link": ("", "the link that is meant, of several"),
