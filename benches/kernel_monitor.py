@@ -22,6 +22,7 @@ import argparse
 import base64
 import io
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -127,6 +128,10 @@ def main() -> None:
     parser.add_argument("--at-sender", action="store_true", help="how long senders wait")
     given = parser.parse_args()
     if given.at_sender:
+        if shutil.which("tcpdump") is None:
+            parser.error(
+                "tcpdump is not installed (Debian's package tcpdump), which --at-sender needs"
+            )
         print_waits(given.cases)
         return
     head = "traffic | monitor, ms | ss, ms | difference | within 12 % | counted"
