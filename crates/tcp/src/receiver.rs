@@ -113,8 +113,8 @@ impl Receiver {
         if in_order {
             self.next_expected += 1;
         } else if !self.extends_last_block(segment.sequence) {
-            self.place(segment.sequence);
-            self.report(segment.sequence);
+            let block = self.place(segment.sequence);
+            self.report(block);
         }
         let AcknowledgementPolicy::Delayed { wait, accurate, .. } = self.policy else {
             self.echo = segment.sent;
@@ -168,28 +168,18 @@ impl Receiver {
         }
     }
 
-    /// RFC 2018: first the block of segment `latest`, which has just arrived, then those reported
-    /// before, as they are by now.
-    fn report(&mut self, latest: u32) {
+    /// RFC 2018: first the `block` of the segment that has just arrived, then those reported before, as they
+    /// are by now: no other block has changed.
+    fn report(&mut self, block: Option<(u32, u32)>) {
         self.has_gap = !self.beyond_gap.is_empty();
         if !self.selective {
             return;
         }
-        if !self.has_gap {
+        if self.has_gap {
+            self.reported.lead_with(block, self.next_expected);
+        } else {
             self.reported = SackBlocks::default();
-            return;
         }
-        let before = std::mem::take(&mut self.reported);
-        for sequence in std::iter::once(latest).chain(before.as_slice().iter().map(|it| it.0)) {
-            if let Some(block) = self.block_of(sequence) {
-                self.reported.add(block);
-            }
-        }
-    }
-
-    fn block_of(&self, sequence: u32) -> Option<(u32, u32)> {
-        let index = self.beyond_gap.partition_point(|block| block.1 <= sequence);
-        self.beyond_gap.get(index).copied().filter(|block| block.0 <= sequence)
     }
 
     /// The commonest arrival while something is missing, the next one after the last: true if that is
@@ -207,10 +197,10 @@ impl Receiver {
         }
     }
 
-    /// Files a segment that is out of order, or fills a gap.
-    fn place(&mut self, sequence: u32) {
+    /// Files a segment that is out of order, or fills a gap. The block beyond the gap that it is in now.
+    fn place(&mut self, sequence: u32) -> Option<(u32, u32)> {
         if sequence < self.next_expected {
-            return;
+            return None;
         }
         if sequence == self.next_expected {
             self.next_expected += 1;
@@ -220,42 +210,47 @@ impl Receiver {
                 self.next_expected = after;
                 self.beyond_gap.pop_front();
             }
-            return;
+            return None;
         }
+        let alone = (sequence, sequence + 1);
         match self.beyond_gap.back_mut() {
             Some(last) if last.1 == sequence => {
                 last.1 += 1;
-                return;
+                return Some(*last);
             }
             Some(last) if last.1 > sequence => {}
             _ => {
-                self.beyond_gap.push_back((sequence, sequence + 1));
-                return;
+                self.beyond_gap.push_back(alone);
+                return Some(alone);
             }
         }
         // The first block that ends at or behind the segment.
         let index = self.beyond_gap.partition_point(|block| block.1 < sequence);
         let Some(block) = self.beyond_gap.get_mut(index) else {
-            self.beyond_gap.push_back((sequence, sequence + 1));
-            return;
+            self.beyond_gap.push_back(alone);
+            return Some(alone);
         };
         if block.0 <= sequence && sequence < block.1 {
-            return;
+            return Some(*block);
         }
         if block.1 == sequence {
             block.1 += 1;
-            let after = block.1;
+            let mut grown = *block;
             if let Some(&next) = self.beyond_gap.get(index + 1)
-                && next.0 == after
+                && next.0 == grown.1
             {
-                self.beyond_gap[index].1 = next.1;
+                grown.1 = next.1;
+                self.beyond_gap[index] = grown;
                 self.beyond_gap.remove(index + 1);
             }
-        } else if block.0 == sequence + 1 {
-            block.0 = sequence;
-        } else {
-            self.beyond_gap.insert(index, (sequence, sequence + 1));
+            return Some(grown);
         }
+        if block.0 == sequence + 1 {
+            block.0 = sequence;
+            return Some(*block);
+        }
+        self.beyond_gap.insert(index, alone);
+        Some(alone)
     }
 }
 
