@@ -87,7 +87,7 @@ impl Receiver {
     }
 
     /// Takes a segment at time `now` (nanoseconds); the acknowledgement to send, if any.
-    #[inline]
+    #[inline(always)] // every packet of data
     pub fn on_segment(&mut self, now: u64, segment: &Segment) -> Option<Acknowledgement<'_>> {
         self.forward_delay = now.saturating_sub(segment.sent);
         if segment.window_reduced {
@@ -98,11 +98,29 @@ impl Receiver {
             self.marked = self.marked.wrapping_add(1);
         }
         let in_order = segment.sequence == self.next_expected && !self.has_gap;
-        if in_order && self.policy == AcknowledgementPolicy::EverySegment {
-            self.next_expected += 1;
-            self.echo = segment.sent;
-        } else if !self.takes_slowly(now, *segment, in_order) {
-            return None;
+        match self.policy {
+            AcknowledgementPolicy::EverySegment if in_order => {
+                self.next_expected += 1;
+                self.echo = segment.sent;
+            }
+            // The answer to the opening segment is never delayed.
+            AcknowledgementPolicy::Delayed { wait, accurate: false, .. }
+                if in_order && self.quick == 0 && segment.sequence > 0 =>
+            {
+                self.next_expected += 1;
+                self.pending = !self.pending;
+                if self.pending {
+                    self.echo = segment.sent;
+                    self.deadline = now + wait;
+                    return None;
+                }
+                self.deadline = u64::MAX;
+            }
+            _ => {
+                if !self.takes_slowly(now, *segment, in_order) {
+                    return None;
+                }
+            }
         }
         Some(self.acknowledgement())
     }
@@ -155,7 +173,7 @@ impl Receiver {
     }
 
     /// The acknowledgement as it would be sent now; where it has just been sent, that one.
-    #[inline]
+    #[inline(always)] // as above, so that it is not written to memory
     #[must_use]
     pub fn acknowledgement(&self) -> Acknowledgement<'_> {
         Acknowledgement {
