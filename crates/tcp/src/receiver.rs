@@ -93,7 +93,10 @@ impl Receiver {
         if segment.window_reduced {
             self.congestion_echo = false;
         }
-        if counts_as_marked(segment) {
+        // The SYN's mark does not count: nothing that its sender did led to it, and Linux hands none of it to
+        // the congestion control.
+        let marked = segment.congestion_experienced && segment.sequence > 0;
+        if marked {
             self.congestion_echo = true;
             self.marked = self.marked.wrapping_add(1);
         }
@@ -117,7 +120,7 @@ impl Receiver {
                 self.deadline = u64::MAX;
             }
             _ => {
-                if !self.takes_slowly(now, *segment, in_order) {
+                if !self.takes_slowly(now, segment.sequence, segment.sent, marked, in_order) {
                     return None;
                 }
             }
@@ -126,27 +129,33 @@ impl Receiver {
     }
 
     /// As [`Receiver::on_segment`], for what is rare. Whether to acknowledge.
-    fn takes_slowly(&mut self, now: u64, segment: Segment, in_order: bool) -> bool {
+    fn takes_slowly(
+        &mut self,
+        now: u64,
+        sequence: u32,
+        sent: u64,
+        marked: bool,
+        in_order: bool,
+    ) -> bool {
         let waiting = self.pending;
         if in_order {
             self.next_expected += 1;
-        } else if !self.extends_last_block(segment.sequence) {
-            let block = self.place(segment.sequence);
+        } else if !self.extends_last_block(sequence) {
+            let block = self.place(sequence);
             self.report(block);
         }
         let AcknowledgementPolicy::Delayed { wait, accurate, .. } = self.policy else {
-            self.echo = segment.sent;
+            self.echo = sent;
             return true;
         };
-        let marked = counts_as_marked(&segment);
         let changed = accurate && marked != self.last_was_marked;
         self.last_was_marked = marked;
         if !waiting {
-            self.echo = segment.sent;
+            self.echo = sent;
         }
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        let at_once = !in_order || waiting || changed || quick || segment.sequence == 0;
+        let at_once = !in_order || waiting || changed || quick || sequence == 0;
         self.pending = !at_once;
         self.deadline = if at_once { u64::MAX } else { now + wait };
         at_once
@@ -270,13 +279,6 @@ impl Receiver {
         self.beyond_gap.insert(index, alone);
         Some(alone)
     }
-}
-
-/// Whether a segment tells of congestion. The SYN does not: nothing that its sender did led to its mark, and Linux
-/// hands none of it to the congestion control.
-#[inline]
-fn counts_as_marked(segment: &Segment) -> bool {
-    segment.congestion_experienced && segment.sequence > 0
 }
 
 #[cfg(test)]
