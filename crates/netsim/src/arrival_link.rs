@@ -174,15 +174,14 @@ impl ArrivalLink {
     /// Accounts for every departure up to and including `now`.
     #[inline(always)] // for every packet: the call was 2 % of a run
     pub fn catch_up(&mut self, now: u64) {
-        while let Some(first) = self.waiting.front().copied() {
-            if first.start > now {
-                break;
-            }
+        let mut head = self.waiting.front().copied();
+        while let Some(first) = head.filter(|first| first.start <= now) {
             self.hold_queue(first.start);
             self.waiting.pop_front();
             self.queue_packets -= 1;
             self.queue_bytes -= u64::from(first.size);
-            let end = self.waiting.front().map_or(self.transmitter.free_at(), |next| next.start);
+            head = self.waiting.front().copied();
+            let end = head.map_or(self.transmitter.free_at(), |next| next.start);
             let in_service = InService { end, line: first.line };
             self.begin_transmission(
                 first.start,

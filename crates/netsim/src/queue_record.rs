@@ -16,11 +16,14 @@ struct Held {
     packets: u32,
     bytes: u64,
     time: u64,
+    /// The same with other numbers of bytes, which have been filed, while the packets were as many.
+    time_before: u64,
 }
 
 impl Held {
+    #[inline(always)] // who calls it has been called itself just for that
     fn file(self, window: &mut LinkWindow) {
-        window.queue_packets.add(u64::from(self.packets), self.time);
+        window.queue_packets.add(u64::from(self.packets), self.time_before + self.time);
         window.queue_bytes.add(self.bytes, self.time);
     }
 }
@@ -50,8 +53,15 @@ impl QueueRecord {
 
     #[inline(never)]
     fn replace(held: &mut Held, packets: u32, bytes: u64, window: &mut LinkWindow) {
-        let before = std::mem::replace(held, Held { packets, bytes, time: 0 });
-        if before.time > 0 {
+        let before = std::mem::replace(held, Held { packets, bytes, ..Held::default() });
+        if before.time == 0 {
+            return; // filed already: to add no time would still tell of so many bytes
+        }
+        if before.packets == packets {
+            // Where packets differ in size, as many of them have other bytes each time.
+            window.queue_bytes.add(before.bytes, before.time);
+            held.time_before = before.time_before + before.time;
+        } else {
             before.file(window);
         }
     }
@@ -60,7 +70,7 @@ impl QueueRecord {
     pub fn file(&mut self, window: &mut LinkWindow) {
         for held in self.held.iter_mut().filter(|held| held.time > 0) {
             held.file(window);
-            held.time = 0;
+            (held.time, held.time_before) = (0, 0);
         }
     }
 }
@@ -93,5 +103,18 @@ mod tests {
         record.file(&mut window);
         assert_eq!(window.queue_packets, plain.queue_packets);
         assert_eq!(window.queue_bytes, plain.queue_bytes);
+    }
+
+    #[test]
+    fn what_was_filed_before_says_nothing_in_the_next_window() {
+        let (mut record, mut window) = (QueueRecord::default(), LinkWindow::default());
+        record.hold(5, 7500, 10, &mut window);
+        record.file(&mut window);
+        window.clear();
+        record.hold(5, 200, 10, &mut window);
+        record.hold(5, 300, 10, &mut window);
+        record.file(&mut window);
+        assert_eq!(window.queue_bytes.maximum(), Some(300));
+        assert_eq!(window.queue_packets.sum(), 5 * 20);
     }
 }

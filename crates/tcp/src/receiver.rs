@@ -87,48 +87,75 @@ impl Receiver {
     }
 
     /// Takes a segment at time `now` (nanoseconds); the acknowledgement to send, if any.
-    #[inline]
+    #[inline(always)] // every packet of data
     pub fn on_segment(&mut self, now: u64, segment: &Segment) -> Option<Acknowledgement<'_>> {
         self.forward_delay = now.saturating_sub(segment.sent);
         if segment.window_reduced {
             self.congestion_echo = false;
         }
-        if counts_as_marked(segment) {
+        // The SYN's mark does not count: nothing that its sender did led to it, and Linux hands none of it to
+        // the congestion control.
+        let marked = segment.congestion_experienced && segment.sequence > 0;
+        if marked {
             self.congestion_echo = true;
             self.marked = self.marked.wrapping_add(1);
         }
         let in_order = segment.sequence == self.next_expected && !self.has_gap;
-        if in_order && self.policy == AcknowledgementPolicy::EverySegment {
-            self.next_expected += 1;
-            self.echo = segment.sent;
-        } else if !self.takes_slowly(now, *segment, in_order) {
-            return None;
+        match self.policy {
+            AcknowledgementPolicy::EverySegment if in_order => {
+                self.next_expected += 1;
+                self.echo = segment.sent;
+            }
+            // The answer to the opening segment is never delayed.
+            AcknowledgementPolicy::Delayed { wait, accurate: false, .. }
+                if in_order && self.quick == 0 && segment.sequence > 0 =>
+            {
+                self.next_expected += 1;
+                self.pending = !self.pending;
+                if self.pending {
+                    self.echo = segment.sent;
+                    self.deadline = now + wait;
+                    return None;
+                }
+                self.deadline = u64::MAX;
+            }
+            _ => {
+                if !self.takes_slowly(now, segment.sequence, segment.sent, marked, in_order) {
+                    return None;
+                }
+            }
         }
         Some(self.acknowledgement())
     }
 
     /// As [`Receiver::on_segment`], for what is rare. Whether to acknowledge.
-    fn takes_slowly(&mut self, now: u64, segment: Segment, in_order: bool) -> bool {
+    fn takes_slowly(
+        &mut self,
+        now: u64,
+        sequence: u32,
+        sent: u64,
+        marked: bool,
+        in_order: bool,
+    ) -> bool {
         let waiting = self.pending;
         if in_order {
             self.next_expected += 1;
-        } else if !self.extends_last_block(segment.sequence) {
-            self.place(segment.sequence);
-            self.report(segment.sequence);
+        } else if !self.extends_last_block(sequence) {
+            let block = self.place(sequence);
+            self.report(block);
         }
         let AcknowledgementPolicy::Delayed { wait, accurate, .. } = self.policy else {
-            self.echo = segment.sent;
+            self.echo = sent;
             return true;
         };
-        let marked = counts_as_marked(&segment);
         let changed = accurate && marked != self.last_was_marked;
         self.last_was_marked = marked;
         if !waiting {
-            self.echo = segment.sent;
+            self.echo = sent;
         }
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        let at_once = !in_order || waiting || changed || quick || segment.sequence == 0;
+        let at_once = !in_order || waiting || changed || quick || sequence == 0;
         self.pending = !at_once;
         self.deadline = if at_once { u64::MAX } else { now + wait };
         at_once
@@ -155,7 +182,7 @@ impl Receiver {
     }
 
     /// The acknowledgement as it would be sent now; where it has just been sent, that one.
-    #[inline]
+    #[inline(always)] // as above, so that it is not written to memory
     #[must_use]
     pub fn acknowledgement(&self) -> Acknowledgement<'_> {
         Acknowledgement {
@@ -168,28 +195,18 @@ impl Receiver {
         }
     }
 
-    /// RFC 2018: first the block of segment `latest`, which has just arrived, then those reported
-    /// before, as they are by now.
-    fn report(&mut self, latest: u32) {
+    /// RFC 2018: first the `block` of the segment that has just arrived, then those reported before, as they
+    /// are by now: no other block has changed.
+    fn report(&mut self, block: Option<(u32, u32)>) {
         self.has_gap = !self.beyond_gap.is_empty();
         if !self.selective {
             return;
         }
-        if !self.has_gap {
+        if self.has_gap {
+            self.reported.lead_with(block, self.next_expected);
+        } else {
             self.reported = SackBlocks::default();
-            return;
         }
-        let before = std::mem::take(&mut self.reported);
-        for sequence in std::iter::once(latest).chain(before.as_slice().iter().map(|it| it.0)) {
-            if let Some(block) = self.block_of(sequence) {
-                self.reported.add(block);
-            }
-        }
-    }
-
-    fn block_of(&self, sequence: u32) -> Option<(u32, u32)> {
-        let index = self.beyond_gap.partition_point(|block| block.1 <= sequence);
-        self.beyond_gap.get(index).copied().filter(|block| block.0 <= sequence)
     }
 
     /// The commonest arrival while something is missing, the next one after the last: true if that is
@@ -207,10 +224,10 @@ impl Receiver {
         }
     }
 
-    /// Files a segment that is out of order, or fills a gap.
-    fn place(&mut self, sequence: u32) {
+    /// Files a segment that is out of order, or fills a gap. The block beyond the gap that it is in now.
+    fn place(&mut self, sequence: u32) -> Option<(u32, u32)> {
         if sequence < self.next_expected {
-            return;
+            return None;
         }
         if sequence == self.next_expected {
             self.next_expected += 1;
@@ -220,50 +237,48 @@ impl Receiver {
                 self.next_expected = after;
                 self.beyond_gap.pop_front();
             }
-            return;
+            return None;
         }
+        let alone = (sequence, sequence + 1);
         match self.beyond_gap.back_mut() {
             Some(last) if last.1 == sequence => {
                 last.1 += 1;
-                return;
+                return Some(*last);
             }
             Some(last) if last.1 > sequence => {}
             _ => {
-                self.beyond_gap.push_back((sequence, sequence + 1));
-                return;
+                self.beyond_gap.push_back(alone);
+                return Some(alone);
             }
         }
         // The first block that ends at or behind the segment.
         let index = self.beyond_gap.partition_point(|block| block.1 < sequence);
         let Some(block) = self.beyond_gap.get_mut(index) else {
-            self.beyond_gap.push_back((sequence, sequence + 1));
-            return;
+            self.beyond_gap.push_back(alone);
+            return Some(alone);
         };
         if block.0 <= sequence && sequence < block.1 {
-            return;
+            return Some(*block);
         }
         if block.1 == sequence {
             block.1 += 1;
-            let after = block.1;
+            let mut grown = *block;
             if let Some(&next) = self.beyond_gap.get(index + 1)
-                && next.0 == after
+                && next.0 == grown.1
             {
-                self.beyond_gap[index].1 = next.1;
+                grown.1 = next.1;
+                self.beyond_gap[index] = grown;
                 self.beyond_gap.remove(index + 1);
             }
-        } else if block.0 == sequence + 1 {
-            block.0 = sequence;
-        } else {
-            self.beyond_gap.insert(index, (sequence, sequence + 1));
+            return Some(grown);
         }
+        if block.0 == sequence + 1 {
+            block.0 = sequence;
+            return Some(*block);
+        }
+        self.beyond_gap.insert(index, alone);
+        Some(alone)
     }
-}
-
-/// Whether a segment tells of congestion. The SYN does not: nothing that its sender did led to its mark, and Linux
-/// hands none of it to the congestion control.
-#[inline]
-fn counts_as_marked(segment: &Segment) -> bool {
-    segment.congestion_experienced && segment.sequence > 0
 }
 
 #[cfg(test)]

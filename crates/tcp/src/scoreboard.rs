@@ -15,6 +15,17 @@ struct Word {
     again: u64,
 }
 
+impl Word {
+    /// The segments `bits` have arrived: which of them were lost, and which were sent again.
+    #[inline]
+    fn take_found(&mut self, bits: u64) -> (u64, u64) {
+        let found = (self.lost & bits, self.again & bits);
+        self.lost &= !bits;
+        self.again &= !bits;
+        found
+    }
+}
+
 /// Where the bit of segment `sequence` is in its word.
 #[inline]
 fn bit(sequence: u32) -> u64 {
@@ -170,9 +181,11 @@ impl Scoreboard {
         }
         let mut known = 0;
         for (begin, bits) in pieces(self.first, acknowledged.min(self.after)) {
-            known += (self.word(begin).arrived & bits).count_ones();
-            self.found(begin, bits);
-            self.word_mut(begin).arrived &= !bits;
+            let word = self.word_mut(begin);
+            known += (word.arrived & bits).count_ones();
+            word.arrived &= !bits;
+            let (lost, again) = word.take_found(bits);
+            self.uncount(lost, again);
         }
         self.arrived_count -= known;
         self.first = acknowledged;
@@ -192,32 +205,28 @@ impl Scoreboard {
         }
         self.reserve(after);
         for (begin, bits) in pieces(first, after) {
-            // Most of what is reported is known.
-            let word = *self.word(begin);
+            let word = self.word_mut(begin);
             let mut unknown = bits & !word.arrived;
-            if unknown == 0 {
-                continue;
-            }
-            self.found(begin, unknown);
-            self.word_mut(begin).arrived |= unknown;
+            word.arrived |= unknown;
+            let (lost, again) = word.take_found(unknown);
+            self.uncount(lost, again);
             while unknown != 0 {
                 let sequence = lowest(begin, unknown);
                 unknown &= unknown - 1;
                 self.arrived_count += 1;
                 self.rank(sequence);
-                newly(sequence, word.again & bit(sequence) != 0);
+                newly(sequence, again & bit(sequence) != 0);
             }
         }
     }
 
-    /// The segments `bits` of the word of segment `within` have arrived: they are neither lost nor in
-    /// the network.
+    /// These segments of one word have arrived that were lost, and those that were sent again: they are neither
+    /// lost nor in the network any more.
     #[inline]
-    fn found(&mut self, within: u32, bits: u64) {
-        let word = self.word_mut(within);
-        let (lost, again) = (word.lost & bits, word.again & bits);
-        word.lost &= !bits;
-        word.again &= !bits;
+    fn uncount(&mut self, lost: u64, again: u64) {
+        if lost | again == 0 {
+            return; // nearly always, and to count bits takes long
+        }
         self.lost_count -= lost.count_ones();
         self.again_count -= again.count_ones();
         self.waiting_count -= (lost & !again).count_ones();

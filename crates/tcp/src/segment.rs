@@ -107,19 +107,17 @@ impl SackBlocks {
     #[must_use]
     pub fn of(blocks: &[(u32, u32)]) -> Self {
         let mut kept = Self::default();
-        for &block in blocks {
-            kept.add(block);
-        }
+        kept.replace(blocks);
         kept
     }
 
     /// Keeps these in place of those that were kept.
     #[inline]
     pub fn replace(&mut self, blocks: &[(u32, u32)]) {
-        self.count = 0;
-        for &block in blocks {
-            self.add(block);
+        for (kept, block) in self.blocks.iter_mut().zip(blocks) {
+            *kept = *block;
         }
+        self.count = blocks.len().min(MOST_BLOCKS) as u8;
     }
 
     /// The blocks.
@@ -135,16 +133,22 @@ impl SackBlocks {
         self.blocks[..usize::from(self.count)].first_mut()
     }
 
-    /// Adds a block unless it is there already or there is no room. Whether there is room left.
-    pub fn add(&mut self, block: (u32, u32)) -> bool {
-        if self.as_slice().contains(&block) {
-            return true;
+    /// Puts `latest`, if there is one, before the blocks that were kept, and forgets those that it has swallowed,
+    /// those before segment `next_expected`, and what there is no more room for.
+    pub(crate) fn lead_with(&mut self, latest: Option<(u32, u32)>, next_expected: u32) {
+        let before = *self;
+        let (from, after) = latest.unwrap_or((0, 0));
+        self.count = 0;
+        if let Some(block) = latest {
+            self.blocks[0] = block;
+            self.count = 1;
         }
-        let count = usize::from(self.count);
-        if count < MOST_BLOCKS {
-            self.blocks[count] = block;
-            self.count += 1;
+        for &block in before.as_slice() {
+            let swallowed = from <= block.0 && block.0 < after;
+            if block.0 >= next_expected && !swallowed && usize::from(self.count) < MOST_BLOCKS {
+                self.blocks[usize::from(self.count)] = block;
+                self.count += 1;
+            }
         }
-        usize::from(self.count) < MOST_BLOCKS
     }
 }

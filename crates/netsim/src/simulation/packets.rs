@@ -160,16 +160,14 @@ impl Simulation {
         if group.access.is_some() {
             return self.send_to_wait(number, gone);
         }
-        let last = (flow.last_segment, flow.last_size);
-        let mut in_flight = flow.in_flight - gone;
+        flow.in_flight -= gone;
         while let Some(segment) = sender.next_segment(now) {
-            let size = group.size_of(segment.sequence, last);
+            let size = group.size_of(segment.sequence, (flow.last_segment, flow.last_size));
             let packet = Packet::data(number, size, &segment).coloured(group.colour);
             if cross(link, now, packet, hop.line, &mut self.lines, &mut self.calendar) {
-                in_flight += 1;
+                flow.in_flight += 1;
             }
         }
-        flow.in_flight = in_flight;
         let deadline = sender.deadline();
         let (finished, release) = (sender.finished(), sender.release());
         self.arm_sender(number, deadline, release);
@@ -188,10 +186,9 @@ impl Simulation {
         let Source::Window(connection) = &mut flow.source else { return };
         let sender = &mut connection.sender;
         let link = &mut self.links[hop.link as usize];
-        let last = (flow.last_segment, flow.last_size);
-        let mut in_flight = flow.in_flight - gone;
+        flow.in_flight -= gone;
         while let Some(segment) = sender.next_segment(now) {
-            let size = group.size_of(segment.sequence, last);
+            let size = group.size_of(segment.sequence, (flow.last_segment, flow.last_size));
             let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
             let (lines, calendar) = (&mut self.lines, &mut self.calendar);
             let is_kept = if let Some(access) = &group.access
@@ -209,9 +206,8 @@ impl Simulation {
                     }
                 }
             };
-            in_flight += u32::from(is_kept);
+            flow.in_flight += u32::from(is_kept);
         }
-        flow.in_flight = in_flight;
         let waits_for_access = group.access.is_some();
         let deadline = sender.deadline();
         let (finished, release) = (sender.finished(), sender.release());

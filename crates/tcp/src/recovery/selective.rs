@@ -25,7 +25,7 @@ use crate::rule::WindowRule;
 use crate::scoreboard::Scoreboard;
 use crate::sender::flight::Flight;
 use crate::sent::{Sent, SentSegments};
-use crate::{Acknowledgement, RoundTripEstimator};
+use crate::{Acknowledgement, RoundTripEstimator, SackBlocks};
 
 mod window;
 
@@ -49,6 +49,8 @@ struct News {
 #[derive(Clone, Debug)]
 pub struct Selective {
     board: Scoreboard,
+    /// The blocks that were reported last: what they say is on the scoreboard.
+    filed: SackBlocks,
     /// Sendings of outstanding segments; kept only for delivery rates.
     sent: SentSegments<Sent>,
     // In boxes of their own: most flows of a large run have neither.
@@ -85,6 +87,7 @@ impl Selective {
         board.acknowledge(first);
         Self {
             board,
+            filed: SackBlocks::default(),
             sent: SentSegments::default(),
             rate: sampling.then(Box::default),
             rack: None,
@@ -160,7 +163,7 @@ impl Selective {
     /// Files the reports of an acknowledgement. How many segments are newly known to have arrived.
     #[inline]
     fn file(&mut self, now: u64, answer: &Acknowledgement<'_>, first: u32, highest: u32) -> u32 {
-        let Self { board, sent, rate, rack, .. } = self;
+        let Self { board, filed, sent, rate, rack, .. } = self;
         let mut delivered = 0;
         let tracked = rack.is_some() || rate.is_some();
         let mut note = |sequence: u32, again: bool| {
@@ -176,15 +179,28 @@ impl Selective {
         let acknowledged = answer.next_expected;
         // Linux's order, on which RACK's round trip depends: first the reports, by sequence, then what is
         // acknowledged cumulatively (tcp_sacktag_write_queue, tcp_clean_rtx_queue).
-        let mut from = acknowledged;
-        while let Some(&(begin, after)) =
-            answer.blocks.iter().filter(|block| block.1 > from).min_by_key(|block| block.0)
-        {
-            board.report(begin.max(from), after.min(highest), |sequence, again| {
+        let mut report = |begin: u32, after: u32| {
+            board.report(begin.max(acknowledged), after.min(highest), |sequence, again| {
                 delivered += 1;
                 note(sequence, again);
             });
-            from = after;
+        };
+        if let Some(&(begin, after)) = answer.blocks.first() {
+            // As a rule the first block has grown, and the others are as they were reported before.
+            let known = filed.as_slice();
+            if answer.blocks[1..].iter().all(|block| known.contains(block)) {
+                let same = known.first().filter(|block| block.0 == begin && block.1 <= after);
+                report(same.map_or(begin, |block| block.1), after);
+            } else {
+                let mut from = 0;
+                while let Some(&(begin, after)) =
+                    answer.blocks.iter().filter(|block| block.1 > from).min_by_key(|block| block.0)
+                {
+                    report(begin.max(from), after);
+                    from = after;
+                }
+            }
+            filed.replace(answer.blocks);
         }
         if acknowledged > first {
             if tracked {
