@@ -241,13 +241,26 @@ NOBODY = [
 ]
 
 
+def with_tun_device(mode, folder):
+    """What runs a command with a device for TUN that is open to some, whatever the machine's is."""
+    device = folder / f"tun-{mode:o}"
+    make = f'mknod -m {mode:o} "$0" c 10 200 && mount --bind "$0" /dev/net/tun && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", make, str(device)]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="who is no root tests this with every other test")
-def test_it_needs_no_root_where_users_may_have_namespaces():
+def test_it_needs_no_root_where_users_may_have_namespaces(tmp_path):
     look = "test $(cat /sys/class/net/link0/mtu) = 1400 && grep -q link0 /proc/net/route"
+    nobody = [*with_tun_device(0o666, tmp_path), *NOBODY]
     outcome = run(
-        *("--rate", "8Mbit/s", "--mtu", "1400", "--", "sh", "-c", look), peer=None, prefix=NOBODY
+        *("--rate", "8Mbit/s", "--mtu", "1400", "--", "sh", "-c", look), peer=None, prefix=nobody
     )
     assert outcome.returncode == 0, outcome.stderr
+    shut_out = run(
+        "--rate", "8Mbit/s", "--", "true", prefix=[*with_tun_device(0o600, tmp_path), *NOBODY]
+    )
+    assert shut_out.returncode == 2
+    assert "chmod 666 /dev/net/tun" in shut_out.stderr
     refused = run("--rate", "8Mbit/s", "--", "true", isolated=False, prefix=NOBODY)
     assert refused.returncode == 2
     assert "CAP_NET_ADMIN" in refused.stderr

@@ -115,10 +115,20 @@ class Snmpd:
         secrets = ["-A", USER.authentication_password, "-X", USER.privacy_password]
         done = subprocess.run(
             [program_or_skip(name, "snmp"), *words, *secrets, f"127.0.0.1:{self.port}", *arguments],
-            env={"PATH": PATH, "MIBS": "", "HOME": os.devnull},
+            env={
+                "PATH": PATH,
+                "MIBS": "",
+                "HOME": os.devnull,
+                # Else it makes folders of the machine's, and tells of that in between.
+                "SNMP_PERSISTENT_DIR": str(self.folder / "kept-by-tools"),
+            },
             capture_output=True,
             text=True,
             check=False,
             timeout=READY_S,
         )
-        return done.returncode, done.stdout + done.stderr
+        said = done.stdout + done.stderr
+        lines = said.splitlines(keepends=True)
+        return done.returncode, "".join(
+            line for line in lines if not line.startswith("Created directory: ")
+        )

@@ -82,6 +82,8 @@ def open_device(name: str, *, offload: bool) -> int:
         device = os.open(_CONTROL, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         cure = "a Linux with TUN devices (modprobe tun; in a container: --device /dev/net/tun)"
+        if isinstance(error, PermissionError):
+            cure = f"that you may (run it as root, or have root do: chmod 666 {_CONTROL})"
         message = f"{_CONTROL} cannot be opened ({error.strerror}); expected {cure}"
         raise LinkError(message) from None
     try:
