@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from leaks import network_namespaces, settled
+from vermilion.link.device import open_device
+from vermilion.link.errors import LinkError
 
 PROGRAMS = str(Path(__file__).with_name("programs.py"))
 DIGESTS = f"{sys.executable} {PROGRAMS} serve_digests"
@@ -241,30 +244,36 @@ NOBODY = [
 ]
 
 
-def with_tun_device(mode, folder):
-    """What runs a command with a device for TUN that is open to some, whatever the machine's is."""
-    device = folder / f"tun-{mode:o}"
-    make = f'mknod -m {mode:o} "$0" c 10 200 && mount --bind "$0" /dev/net/tun && exec "$@"'
-    return ["unshare", "--mount", "sh", "-c", make, str(device)]
+def with_tun_device_for_all(folder):
+    """What runs a command where everybody may open the device: nothing, unless root keeps it."""
+    if Path("/dev/net/tun").stat().st_mode & 0o006 == 0o006:
+        return []
+    make = 'mknod -m 666 "$0" c 10 200 && mount --bind "$0" /dev/net/tun && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", make, str(folder / "tun")]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="who is no root tests this with every other test")
 def test_it_needs_no_root_where_users_may_have_namespaces(tmp_path):
     look = "test $(cat /sys/class/net/link0/mtu) = 1400 && grep -q link0 /proc/net/route"
-    nobody = [*with_tun_device(0o666, tmp_path), *NOBODY]
+    nobody = [*with_tun_device_for_all(tmp_path), *NOBODY]
     outcome = run(
         *("--rate", "8Mbit/s", "--mtu", "1400", "--", "sh", "-c", look), peer=None, prefix=nobody
     )
     assert outcome.returncode == 0, outcome.stderr
-    shut_out = run(
-        "--rate", "8Mbit/s", "--", "true", prefix=[*with_tun_device(0o600, tmp_path), *NOBODY]
-    )
-    assert shut_out.returncode == 2
-    assert "chmod 666 /dev/net/tun" in shut_out.stderr
     refused = run("--rate", "8Mbit/s", "--", "true", isolated=False, prefix=NOBODY)
     assert refused.returncode == 2
     assert "CAP_NET_ADMIN" in refused.stderr
     assert "--isolated" in refused.stderr
+
+
+def test_who_may_not_open_the_device_is_told_who_can_let_them(monkeypatch):
+    def refuse(path, *_):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        with pytest.raises(LinkError, match="chmod 666 /dev/net/tun"):
+            open_device("link%d", offload=False)
 
 
 def test_a_machine_that_forwards_nothing_is_told_how_it_would():
