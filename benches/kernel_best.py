@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
+from kernel_ecn import early_flows_alone
 from scipy.stats import qmc
 
 from vermilion.kernel_plant import run_on_kernel
@@ -135,11 +136,7 @@ def run(flows: int, changes: tuple[str, ...], setting: Setting | None, seed: int
     scenario = load_scenario(
         str(NETWORK),
         [
-            f"duration={DURATION_S} s",
-            f"warm_up={MEASURED_FROM_S} s",
-            f"flows.early.count={flows}",
-            # Nobody comes later: only those that are there from the beginning are measured.
-            f"flows.late.start={DURATION_S - 0.5} s..{DURATION_S - 0.1} s",
+            *early_flows_alone(flows, MEASURED_FROM_S, DURATION_S),
             *changes,
             *([] if setting is None else assignments(setting)),
         ],

@@ -67,16 +67,23 @@ def main() -> None:
             sys.stdout.flush()
 
 
+def early_flows_alone(flows: int, begin_s: float, end_s: float) -> list[str]:
+    """Changes of the network: so many flows from its beginning, measured between two moments."""
+    return [
+        f"duration={end_s} s",
+        f"warm_up={begin_s} s",
+        f"flows.early.count={flows}",
+        # Nobody comes later: only those that are there from the beginning are measured.
+        f"flows.late.start={end_s - 0.5} s..{end_s - 0.1} s",
+    ]
+
+
 def measure(name: str, flows: int, *, falls_back: bool, seed: int = 1) -> list[str]:
     """What came of a setting: the cells of a row."""
     scenario = load_scenario(
         str(NETWORK),
         [
-            f"duration={DURATION_S} s",
-            f"warm_up={MEASURED_FROM_S} s",
-            f"flows.early.count={flows}",
-            # Nobody comes later: only those that are there from the beginning are measured.
-            f"flows.late.start={DURATION_S - 0.5} s..{DURATION_S - 0.1} s",
+            *early_flows_alone(flows, MEASURED_FROM_S, DURATION_S),
             "flows.*.sender.ecn=true",
             *_changes(name),
         ],
