@@ -6,8 +6,9 @@ How near to the best is what the controller finds (`kernel_online.py`)? Here set
 evenly over a box, each is in force from the beginning of a run of its own on the kernel, and those
 that have the least squared deviation of the queue from its target are run again with other seeds,
 which nothing was chosen by. Of each network two are shown: the best of all, and the best of those
-that do no harm beside the first setting. Harm is what the controller's default bounds call harm: a
-quarter more drops and two points on top, Jain's index 0.05 lower, or a flow that starves.
+that do no harm beside the first setting, by the seed that chose them. Harm is a quarter more drops
+and two points on top, or Jain's index 0.05 lower, as in the controller's default bounds; or a
+further flow that starves, of which those allow one.
 
 The kernel is the one that `make kernel` builds, or the one that VERMILION_KERNEL names.
 """

@@ -213,9 +213,9 @@ def _limit_of_marks(turn: Turn, traffic: Traffic) -> tuple[str, dict[str, object
     if least <= traffic.queueing_s * traffic.packets_per_s:
         return "", {}
     words = (
-        f"; marks alone leave {least:.0f} packets or more in the queue, because Linux senders that "
-        "are marked keep two each under way; with drop_above_maximum on, or ecn off, it can be "
-        "shorter"
+        f"; marks alone leave {least:.0f} packets or more in the queue, unless flows starve: each "
+        "Linux sender that is marked keeps two under way (drop_above_maximum on, or ecn off, "
+        "allows fewer)"
     )
     return words, {"least_queue_by_marks_packets": least}
 

@@ -29,8 +29,9 @@ def least_queue_packets(traffic: Traffic) -> float:
     """How long the queue is at least if flows that can be marked are never dropped, in packets.
 
     Each of them sends two packets in a round trip, its time in the queue included. The wait is the
-    one with which all of them together fill the link; the other flows may send nothing. 0 where
-    marks can empty the queue.
+    one with which all of them together fill the link; the other flows may send nothing. It is
+    shorter only if some of them starve, whose repairs are dropped. 0 where marks can empty the
+    queue.
     """
 
     def sent_per_s(wait_s: float) -> float:
