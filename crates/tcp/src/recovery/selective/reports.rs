@@ -1,0 +1,75 @@
+//! What an acknowledgement reports of single segments: filed where it is new.
+
+use super::Selective;
+use crate::Acknowledgement;
+
+impl Selective {
+    /// Files the reports of an acknowledgement. How many segments are newly known to have arrived.
+    #[inline]
+    pub(super) fn file(
+        &mut self,
+        now: u64,
+        answer: &Acknowledgement<'_>,
+        first: u32,
+        highest: u32,
+    ) -> u32 {
+        let Self { board, filed, sent, rate, rack, .. } = self;
+        let mut delivered = 0;
+        let tracked = rack.is_some() || rate.is_some();
+        let mut note = |sequence: u32, again: bool| {
+            if let Some(rate) = rate
+                && let Some(sent) = sent.get(sequence)
+            {
+                rate.note_delivered(now, sent);
+            }
+            if let Some(rack) = rack {
+                rack.note_delivered(now, sequence, again);
+            }
+        };
+        let acknowledged = answer.next_expected;
+        // Linux's order, on which RACK's round trip depends: first the reports, by sequence, then what is
+        // acknowledged cumulatively (tcp_sacktag_write_queue, tcp_clean_rtx_queue).
+        let mut report = |begin: u32, after: u32| {
+            board.report(begin.max(acknowledged), after.min(highest), |sequence, again| {
+                delivered += 1;
+                note(sequence, again);
+            });
+        };
+        if let Some(&(begin, after)) = answer.blocks.first() {
+            // As a rule the first block has grown, and the others are as they were reported before.
+            let known = filed.as_slice();
+            if answer.blocks[1..].iter().all(|block| known.contains(block)) {
+                let same = known.first().filter(|block| block.0 == begin && block.1 <= after);
+                report(same.map_or(begin, |block| block.1), after);
+            } else {
+                let mut from = 0;
+                while let Some(&(begin, after)) =
+                    answer.blocks.iter().filter(|block| block.1 > from).min_by_key(|block| block.0)
+                {
+                    report(begin.max(from), after);
+                    from = after;
+                }
+            }
+            filed.replace(answer.blocks);
+        }
+        if acknowledged > first {
+            if tracked {
+                for sequence in first..acknowledged {
+                    if !board.has_arrived(sequence) {
+                        note(sequence, board.is_sent_again(sequence));
+                    }
+                }
+            }
+            delivered += board.acknowledge(acknowledged);
+        }
+        if tracked && acknowledged > first {
+            if rate.is_some() {
+                sent.acknowledge(acknowledged);
+            }
+            if let Some(rack) = rack {
+                rack.forget_before(acknowledged);
+            }
+        }
+        delivered
+    }
+}
