@@ -372,6 +372,7 @@ def test_what_stands_beside_a_recommendation_is_told_of_and_simulated_once(
     assert [rival.label.partition(",")[0] for rival in second.rivals] == ["drop-tail", "PIE"]
     assert second.rivals == first.rivals
     assert second.robustness == first.robustness
+    monkeypatch.undo()
     without = tune(scenario, **options)
     assert without.rivals == first.rivals
     assert without.robustness == first.robustness

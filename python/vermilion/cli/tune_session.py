@@ -30,6 +30,7 @@ _IN_WORDS: Final[Mapping[str, str]] = {
     "refinement": "refining along the edge",
     "rivals": "measuring the rivals",
     "neighbourhood": "checking the neighbourhood",
+    "alternatives": "looking for a sturdier one",
 }
 """What a bar calls the stages whose names do not speak for themselves."""
 

@@ -16,6 +16,7 @@ from vermilion.report.study_outcome import (
     kept,
     neighbourhood,
     outcome_tables,
+    sturdier,
     typical_distance,
 )
 from vermilion.report.study_parts import (
@@ -141,7 +142,9 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
     for index, (link, figure) in enumerate(queues):
         draw(f"queue-{index}", figure, f"The queue of {link} before and after.")
     found_best = {} if outcome is None else outcome["parameters"]
-    readable = _readable(scenarios[0], incumbents, found_best)
+    offered = (outcome or {}).get("sturdier")
+    named = {"best found": found_best} | ({"sturdier": offered["parameters"]} if offered else {})
+    readable = _readable(scenarios[0], incumbents, list(named.values()))
     return {
         "kind": plan.kind,
         "anchor": anchor,
@@ -167,6 +170,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         "queues": [link for link, _ in queues],
         "seed": None if outcome is None else outcome["seeds"]["comparison"][0],
         "readable": readable,
+        "columns": ["incumbent", *named],
         "fresh": 0 if outcome is None else len(outcome["seeds"]["comparison"]),
         **_said(plan, outcome),
         "distance": _distance(record, scenarios),
@@ -181,13 +185,15 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
 def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, object]:
     """What the recommendation says: nothing before there is one."""
     if outcome is None:
-        return {"decision": None, "tables": [], "kept": [], "neighbourhood": None, "device": None}
+        nothing: tuple[str, ...] = ("decision", "neighbourhood", "sturdier", "device")
+        return {"tables": [], "kept": [], **dict.fromkeys(nothing)}
     several = plan.kind == "robust"
     return {
         "decision": decision(outcome),
         "tables": outcome_tables(outcome, plan.objective, plan.unit, several=several),
         "kept": kept(outcome, several=several),
         "neighbourhood": neighbourhood(outcome),
+        "sturdier": sturdier(outcome),
         "device": device_words(outcome),
     }
 
@@ -270,13 +276,13 @@ def _queues(record: StudyRecord, scenarios: Sequence[Scenario]) -> list[tuple[st
 def _readable(
     scenario: Scenario,
     incumbents: Sequence[Mapping[str, float | None]],
-    found: Mapping[str, float | None],
-) -> list[tuple[str, str, str]]:
-    """All settings in the words of a scenario."""
+    found: Sequence[Mapping[str, float | None]],
+) -> list[tuple[str, list[str]]]:
+    """Of each parameter, in the words of a scenario, the incumbents' values and each found."""
     rows = []
     for path in incumbents[0]:
         parameter = scenario.parameter(path)
-        best = parameter.readable(found[path]) if path in found else ABSENT
+        others = [parameter.readable(each[path]) if path in each else ABSENT for each in found]
         now = dict.fromkeys(parameter.readable(each[path]) for each in incumbents)
-        rows.append((path, " / ".join(now), best))
+        rows.append((path, [" / ".join(now), *others]))
     return rows

@@ -120,10 +120,13 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
     if not robustness:
         return None
     unit = (outcome.get("objective") or {}).get("unit")
+    around = ((outcome.get("sturdier") or {}).get("robustness") or {}).get("conditions", ())
+    sturdier = {str(each["key"]): each for each in around}
     return {
         "unit": typeset(unit) if unit else "",
         "holds": bool(robustness["holds"]),
         "seeds": len(robustness["seeds"]),
+        "sturdier": bool(sturdier),
         "margin": significant(100.0 * robustness["margin"]),
         "rows": [
             {
@@ -131,10 +134,32 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
                 "incumbent": _text(each.get("incumbent")),
                 "best": _text(each.get("best")),
                 "verdict": str(each["verdict"]),
+                "sturdier": _text(sturdier.get(str(each["key"]), {}).get("best")),
+                "sturdier_verdict": str(sturdier.get(str(each["key"]), {}).get("verdict", ABSENT)),
             }
             for each in robustness["conditions"]
         ],
         "untried": [str(each) for each in robustness["untried"]],
+    }
+
+
+def sturdier(outcome: Mapping[str, Any]) -> dict[str, object] | None:
+    """What is offered to whoever does not know the conditions exactly; ``None`` where nothing is.
+
+    Args:
+        outcome: the recommendation, of one scenario.
+    """
+    offered = outcome.get("sturdier")
+    if not offered:
+        return None
+    around = offered["robustness"]["conditions"]
+    device = offered.get("device") or {}
+    return {
+        "parameters": offered["parameters"],
+        "lost": sum(each["verdict"] == "worse" for each in around),
+        "conditions": len(around),
+        "profile": device.get("profile"),
+        "command": device.get("command"),
     }
 
 
@@ -153,20 +178,24 @@ def device_words(outcome: Mapping[str, Any]) -> dict[str, object] | None:
 def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> dict[str, object]:
     """One table: the objective, and the price with what is a time first."""
     rivals = data.get("rivals") or ()
+    offered = data.get("sturdier")
     reached = data.get("objective") or {}
     rows: list[tuple[str, list[str]]] = []
     if "best" in reached and "incumbent" in reached:
         own = reached.get("unit", unit)
         name = str(reached.get("name", objective))
-        cells = [reached["incumbent"], reached["best"], *(each["objective"] for each in rivals)]
+        cells = [reached["incumbent"], reached["best"]]
+        cells += [] if not offered else [offered["objective"]["value"]]
+        cells += [each["objective"] for each in rivals]
         rows.append((f"{name} ({typeset(own)})" if own else name, [_text(each) for each in cells]))
         gain = _improvement(reached)
         if gain is not None:
-            rows.append((f"improvement of {name}", ["", gain, *("" for _ in rivals)]))
+            rows.append((f"improvement of {name}", ["", gain, *("" for _ in cells[2:])]))
     metrics = data.get("metrics") or {}
     for name in _in_order(metrics):
         both = metrics[name]
-        cells = [both["incumbent"], both["best"], *(each["metrics"].get(name) for each in rivals)]
+        others = [offered, *rivals] if offered else rivals
+        cells = [both["incumbent"], both["best"], *(each["metrics"].get(name) for each in others)]
         if name == "mark_rate" and not any(each and each["mean"] for each in cells):
             continue
         rows.append(_priced(name, cells))
@@ -174,6 +203,7 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
     return {
         "title": title,
         "columns": ["incumbent", "best found"]
+        + (["sturdier"] if offered else [])
         + [
             f"{rival['name']}{' *' if lacks else ''}"
             for rival, lacks in zip(rivals, missed, strict=True)

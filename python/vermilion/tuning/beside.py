@@ -1,26 +1,28 @@
-"""What stands beside a recommendation: the simplest rivals, and the conditions around its own.
+"""What stands beside a recommendation: rivals, conditions around its own, a sturdier setting.
 
-Both are simulated after the tuning, in the time that is left. With a study every run is remembered
+All are simulated after the tuning, in the time that is left. No run is made twice
 (:mod:`vermilion.tuning.measure.remembered_runs`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.scenario.algorithms import discipline
-from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.check.neighbourhood import neighbours
 from vermilion.tuning.check.rivals import RIVAL_BUDGET, simple_rivals
 from vermilion.tuning.check.robustness import check_robustness
+from vermilion.tuning.check.sturdier import Alternative, sturdier_setting
 from vermilion.tuning.find.progress import TuningProgress
+from vermilion.tuning.find.proof import LATER_LOOKS
+from vermilion.tuning.judge.comparison import compare
 from vermilion.tuning.judge.verdict import judge
 from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.remembered_runs import RememberedRuns
+from vermilion.tuning.measure.remembered_runs import RememberedRuns, RunsOfNow
 from vermilion.tuning.measure.simulations import needs_flow_delays
 from vermilion.tuning.recommend.recommendation import RivalOutcome
 
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 
     from vermilion.simulate import Result
     from vermilion.tuning.check.robustness import Robustness
+    from vermilion.tuning.check.sturdier import Sturdier
     from vermilion.tuning.find.progress import Stage
     from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.measure.remembered_runs import Runner
+    from vermilion.tuning.measure.remembered_runs import RunMemory
     from vermilion.tuning.prepare.preparation import Case, PreparedTuning
     from vermilion.tuning.session import TuningSession
 
@@ -60,12 +63,14 @@ class Beside:
         session: how it is done.
         case: the scenario.
         share: of the time that is left, for one call.
+        runs: those that were made, where no study keeps them.
     """
 
     tuning: PreparedTuning
     session: TuningSession
     case: Case
     share: float = 1.0
+    runs: RunMemory = field(default_factory=RunsOfNow)
 
     @property
     def link(self) -> str:
@@ -112,12 +117,66 @@ class Beside:
 
     def robustness(self, best: Setting) -> Robustness | None:
         """How a setting fares around the conditions that it was found for."""
-        tuning, case, session = self.tuning, self.case, self.session
-        if not tuning.plan.robustness:
+        if not self.tuning.plan.robustness:
             return None
-        seeds = tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
+        seeds = self.tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
+        return self._around(best, seeds, "neighbourhood")
+
+    def sturdier(
+        self, best: Robustness, alternatives: Sequence[Setting], incumbent: Sequence[Result]
+    ) -> Sturdier | None:
+        """A setting that loses under fewer of the conditions around than the best found.
+
+        Args:
+            best: how the best found fares there.
+            alternatives: settings that may do better there.
+            incumbent: simulations of what is in force, with the first seeds of the comparison.
+        """
+        if best.holds or not alternatives:
+            return None
+        seeds = self.tuning.seeds
+        return sturdier_setting(
+            best,
+            self._better(alternatives, incumbent),
+            lambda each: self._around(each, seeds.further(ROBUSTNESS_SEEDS), "alternatives"),
+            lambda each: self._around(each, seeds.comparison[:ROBUSTNESS_SEEDS], "alternatives"),
+        )
+
+    def _better(
+        self, settings: Sequence[Setting], incumbent: Sequence[Result]
+    ) -> list[Alternative]:
+        """Those that are better than what is in force beyond doubt, the best first."""
+        tuning, case = self.tuning, self.case
+        seeds = tuning.seeds.comparison
+        self._report("alternatives", 0, len(settings) * len(seeds))
+        rows = self._run([case.candidates.text(each) for each in settings], seeds)
+        now = self._evaluated(seeds, incumbent)
+        found: list[tuple[float, int, Alternative]] = []
+        for setting, row in zip(settings, rows, strict=True):
+            results = [result for result in row if result is not None]
+            evaluation = self._evaluated(seeds, results)
+            if len(results) < len(seeds) or evaluation.not_measured is not None:
+                continue
+            comparison = compare(
+                case.objective,
+                case.constraints,
+                evaluation,
+                now,
+                tuning.plan.required_improvement,
+                least_gain=case.least_gain(abs(now.objective)),
+                confidence=LATER_LOOKS,
+            )
+            if comparison.accepted:
+                price = price_intervals(results, self.link, over_of(case.objective))
+                alternative = Alternative(setting, comparison, price)
+                found.append((evaluation.objective, len(found), alternative))
+        return [alternative for _, _, alternative in sorted(found)]
+
+    def _around(self, best: Setting, seeds: Sequence[int], stage: Stage) -> Robustness:
+        """How a setting fares around the conditions, with these seeds."""
+        tuning, case, session = self.tuning, self.case, self.session
         total = 2 * len(seeds) * len(neighbours(case.scenario, tuning.links))
-        self._report("neighbourhood", 0, total)
+        self._report(stage, 0, total)
         return check_robustness(
             case.scenario,
             tuning.space.names,
@@ -131,7 +190,7 @@ class Beside:
             threads=session.threads,
             workers=self._runner,
             deadline_s=self._seconds,
-            progress=lambda done: self._report("neighbourhood", done, total),
+            progress=lambda done: self._report(stage, done, total),
         )
 
     def _carried_over(self, now: Evaluation) -> list[RivalOutcome | None]:
@@ -139,16 +198,8 @@ class Beside:
         tuning, case = self.tuning, self.case
         if case.before is None:
             return []
-        runner, seeds = self._runner, tuning.seeds.comparison
-        run = run_many if runner is None else runner.run_many
-        needed = any(needs_flow_delays(each) for each in (case.objective, *case.constraints))
-        [row] = run(
-            [case.text],
-            seeds,
-            threads=self.session.threads,
-            deadline_s=self._seconds,
-            flow_delays=needed,
-        )
+        seeds = tuning.seeds.comparison
+        [row] = self._run([case.text], seeds)
         results = [result for result in row if result is not None]
         if len(results) < len(seeds):
             return []
@@ -190,12 +241,22 @@ class Beside:
             evaluation.add(seed, result, self.case.objective, self.case.constraints)
         return evaluation
 
+    def _run(self, texts: Sequence[str], seeds: Sequence[int]) -> list[list[Result | None]]:
+        """Simulates what the core reads, as far as there is time."""
+        measured = (self.case.objective, *self.case.constraints)
+        return self._runner.run_many(
+            texts,
+            seeds,
+            threads=self.session.threads,
+            deadline_s=self._seconds,
+            flow_delays=any(needs_flow_delays(each) for each in measured),
+        )
+
     @property
-    def _runner(self) -> Runner | None:
+    def _runner(self) -> RememberedRuns:
         session = self.session
-        if session.study is None:
-            return session.workers
-        return RememberedRuns(session.study, session.workers, session.threads)
+        kept = self.runs if session.study is None else session.study
+        return RememberedRuns(kept, session.workers, session.threads)
 
     @property
     def _seconds(self) -> float | None:

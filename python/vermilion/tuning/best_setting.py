@@ -10,12 +10,13 @@ from vermilion.tuning.find.model_search import search_best
 from vermilion.tuning.recall.answers import EarlierAnswer
 from vermilion.tuning.recall.conditions import conditions_of
 from vermilion.tuning.recommend.box_warnings import box_warnings
-from vermilion.tuning.recommend.recommendation import Recommendation
+from vermilion.tuning.recommend.recommendation import Recommendation, SturdierOffer
 
 if TYPE_CHECKING:
     from vermilion.objectives import Objective
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.check.robustness import Robustness
+    from vermilion.tuning.check.sturdier import Sturdier
     from vermilion.tuning.find.model_search import SearchOutcome
     from vermilion.tuning.measure.candidates import Setting
     from vermilion.tuning.prepare.preparation import Case, PreparedTuning
@@ -68,12 +69,21 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         progress=session.progress,
         memory=session.study,
         refines=True,
+        offers_alternatives=plan.robustness,
     )
     scenario = case.scenario
     beside, more = Beside(tuning, session, case), is_time_for_more(session, outcome.end)
     robustness = None
     if more and outcome.accepted and outcome.best is not None:
         robustness = beside.robustness(outcome.best)
+    rivals = (
+        beside.rivals(outcome.incumbent_results) if more and outcome.comparison is not None else ()
+    )
+    sturdier = (
+        None
+        if robustness is None
+        else beside.sturdier(robustness, outcome.alternatives, outcome.incumbent_results)
+    )
     if session.answers is not None and outcome.accepted:
         numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
         conditions = conditions_of(scenario, tuning.space.names, case.objective)
@@ -101,10 +111,9 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         warm_starts=tuple((source, apart) for source, apart, _ in tuning.earlier),
         device=tuning.on_device(_chosen(case, outcome)),
         unit=case.objective.unit,
-        rivals=beside.rivals(outcome.incumbent_results)
-        if more and outcome.comparison is not None
-        else (),
+        rivals=rivals,
         robustness=robustness,
+        sturdier=_offer(tuning, sturdier),
         warnings=_warnings(tuning, outcome, robustness),
     )
 
@@ -135,6 +144,15 @@ def _warnings(
         return ()
     ends = box_warnings(tuning.cases[0].scenario, tuning.space, outcome.best)
     return (*ends, *(() if robustness is None else robustness.warnings))
+
+
+def _offer(tuning: PreparedTuning, sturdier: Sturdier | None) -> SturdierOffer | None:
+    """The sturdier setting as one would write it, and tell a device."""
+    if sturdier is None:
+        return None
+    scenario, values = tuning.cases[0].scenario, sturdier.parameters
+    readable = {path: scenario.parameter(path).readable(value) for path, value in values.items()}
+    return SturdierOffer(sturdier, readable, tuning.on_device(values))
 
 
 def _readable(case: Case, outcome: SearchOutcome) -> dict[str, tuple[str, str]]:

@@ -50,6 +50,9 @@ LEAST_SHARE_BETTER: Final = 0.5
 """Of the conditions: where a recommendation is better under fewer, it is narrower than its
 neighbourhood."""
 
+_WORDS: Final = frozenset({0, 3, 5})
+"""Columns of the table that are words, and begin at the left."""
+
 NeighbourVerdict = Literal["better", "no difference", "worse", "not measured"]
 
 
@@ -192,17 +195,36 @@ class Robustness:
 
     def __str__(self) -> str:
         """A table: one line for each condition."""
+        return self.table()
+
+    def table(self, sturdier: Robustness | None = None) -> str:
+        """The same, with the setting that is offered beside the recommended one.
+
+        Args:
+            sturdier: how that one fares, with the same seeds under the same conditions.
+        """
         unit = f", {self.unit}" if self.unit else ""
-        rows = [("with", f"in force{unit}", f"recommended{unit}", "the recommended is")]
+        rows: list[tuple[str, ...]] = [
+            ("with", f"in force{unit}", f"recommended{unit}", "the recommended is")
+        ]
         rows += [
             (each.label, _text(each.incumbent), _text(each.best), each.verdict)
             for each in self.outcomes
         ]
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = [
-            f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}"
-            for row in rows
-        ]
+        if sturdier is not None:
+            known = {each.key: each for each in sturdier.outcomes}
+            found = [known[each.key] for each in self.outcomes]
+            more = [(f"sturdier{unit}", "the sturdier is")]
+            more += [(_text(each.best), each.verdict) for each in found]
+            rows = [(*row, *cells) for row, cells in zip(rows, more, strict=True)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = []
+        for row in rows:
+            cells = [
+                cell.ljust(width) if place in _WORDS else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append(f"  {'  '.join(cells)}".rstrip())
         return "\n".join(lines)
 
 

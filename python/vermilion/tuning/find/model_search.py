@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vermilion.search import AUTOMATIC, chosen_search, search_from_state, search_named
 from vermilion.simulate.runs import check_seed
+from vermilion.tuning.find.alternatives import alternatives
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter
 from vermilion.tuning.judge.comparison import Comparison, compare
@@ -55,6 +56,9 @@ class SearchOutcome:
         race: how the re-evaluation went; ``None`` if it did not come to that.
         fidelity: whether short simulations were used; ``None`` if that was not asked for.
         refinement: settings tried besides along a constraint's edge.
+        alternatives: settings that may hold where the best does not
+            (:mod:`vermilion.tuning.find.alternatives`); none where that was not asked for, or
+            nothing is accepted.
     """
 
     best: Setting | None
@@ -72,6 +76,7 @@ class SearchOutcome:
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
     refinement: int = 0
+    alternatives: tuple[Setting, ...] = ()
 
 
 def search_best(
@@ -100,6 +105,7 @@ def search_best(
     progress: ProgressReport | None = None,
     memory: Memory | None = None,
     refines: bool = False,
+    offers_alternatives: bool = False,
 ) -> SearchOutcome:
     """Searches the best setting of a model and compares it with the incumbent.
 
@@ -138,6 +144,7 @@ def search_best(
             deadline apart), and keeps what this one does.
         refines: whether further settings, up to a tenth of the budget, are tried along the edge of
             a constraint that the best lies on (:mod:`vermilion.tuning.find.edge_refinement`).
+        offers_alternatives: whether to name settings that may hold where the best does not.
 
     Raises:
         ValueError: a model, space, incumbent or search that do not fit each other.
@@ -209,6 +216,7 @@ def search_best(
         race=tuning.race,
         fidelity=tuning.fidelity,
         refinement=tuning.refinement,
+        alternatives=alternatives(tuning) if accepted and offers_alternatives else (),
     )
 
 

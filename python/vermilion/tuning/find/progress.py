@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
 
-Stage = Literal["search", "refinement", "re-evaluation", "comparison", "rivals", "neighbourhood"]
+Stage = Literal[
+    "search",
+    "refinement",
+    "re-evaluation",
+    "comparison",
+    "rivals",
+    "neighbourhood",
+    "alternatives",
+]
 
 
 @dataclass(frozen=True, slots=True)

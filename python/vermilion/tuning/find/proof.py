@@ -23,12 +23,12 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.feasible_first import BROKEN
+from vermilion.tuning.find.between import SHARES, between
 from vermilion.tuning.judge.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from vermilion.search import Point
     from vermilion.simulate import Result
     from vermilion.tuning.find.state import Compare, TuningState
     from vermilion.tuning.measure.candidates import Setting
@@ -47,8 +47,6 @@ _OUTSIDE: Final = (1.0, 0.5)
 """The same of those that are tried besides."""
 _EACH: Final = 2
 """How many settings at each distance."""
-_BETWEEN: Final = (0.25, 0.5, 0.75)
-"""Shares of the way from one setting to another."""
 
 
 class Proof:
@@ -153,8 +151,9 @@ class Proof:
         for inside in _INSIDE:
             found.add(_EACH, (each.setting for each in tuning.ranked_by(inside)))
         safest = next((each.setting for each in tuning.ranked_by(_FAR_INSIDE)), best)
-        found.add(len(_BETWEEN), self._between(best, safest))
-        found.add(len(_BETWEEN), self._between(best, tuning.full.incumbent.setting))
+        found.add(len(SHARES), between(tuning.space, best, safest))
+        incumbent = tuning.full.incumbent.setting
+        found.add(len(SHARES), between(tuning.space, best, incumbent))
         return found.settings
 
     def _outward(self) -> list[Setting]:
@@ -177,7 +176,8 @@ class Proof:
                 and tuning.horizon.value(each, inside=inside) < BROKEN
             ]
             found.add(_EACH, promising)
-            found.add(1, self._between(best, promising[0])[1:2] if promising else ())
+            middle = between(tuning.space, best, promising[0])[1:2] if promising else ()
+            found.add(1, middle)
         return found.settings
 
     @property
@@ -185,18 +185,6 @@ class Proof:
         """What has been compared already."""
         compared = self._tuning.compared
         return [] if compared is None else [each.setting for each in compared]
-
-    def _between(self, one: Setting, other: Setting) -> list[Setting]:
-        """Points on the way from one setting to another."""
-        space = self._tuning.space
-        ends = [
-            {name: value for name, value in setting.items() if value is not None}
-            for setting in (one, other)
-        ]
-        if any(len(end) < len(space) for end in ends):
-            return []
-        start, end = (space.point(each) for each in ends)
-        return [space.values(_mixed(start, end, share)) for share in _BETWEEN]
 
     @staticmethod
     def _is_unmeasured(evaluations: Sequence[Evaluation]) -> bool:
@@ -223,8 +211,3 @@ class _Settings:
                 self._known.append(dict(setting))
                 self.settings.append(setting)
                 most -= 1
-
-
-def _mixed(one: Point, other: Point, share: float) -> Point:
-    """A point so far on the way from one to another."""
-    return tuple((1.0 - share) * mine + share * its for mine, its in zip(one, other, strict=True))

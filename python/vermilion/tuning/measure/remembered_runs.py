@@ -2,7 +2,8 @@
 
 What stands beside a recommendation (rivals, and the conditions around it) is simulated after the
 tuning, of scenarios that are no settings of it. Each run is remembered by what it was: the text
-that the core reads, the seed, and the version. A study that is gone on with repeats none of them.
+that the core reads, the seed, and the version. A study that is gone on with repeats none of them;
+without a study they are remembered as long as the tuning lasts.
 """
 
 from __future__ import annotations
@@ -47,6 +48,21 @@ class RunMemory(Protocol):
 
     def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         """Remembers runs, all or none of them."""
+
+
+class RunsOfNow:
+    """A memory that ends with the process: of a tuning without a study."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mapping[str, Any]] = {}
+
+    def recall_run(self, key: str) -> Mapping[str, Any] | None:
+        """All that was measured; ``None`` if it is not known."""
+        return self._known.get(key)
+
+    def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """Remembers runs."""
+        self._known.update(runs)
 
 
 class RememberedRuns:

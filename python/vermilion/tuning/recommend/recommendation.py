@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.check.robustness import Robustness
+    from vermilion.tuning.check.sturdier import Sturdier
     from vermilion.tuning.find.race import RaceReport
     from vermilion.tuning.find.state import End
     from vermilion.tuning.judge.comparison import Comparison
@@ -65,6 +66,37 @@ class RivalOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class SturdierOffer:
+    """A setting to use instead, by whoever does not know the conditions exactly.
+
+    Attributes:
+        found: the setting, and what it reaches.
+        readable: its values as one would write them, by path.
+        device: the same in a device's own words, if a profile was asked for.
+    """
+
+    found: Sturdier
+    readable: Mapping[str, str]
+    device: OnDevice | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """For JSON."""
+        comparison = self.found.comparison
+        return {
+            "parameters": dict(self.found.parameters),
+            "objective": {
+                "value": _interval(comparison.best),
+                "difference": _interval(comparison.difference),
+            },
+            "harm": _verdicts(comparison.best_verdicts, of_harm=True),
+            "constraints": _verdicts(comparison.best_verdicts, of_harm=False),
+            "metrics": {name: _interval(each) for name, each in self.found.metrics.items()},
+            "robustness": self.found.robustness.to_data(),
+            "device": self.device and _device(self.device),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Recommendation:
     """The best setting found for a scenario, and whether it should replace the incumbent.
 
@@ -104,6 +136,8 @@ class Recommendation:
         robustness: how it fares around the conditions it was found for; ``None`` where that was
             not asked, or nothing was accepted.
         warnings: what to know before using it, a sentence each.
+        sturdier: a setting that gains less and is worse under fewer of the conditions around;
+            ``None`` where the best found is worse under none, or none was found.
     """
 
     scenario: str
@@ -131,6 +165,7 @@ class Recommendation:
     rivals: tuple[RivalOutcome, ...] = ()
     robustness: Robustness | None = None
     warnings: tuple[str, ...] = ()
+    sturdier: SturdierOffer | None = None
 
     @property
     def verdict(self) -> Judgement | None:
@@ -183,6 +218,7 @@ class Recommendation:
             },
             "rivals": [rival_data(rival) for rival in self.rivals],
             "robustness": self.robustness and self.robustness.to_data(),
+            "sturdier": self.sturdier and self.sturdier.to_data(),
             "evaluations": self.evaluations,
             "simulations": self.simulations,
             "seconds": self.seconds,
@@ -193,26 +229,20 @@ class Recommendation:
             "warm_starts": [
                 {"scenario": source, "distance": apart} for source, apart in self.warm_starts
             ],
-            "device": self.device
-            and {
-                "profile": self.device.profile,
-                "command": self.device.command or None,
-                "notes": list(self.device.notes),
-            },
+            "device": self.device and _device(self.device),
             "search": {"name": self.search, "state": self.search_state},
         }
         return json.dumps(present(data), indent=indent, allow_nan=False)
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
-        rows = [("parameter", "incumbent", "best found")]
-        rows += [(path, *texts) for path, texts in self.readable.items()]
         lines = [
             f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
             self.reason,
             *(f"warning: {warning}" for warning in self.warnings),
+            *self._sturdier_line(),
             "",
-            *aligned(rows),
+            *aligned(self._setting_rows()),
             "",
         ]
         comparison = self.comparison
@@ -227,7 +257,10 @@ class Recommendation:
             if kept:
                 lines += ["of the best found", *(f"  {line}" for line in kept), ""]
         if self.robustness is not None:
-            lines += [str(self.robustness), ""]
+            lines += [
+                self.robustness.table(self.sturdier.found.robustness if self.sturdier else None),
+                "",
+            ]
         seeds = ", ".join(
             f"{_range(numbers)} for the {stage.replace('_', '-')}"
             for stage, numbers in asdict(self.seeds).items()
@@ -246,32 +279,63 @@ class Recommendation:
             what = "the best found" if self.accepted else "the incumbent"
             lines += ["", f"{what} on {self.device.profile}:", self.device.command]
             lines += [f"note: {note}" for note in self.device.notes]
+        also = None if self.sturdier is None else self.sturdier.device
+        if also is not None and also.command:
+            lines += ["", f"the sturdier one on {also.profile}:", also.command]
         return "\n".join(lines)
+
+    def _sturdier_line(self) -> list[str]:
+        """What the sturdier setting is for, in a sentence; none where there is none."""
+        if self.sturdier is None or self.robustness is None:
+            return []
+        found = self.sturdier.found
+        reached = f"{self.objective} {_text(found.comparison.best)}"
+        lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
+        under = f"under {lost or 'none'} of these {conditions} conditions"
+        instead = "if you do not know the conditions exactly, use the setting called sturdier"
+        return [f"sturdier: {instead}: {reached} as given, and worse than the one in force {under}"]
+
+    def _setting_rows(self) -> list[tuple[str, ...]]:
+        """The settings beside each other."""
+        rows: list[tuple[str, ...]] = [("parameter", "incumbent", "best found")]
+        rows += [(path, *texts) for path, texts in self.readable.items()]
+        if self.sturdier is None:
+            return rows
+        others = self.sturdier.readable
+        more = ("sturdier", *(others.get(path, "") for path in self.readable))
+        return [(*row, cell) for row, cell in zip(rows, more, strict=True)]
 
     def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
         """What every setting reaches on the fresh seeds, beside each other."""
+        also = [] if self.sturdier is None else [self.sturdier.found]
         rows: list[tuple[str, ...]] = [
             (
                 "on fresh seeds",
                 "incumbent",
                 "best found",
+                *("sturdier" for _ in also),
                 *(f"{rival.label}{'*' if rival.missed else ''}" for rival in self.rivals),
             )
         ]
         name = f"{self.objective} ({self.unit})" if self.unit else self.objective
-        others = [_text(rival.objective) for rival in self.rivals]
+        others = [_text(each.comparison.best) for each in also]
+        others += [_text(rival.objective) for rival in self.rivals]
         rows += [(name, _text(comparison.incumbent), _text(comparison.best), *others)]
-        rows += [(*row, *("" for _ in others)) for row in _improvement(comparison)]
+        gains = [_improvement(comparison), *(_improvement(each.comparison) for each in also)]
+        if gains[0]:
+            rows += [("improvement", "", *gains, *("" for _ in self.rivals))]
         best, incumbent = (
             {name: pair[number] for name, pair in self.metrics.items()} for number in (0, 1)
         )
-        rows += price_rows([incumbent, best, *(rival.metrics for rival in self.rivals)])
+        prices = [incumbent, best, *(each.metrics for each in also)]
+        rows += price_rows([*prices, *(rival.metrics for rival in self.rivals)])
         return rows
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the decision, both settings, and what they achieve."""
-        headings = ("incumbent", "best found", *(rival.label for rival in self.rivals))
-        settings = [(path, texts) for path, texts in self.readable.items()]
+        also = () if self.sturdier is None else ("sturdier",)
+        headings = ("incumbent", "best found", *also, *(rival.label for rival in self.rivals))
+        settings = [(path, texts) for path, *texts in self._setting_rows()[1:]]
         sections = [Section("parameter", settings)]
         comparison = self.comparison
         lines = []
@@ -292,15 +356,15 @@ def ended_by(end: End) -> str:
     return f", ended by {_ENDS[end]}" if end in _ENDS else ""
 
 
-def _improvement(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """A row with what is gained, if that is known."""
+def _improvement(comparison: Comparison) -> str:
+    """What is gained; "" where that is not known."""
     gain = comparison.improvement
     if gain is None:
-        return []
+        return ""
     text = f"{gain.mean:.1%}"
     if gain.low is not None and gain.high is not None:
         text += f" [{gain.low:.1%}, {gain.high:.1%}]"
-    return [("improvement", "", text)]
+    return text
 
 
 def _text(interval: Interval) -> str:
@@ -330,6 +394,15 @@ def _interval(interval: Interval) -> dict[str, float | None]:
 def _verdicts(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[dict[str, Any]]:
     """Those that a user asked for, or those of harm."""
     return [verdict_data(verdict) for verdict in verdicts if verdict.of_harm is of_harm]
+
+
+def _device(device: OnDevice) -> dict[str, Any]:
+    """A setting in a device's words, for machines."""
+    return {
+        "profile": device.profile,
+        "command": device.command or None,
+        "notes": list(device.notes),
+    }
 
 
 def rival_data(rival: RivalOutcome) -> dict[str, Any]:
