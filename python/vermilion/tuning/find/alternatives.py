@@ -22,22 +22,26 @@ from typing import TYPE_CHECKING, Final
 from vermilion.objectives.feasible_first import BROKEN
 from vermilion.tuning.find.between import between
 from vermilion.tuning.judge.domination import non_dominated, thinned
-from vermilion.tuning.judge.verdict import paired_margins
+from vermilion.tuning.judge.verdict import mean_margins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.tuning.find.state import TuningState
     from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.measure.evaluation import Evaluation
 
 MOST_OF_FRONT: Final = 6
 """Settings of the front that are offered, the ends among them."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Distant:
-    """A setting with its objective and, negative, its distance from the bounds."""
+class Distant:
+    """A setting of a search.
+
+    Attributes:
+        setting: values of the tuned parameters, by path.
+        means: its objective, and less than 0 its distance from the bounds.
+    """
 
     setting: Setting
     means: tuple[float, float]
@@ -51,24 +55,12 @@ def alternatives(tuning: TuningState) -> tuple[Setting, ...]:
     """
     if tuning.best is None:
         return ()
-    horizon, best = tuning.horizon, tuning.best.setting
-    known = [
-        each
-        for _, _, each in tuning.ranking
-        if each.is_complete(tuning.seeds.search) and horizon.value(each) < BROKEN
-    ]
-    margins = [_margins(tuning, each) for each in known]
-    widest = [max(column) for column in zip(*margins, strict=True)]
-    entries = [
-        _Distant(each.setting, (each.objective, -_nearest(row, widest)))
-        for each, row in zip(known, margins, strict=True)
-    ]
-    front = thinned(non_dominated(entries), MOST_OF_FRONT)
-    settings = [each.setting for each in front]
+    best = tuning.best.setting
+    front = [each.setting for each in thinned(front_of_distance(tuning), MOST_OF_FRONT)]
     found: list[Setting] = []
     for setting in (
-        *settings,
-        *between(tuning.space, best, settings[-1] if settings else best),
+        *front,
+        *between(tuning.space, best, front[-1] if front else best),
         *between(tuning.space, best, tuning.full.incumbent.setting),
     ):
         if setting != best and setting not in found:
@@ -76,16 +68,29 @@ def alternatives(tuning: TuningState) -> tuple[Setting, ...]:
     return tuple(found)
 
 
-def _margins(tuning: TuningState, evaluation: Evaluation) -> list[float]:
-    """The mean distance from each bound in each phase; infinite where nothing is asked."""
+def front_of_distance(tuning: TuningState) -> list[Distant]:
+    """Settings of which no other gains more and keeps more distance; the one that gains most first.
+
+    Args:
+        tuning: after its search.
+    """
     horizon = tuning.horizon
-    rows = [
-        row
-        for phases in paired_margins(horizon.constraints, evaluation, horizon.incumbent)
-        for row, _ in phases
+    known = [
+        each
+        for _, _, each in tuning.ranking
+        if each.is_complete(tuning.seeds.search) and horizon.value(each) < BROKEN
     ]
-    finite = [[each for each in row if each is not None and math.isfinite(each)] for row in rows]
-    return [math.fsum(row) / len(row) if row else math.inf for row in finite]
+    margins = [
+        [each for row in mean_margins(horizon.constraints, one, horizon.incumbent) for each in row]
+        for one in known
+    ]
+    widest = [max(column) for column in zip(*margins, strict=True)]
+    return non_dominated(
+        [
+            Distant(each.setting, (each.objective, -_nearest(row, widest)))
+            for each, row in zip(known, margins, strict=True)
+        ]
+    )
 
 
 def _nearest(margins: Sequence[float], widest: Sequence[float]) -> float:

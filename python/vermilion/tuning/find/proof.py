@@ -5,8 +5,10 @@
 - *The way inward.* Where the best found still cannot be proven to keep the constraints, others are
   compared on the same seeds: settings that the search ranks first when it keeps two and three times
   the distance from the bounds, and points between the best found and both the setting that keeps
-  them by most and the one in force. The best of those that can be proven is taken; if there is
-  none, the one that comes nearest meets as many seeds again.
+  them by most and the one in force. Of what a change may cost the search keeps no distance, because
+  there the mean decides. Where that refuses the best found, the distances are none and what
+  the search's seeds have flattered it by. The best of those that can be proven is taken; if there
+  is none, the one that comes nearest meets as many seeds again.
 - *The way outward.* Where it can be proven, and the search saw better ones that may keep the
   constraints too, those and points on the way to them are compared as well, on four times the
   seeds: what lies near the edge takes them.
@@ -20,11 +22,13 @@ same seeds.
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives.feasible_first import BROKEN
+from vermilion.objectives.feasible_first import BROKEN, feasible_first
+from vermilion.tuning.find.alternatives import front_of_distance
 from vermilion.tuning.find.between import SHARES, between
-from vermilion.tuning.judge.verdict import judge
+from vermilion.tuning.judge.verdict import judge, mean_margins, mean_violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,6 +45,8 @@ LATER_LOOKS: Final = 0.99
 _MOST_LOOKS: Final = 3
 _INSIDE: Final = (2.0, 3.0)
 """Times the usual distance from the bounds, of the settings that are tried instead."""
+_FLATTERED: Final = (0.0, 1.0)
+"""Times what the search has flattered the best by, of those tried where harm refuses it."""
 _FAR_INSIDE: Final = 20.0
 """The same of the setting that keeps the bounds by most, on the way to which points are tried."""
 _OUTSIDE: Final = (1.0, 0.5)
@@ -145,12 +151,18 @@ class Proof:
     def _inward(self) -> list[Setting]:
         """What is tried where the best found cannot be proven: what keeps more distance."""
         tuning = self._tuning
-        if tuning.best is None:
+        if tuning.best is None or tuning.comparison is None:
             return []
         best, found = tuning.best.setting, _Settings(self._known)
-        for inside in _INSIDE:
-            found.add(_EACH, (each.setting for each in tuning.ranked_by(inside)))
-        safest = next((each.setting for each in tuning.ranked_by(_FAR_INSIDE)), best)
+        bound = tuning.comparison.decision.bound
+        if bound is not None and bound.of_harm:
+            for times in _FLATTERED:
+                found.add(_EACH, self._inside_of_harm(times))
+            safest = next((each.setting for each in reversed(front_of_distance(tuning))), best)
+        else:
+            for inside in _INSIDE:
+                found.add(_EACH, (each.setting for each in tuning.ranked_by(inside)))
+            safest = next((each.setting for each in tuning.ranked_by(_FAR_INSIDE)), best)
         found.add(len(SHARES), between(tuning.space, best, safest))
         incumbent = tuning.full.incumbent.setting
         found.add(len(SHARES), between(tuning.space, best, incumbent))
@@ -179,6 +191,35 @@ class Proof:
             middle = between(tuning.space, best, promising[0])[1:2] if promising else ()
             found.add(1, middle)
         return found.settings
+
+    def _inside_of_harm(self, times: float) -> list[Setting]:
+        """The settings of the search, the best first, if as much more is kept from every bound.
+
+        Args:
+            times: what the search has shown of the best, less what fresh seeds show, so often.
+        """
+        tuning = self._tuning
+        if tuning.compared is None:
+            return []
+        horizon, (best, incumbent) = tuning.horizon, tuning.compared
+        constraints = horizon.constraints
+        searched = next((each for *_, each in tuning.ranking if each.setting == best.setting), None)
+        if searched is None:
+            return []
+        allowances = [
+            [times * max(0.0, shown - fresh) for shown, fresh in zip(*phases, strict=True)]
+            for phases in zip(
+                mean_margins(constraints, searched, horizon.incumbent),
+                mean_margins(constraints, best, incumbent),
+                strict=True,
+            )
+        ]
+        order = []
+        for _, number, each in tuning.ranking:
+            violation = mean_violation(constraints, each, horizon.incumbent, allowances)
+            value = feasible_first(each.objective, violation, horizon.scale)
+            order.append((value, number, each.setting))
+        return [setting for _, _, setting in sorted(order, key=itemgetter(0, 1))]
 
     @property
     def _known(self) -> list[Setting]:

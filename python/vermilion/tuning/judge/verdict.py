@@ -141,6 +141,24 @@ def paired_margins(
     return found
 
 
+def mean_margins(
+    constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
+) -> list[list[float]]:
+    """For each constraint and phase the mean distance from the bound.
+
+    Infinite where nothing is asked, as of flows none of which is active.
+    """
+
+    def mean(row: Sequence[float | None]) -> float:
+        finite = [each for each in row if each is not None and math.isfinite(each)]
+        return math.fsum(finite) / len(finite) if finite else math.inf
+
+    return [
+        [mean(row) for row, _ in phases]
+        for phases in paired_margins(constraints, evaluation, reference)
+    ]
+
+
 def _violation(
     margins: Sequence[float | None], bounds: Sequence[float | None], inside: float
 ) -> float:
