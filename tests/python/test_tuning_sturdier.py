@@ -10,7 +10,7 @@ from vermilion.objectives import Constraint, objective_of
 from vermilion.search import Dimension, Space
 from vermilion.tuning import Study
 from vermilion.tuning.check.robustness import NeighbourOutcome, Robustness
-from vermilion.tuning.check.sturdier import Alternative, sturdier_setting
+from vermilion.tuning.check.sturdier import Alternative, BestFound, sturdier_setting
 from vermilion.tuning.find.alternatives import MOST_OF_FRONT, alternatives
 from vermilion.tuning.find.between import between
 from vermilion.tuning.measure.evaluation import Evaluation
@@ -52,9 +52,11 @@ class Around:
 
 def chosen(best, others, same=None):
     """What is offered beside a best that loses under so many conditions, and who was asked."""
-    settings = [Alternative({"a": number}, None, {}) for number in others]
+    settings = [Alternative({"a": number}, None, {}, number) for number in others]
     with_others, with_same = Around(others), Around(same or others)
-    found = sturdier_setting(around(best), settings, with_others, with_same)
+    found = sturdier_setting(
+        BestFound({"a": 0.0}, around(best)), settings, lambda *_: None, with_others, with_same
+    )
     return found, with_others.asked, with_same.asked
 
 
@@ -93,6 +95,33 @@ def test_what_there_was_no_time_to_try_is_not_offered():
     cut_short = around(0, untried=("ECN at all senders",))
     assert chosen(4, {1.0: cut_short})[0] is None
     assert chosen(4, {1.0: 0}, same={1.0: cut_short})[0] is None
+
+
+def halved(lost, value=lambda a: a):
+    """What is chosen if settings of at least so much lose nowhere, and which were tried."""
+    tried = []
+
+    def fares(setting):
+        tried.append(setting["a"])
+        return around(0 if setting["a"] >= lost else 3)
+
+    def halfway(one, other):
+        middle = (one["a"] + other["a"]) / 2.0
+        return Alternative({"a": middle}, None, {}, value(middle))
+
+    best = BestFound({"a": 0.0}, around(4))
+    far = Alternative({"a": 1.0}, None, {}, 1.0)
+    found = sturdier_setting(best, [far], halfway, fares, lambda _: around(0))
+    return found.parameters["a"], tried
+
+
+def test_the_way_from_the_best_is_halved_twice():
+    assert halved(0.2) == (0.25, [1.0, 0.5, 0.25])
+    assert halved(0.3) == (0.5, [1.0, 0.5, 0.25])
+    assert halved(0.6) == (0.75, [1.0, 0.5, 0.75])
+    assert halved(0.9) == (1.0, [1.0, 0.5, 0.75])
+    # What gains less than what is known is not tried at all.
+    assert halved(0.2, value=lambda a: 2.0 - a) == (1.0, [1.0])
 
 
 @dataclass

@@ -17,6 +17,7 @@ from vermilion.tuning.check.neighbourhood import neighbours
 from vermilion.tuning.check.rivals import RIVAL_BUDGET, simple_rivals
 from vermilion.tuning.check.robustness import check_robustness
 from vermilion.tuning.check.sturdier import Alternative, sturdier_setting
+from vermilion.tuning.find.between import between
 from vermilion.tuning.find.progress import TuningProgress
 from vermilion.tuning.find.proof import LATER_LOOKS
 from vermilion.tuning.judge.comparison import compare
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from vermilion.simulate import Result
     from vermilion.tuning.check.robustness import Robustness
-    from vermilion.tuning.check.sturdier import Sturdier
+    from vermilion.tuning.check.sturdier import BestFound, Sturdier
     from vermilion.tuning.find.progress import Stage
     from vermilion.tuning.measure.candidates import Setting
     from vermilion.tuning.measure.remembered_runs import RunMemory
@@ -123,21 +124,27 @@ class Beside:
         return self._around(best, seeds, "neighbourhood")
 
     def sturdier(
-        self, best: Robustness, alternatives: Sequence[Setting], incumbent: Sequence[Result]
+        self, best: BestFound, alternatives: Sequence[Setting], incumbent: Sequence[Result]
     ) -> Sturdier | None:
         """A setting that loses under fewer of the conditions around than the best found.
 
         Args:
-            best: how the best found fares there.
+            best: the setting and how it fares there.
             alternatives: settings that may do better there.
             incumbent: simulations of what is in force, with the first seeds of the comparison.
         """
-        if best.holds or not alternatives:
+        if best.robustness.holds or not alternatives:
             return None
-        seeds = self.tuning.seeds
+        seeds, space = self.tuning.seeds, self.tuning.space
+
+        def halfway(one: Setting, other: Setting) -> Alternative | None:
+            points = between(space, one, other)
+            return next(iter(self._better(points[len(points) // 2 :][:1], incumbent)), None)
+
         return sturdier_setting(
             best,
             self._better(alternatives, incumbent),
+            halfway,
             lambda each: self._around(each, seeds.further(ROBUSTNESS_SEEDS), "alternatives"),
             lambda each: self._around(each, seeds.comparison[:ROBUSTNESS_SEEDS], "alternatives"),
         )
@@ -151,7 +158,7 @@ class Beside:
         self._report("alternatives", 0, len(settings) * len(seeds))
         rows = self._run([case.candidates.text(each) for each in settings], seeds)
         now = self._evaluated(seeds, incumbent)
-        found: list[tuple[float, int, Alternative]] = []
+        found: list[Alternative] = []
         for setting, row in zip(settings, rows, strict=True):
             results = [result for result in row if result is not None]
             evaluation = self._evaluated(seeds, results)
@@ -168,9 +175,8 @@ class Beside:
             )
             if comparison.accepted:
                 price = price_intervals(results, self.link, over_of(case.objective))
-                alternative = Alternative(setting, comparison, price)
-                found.append((evaluation.objective, len(found), alternative))
-        return [alternative for _, _, alternative in sorted(found)]
+                found.append(Alternative(setting, comparison, price, evaluation.objective))
+        return sorted(found, key=lambda each: each.value)
 
     def _around(self, best: Setting, seeds: Sequence[int], stage: Stage) -> Robustness:
         """How a setting fares around the conditions, with these seeds."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
+from vermilion.tuning.check.sturdier import BestFound
 from vermilion.tuning.find.model_search import search_best
 from vermilion.tuning.recall.answers import EarlierAnswer
 from vermilion.tuning.recall.conditions import conditions_of
@@ -82,7 +83,11 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     sturdier = (
         None
         if robustness is None
-        else beside.sturdier(robustness, outcome.alternatives, outcome.incumbent_results)
+        else beside.sturdier(
+            BestFound(outcome.best or {}, robustness),
+            outcome.alternatives,
+            outcome.incumbent_results,
+        )
     )
     if session.answers is not None and outcome.accepted:
         numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
