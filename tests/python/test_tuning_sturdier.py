@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from html import escape
 
 import pytest
 
@@ -254,7 +255,13 @@ def test_text_page_and_json_show_it_beside_the_best(found):
     settings = next(line for line in text.splitlines() if "parameter" in line and "found" in line)
     assert settings.split() == ["parameter", "incumbent", "best", "found", "sturdier"]
     assert "the sturdier is" in text
-    assert "<th>sturdier</th>" in found._repr_html_().replace(' scope="col"', "")
+    page = found._repr_html_()
+    assert "<th>sturdier</th>" in page.replace(' scope="col"', "")
+    # A notebook warns of what the text warns of.
+    for line in text.splitlines():
+        if line.startswith(("warning:", "sturdier:")):
+            assert escape(line).replace(" +- ", " ± ") in page
+    assert "warning: " in page
     data = json.loads(found.to_json())["sturdier"]
     assert set(data) == {
         "parameters", "objective", "harm", "constraints", "metrics", "robustness", "device",

@@ -239,8 +239,7 @@ class Recommendation:
         lines = [
             f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
             self.reason,
-            *(f"warning: {warning}" for warning in self.warnings),
-            *self._sturdier_line(),
+            *self._warned_of(),
             "",
             *aligned(self._setting_rows()),
             "",
@@ -248,11 +247,7 @@ class Recommendation:
         comparison = self.comparison
         if comparison is not None:
             lines += [*aligned(self._price_rows(comparison)), ""]
-            lines += [
-                f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
-                for rival in self.rivals
-                if rival.missed
-            ]
+            lines += self._missed_by_rivals()
             kept = kept_lines(comparison.best_verdicts)
             if kept:
                 lines += ["of the best found", *(f"  {line}" for line in kept), ""]
@@ -284,16 +279,26 @@ class Recommendation:
             lines += ["", f"the sturdier one on {also.profile}:", also.command]
         return "\n".join(lines)
 
-    def _sturdier_line(self) -> list[str]:
-        """What the sturdier setting is for, in a sentence; none where there is none."""
-        if self.sturdier is None or self.robustness is None:
-            return []
+    def _missed_by_rivals(self) -> list[str]:
+        """What the stars of the rivals mean, a line each."""
+        return [
+            f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
+            for rival in self.rivals
+            if rival.missed
+        ]
+
+    def _warned_of(self) -> list[str]:
+        """What to know before using the best found, and what the sturdier setting is for."""
+        warnings = [f"warning: {warning}" for warning in self.warnings]
+        if self.sturdier is None:
+            return warnings
         found = self.sturdier.found
         reached = f"{self.objective} {_text(found.comparison.best)}"
         lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
         under = f"under {lost or 'none'} of these {conditions} conditions"
         instead = "if you do not know the conditions exactly, use the setting called sturdier"
-        return [f"sturdier: {instead}: {reached} as given, and worse than the one in force {under}"]
+        sturdier = f"{reached} as given, and worse than the one in force {under}"
+        return [*warnings, f"sturdier: {instead}: {sturdier}"]
 
     def _setting_rows(self) -> list[tuple[str, ...]]:
         """The settings beside each other."""
@@ -302,7 +307,9 @@ class Recommendation:
         if self.sturdier is None:
             return rows
         others = self.sturdier.readable
-        more = ("sturdier", *(others.get(path, "") for path in self.readable))
+        # A discipline that is tuned in the place of another is the same in both.
+        found = [others.get(path, best) for path, (_, best) in self.readable.items()]
+        more = ("sturdier", *found)
         return [(*row, cell) for row, cell in zip(rows, more, strict=True)]
 
     def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
@@ -347,7 +354,9 @@ class Recommendation:
         table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
-        page = f"<div>\n{table}\n<p>{escape(self.reason)}</p>\n{listed}</div>"
+        said = [self.reason, *self._warned_of(), *self._missed_by_rivals()]
+        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
+        page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
         return page.replace(" +- ", " ± ")
 
 
