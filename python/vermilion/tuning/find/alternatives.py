@@ -9,8 +9,9 @@ offered:
 - points on the way from the best to the one that keeps the largest distance, and to the setting in
   force, which is what people know to work.
 
-The distance of a setting is that from its nearest bound, each measured by the largest distance that
-any setting of the search keeps from it.
+The distance of a setting is that from its nearest bound. Each is measured by what the setting in
+force keeps: 0 is at the bound, and 1 is as far from it as the setting in force, or further. A bound
+that the latter breaks is measured by the largest distance that any setting of the search keeps.
 """
 
 from __future__ import annotations
@@ -80,24 +81,27 @@ def front_of_distance(tuning: TuningState) -> list[Distant]:
         for _, _, each in tuning.ranking
         if each.is_complete(tuning.seeds.search) and horizon.value(each) < BROKEN
     ]
-    margins = [
+    now, *margins = [
         [each for row in mean_margins(horizon.constraints, one, horizon.incumbent) for each in row]
-        for one in known
+        for one in (horizon.incumbent, *known)
     ]
-    widest = [max(column) for column in zip(*margins, strict=True)]
+    kept = [
+        own if own > 0.0 else max(others)
+        for own, others in zip(now, zip(*margins, strict=True), strict=False)
+    ]
     return non_dominated(
         [
-            Distant(each.setting, (each.objective, -_nearest(row, widest)))
+            Distant(each.setting, (each.objective, -_distance(row, kept)))
             for each, row in zip(known, margins, strict=True)
         ]
     )
 
 
-def _nearest(margins: Sequence[float], widest: Sequence[float]) -> float:
-    """The distance from the nearest bound, of those from which a distance can be kept."""
+def _distance(margins: Sequence[float], kept: Sequence[float]) -> float:
+    """From the nearest bound, of those from which a distance can be kept: see above."""
     shares = [
-        margin / most
-        for margin, most in zip(margins, widest, strict=True)
-        if most > 0.0 and math.isfinite(most)
+        min(1.0, margin / most)
+        for margin, most in zip(margins, kept, strict=True)
+        if 0.0 < most < math.inf
     ]
-    return min(shares, default=0.0)
+    return min(shares, default=1.0)
