@@ -7,6 +7,10 @@ fast the second one is: of each network the median, the least and the greatest r
 in CPU time, and the geometric mean of the medians. A network that sends another number of packets
 is named. In place of a core it takes a wheel (`dist/*.whl`), which brings the Python package of its
 own commit.
+
+    .venv/bin/python benches/cores_by_turns.py plain.whl optimised.whl --rows a b c
+
+runs networks of `crates/netsim/benches/speed.rs` instead, which no core was trained on.
 """
 
 from __future__ import annotations
@@ -20,6 +24,14 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import speed_by_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Turns = list[tuple["Times", "Times"]]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,13 +50,56 @@ def home_of(core: Path, work: Path, name: str) -> Path:
     return home
 
 
-def run(home: Path) -> dict[str, tuple[int, float]]:
-    """Packets and CPU seconds of each network."""
-    command = [sys.executable, str(ROOT / "benches" / "training.py"), "--times"]
+Times = dict[str, tuple[int, float]]
+"""Packets and CPU seconds of each network."""
+
+
+def timed(home: Path, *command: str) -> Times:
+    """What a program of Python says of each network, with the core of a home."""
     environment = {**os.environ, "PYTHONPATH": str(home)}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    whole = [sys.executable, *command]
+    done = subprocess.run(whole, check=True, capture_output=True, text=True, env=environment)
     rows = (line.split("\t") for line in done.stdout.splitlines())
     return {name: (int(packets), float(seconds)) for name, packets, seconds in rows}
+
+
+ONE_ROW = """
+import json, sys, time
+from vermilion import _core
+for line in open(sys.argv[1], encoding="utf-8"):
+    name, text = line.rstrip().split("\\t")
+    start = time.process_time()
+    outcome, _ = _core.run(text, 1)
+    print(name, json.loads(outcome)["packets_forwarded"], time.process_time() - start, sep="\\t")
+"""
+"""Runs networks as the core reads them; every core so far has been called like this."""
+
+
+def by_turns(homes: Sequence[Path], rounds: int, commands: Sequence[Sequence[str]]) -> Turns:
+    """Each round of both cores; of several commands each meets both before the next one does."""
+    made: Turns = []
+    for _ in range(rounds):
+        pair: tuple[Times, Times] = ({}, {})
+        for command in commands:
+            for times, home in zip(pair, homes, strict=True):
+                times.update(timed(home, *command))
+        made.append(pair)
+    return made
+
+
+def rows_of(names: Sequence[str], folder: Path) -> list[list[str]]:
+    """A command for each network of the speed program that is named."""
+    program = speed_by_turns.build(ROOT, ROOT / "target")
+    commands = []
+    for name in names:
+        line = subprocess.run(
+            [program, "--json", name], check=True, capture_output=True, text=True
+        ).stdout
+        if not line:
+            sys.exit(f"there is no network called {name}; {program} --list says what there is")
+        (folder / name).write_text(line, encoding="utf-8")
+        commands.append(["-c", ONE_ROW, str(folder / name)])
+    return commands
 
 
 def main() -> None:
@@ -53,13 +108,16 @@ def main() -> None:
     parser.add_argument("first", type=Path)
     parser.add_argument("second", type=Path)
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--rows", nargs="+", help="networks of the speed program")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         homes = [
             home_of(core, Path(folder), name)
             for core, name in ((asked.first, "first"), (asked.second, "second"))
         ]
-        rounds = [tuple(run(home) for home in homes) for _ in range(asked.rounds)]
+        training = [[str(ROOT / "benches" / "training.py"), "--times"]]
+        commands = rows_of(asked.rows, Path(folder)) if asked.rows else training
+        rounds = by_turns(homes, asked.rounds, commands)
     medians = []
     print("| network | times as fast |\n|---|---|")
     for network, (packets, _) in rounds[0][0].items():

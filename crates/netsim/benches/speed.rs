@@ -1,8 +1,9 @@
 //! One run of each network that is named, or of all: a line with its name, the packets that links have
 //! sent, the events, the seconds of CPU time, building included, and a fingerprint of the results.
 //!
-//! `cargo bench --bench speed -- [--list] [--seconds S] [NAME...]`; `--list` says what there is, and
-//! `--seconds` ends each run at that simulated time, for programs that count instructions.
+//! `cargo bench --bench speed -- [--list] [--json] [--seconds S] [NAME...]`; `--list` says what there is,
+//! `--json` writes each network on a line instead of running it, and `--seconds` ends each run at that
+//! simulated time, for programs that count instructions.
 //! `benches/speed_by_turns.py` runs two builds by turns.
 
 mod networks;
@@ -31,6 +32,8 @@ fn main() {
     if names.iter().any(|name| name == "--list") {
         return ROWS.iter().for_each(|row| println!("{}\t{}", row.name, row.title));
     }
+    let writes = names.iter().any(|name| name == "--json");
+    names.retain(|name| name != "--json");
     let mut end = None;
     if let Some(place) = names.iter().position(|name| name == "--seconds") {
         let seconds: f64 = names[place + 1].parse().expect("a number of seconds");
@@ -38,7 +41,11 @@ fn main() {
         names.drain(place..=place + 1);
     }
     for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|it| it == row.name)) {
-        let mut scenario = (row.scenario)();
+        if writes {
+            println!("{}\t{}", row.name, (row.text)().replace('\n', " "));
+            continue;
+        }
+        let mut scenario = row.scenario();
         if let Some(end) = end {
             scenario.duration_ns = scenario.duration_ns.min(end);
             scenario.warm_up_ns = scenario.warm_up_ns.min(end / 2);

@@ -19,7 +19,7 @@ const MOST_THREADS: usize = 2;
 /// Wall time and CPU time of the batch.
 fn run(threads: usize) -> (Duration, Duration) {
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
-    let scenarios = [varying_load()];
+    let scenarios = [serde_json::from_str(&varying_load()).expect("a scenario")];
     let jobs: Vec<Job> = (0..RUNS).map(|seed| (0, seed)).collect();
     let batch = Batch::new(&scenarios, &jobs).expect("valid");
     std::thread::scope(|scope| {

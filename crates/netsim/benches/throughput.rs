@@ -27,7 +27,7 @@ fn main() {
     let names: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
     println!("| network | million packets per CPU second |\n|---|---|");
     for row in ROWS.iter().filter(|row| names.is_empty() || names.iter().any(|it| it == row.name)) {
-        let mut speeds: Vec<f64> = (0..ROUNDS).map(|_| speed((row.scenario)())).collect();
+        let mut speeds: Vec<f64> = (0..ROUNDS).map(|_| speed(row.scenario())).collect();
         speeds.sort_by(f64::total_cmp);
         let median = (speeds[(ROUNDS - 1) / 2] + speeds[ROUNDS / 2]) / 2.0;
         let (least, greatest) = (speeds[0], speeds[ROUNDS - 1]);

@@ -1,4 +1,4 @@
-//! The networks that the benchmarks simulate.
+//! The networks that the benchmarks simulate, as the core reads them.
 
 mod usual;
 mod varying_load;
@@ -9,10 +9,6 @@ use vermilion_netsim::Scenario;
 use varying_load::varying_load;
 
 const SECOND: u64 = 1_000_000_000;
-
-fn scenario(text: &str) -> Scenario {
-    serde_json::from_str(text).expect("a benchmark's scenario is valid")
-}
 
 /// A link of 1 Gbit/s with RED; thresholds grow with the number of flows, so that each has some room.
 fn gigabit_link(name: &str, flows: u32) -> String {
@@ -35,24 +31,24 @@ fn flows_of(name: &str, count: u32, path: &str, sender: &str) -> String {
     )
 }
 
-fn gigabit_scenario(seconds: u64, links: &[String], flows: &[String]) -> Scenario {
-    scenario(&format!(
+fn gigabit_scenario(seconds: u64, links: &[String], flows: &[String]) -> String {
+    format!(
         r#"{{"duration_ns": {}, "warm_up_ns": {SECOND}, "settle_ns": {SECOND},
             "links": [{}], "flows": [{}]}}"#,
         seconds * SECOND,
         links.join(", "),
         flows.join(", "),
-    ))
+    )
 }
 
 /// `count` flows over one link of 1 Gbit/s for so many seconds.
-fn gigabit(count: u32, sender: &str, seconds: u64) -> Scenario {
+fn gigabit(count: u32, sender: &str, seconds: u64) -> String {
     let flows = flows_of("all", count, r#""bottleneck""#, sender);
     gigabit_scenario(seconds, &[gigabit_link("bottleneck", count)], &[flows])
 }
 
 /// The same under another discipline, at its defaults but for the limit.
-fn gigabit_under(discipline: &str, count: u32, seconds: u64) -> Scenario {
+fn gigabit_under(discipline: &str, count: u32, seconds: u64) -> String {
     let link = format!(
         r#"{{"name": "bottleneck", "rate_bit_per_s": 1000000000, "delay_ns": 1000000,
             "queue": {{"discipline": "{discipline}", "parameters": {{"limit": 5000}}}}}}"#,
@@ -62,10 +58,10 @@ fn gigabit_under(discipline: &str, count: u32, seconds: u64) -> Scenario {
 
 /// `count` SACK flows that share a link of 1 Mbit/s for each of them: the same life for every flow,
 /// however many there are. About two million packets.
-fn equal_shares(count: u32) -> Scenario {
+fn equal_shares(count: u32) -> String {
     let pipe = count * 5; // packets that 40 ms hold
     let seconds = (16_000 / u64::from(count)).max(2);
-    scenario(&format!(
+    format!(
         r#"{{"duration_ns": {}, "warm_up_ns": {SECOND}, "settle_ns": {SECOND},
             "links": [{{"name": "bottleneck", "rate_bit_per_s": {}, "delay_ns": 1000000,
                 "queue": {{"discipline": "red", "parameters": {{"limit": {},
@@ -78,11 +74,11 @@ fn equal_shares(count: u32) -> Scenario {
         pipe / 2,
         3 * pipe / 2,
         flows_of("all", count, r#""bottleneck""#, "sack"),
-    ))
+    )
 }
 
 /// Ten links in a row: half of 1000 flows cross all of them, the others one each.
-fn parking_lot() -> Scenario {
+fn parking_lot() -> String {
     let links: Vec<String> = (0..10).map(|hop| gigabit_link(&format!("hop{hop}"), 100)).collect();
     let whole: Vec<String> = (0..10).map(|hop| format!(r#""hop{hop}""#)).collect();
     let mut flows = vec![flows_of("through", 500, &whole.join(", "), "sack")];
@@ -94,8 +90,8 @@ fn parking_lot() -> Scenario {
 
 /// A million short transfers, one after another 50,000 times a second, over 10 Gbit/s that have room for
 /// them: of 4 kB mostly, few of them as large as 10 MB (bounded Pareto, 19 kB on average).
-fn transfers() -> Scenario {
-    scenario(&format!(
+fn transfers() -> String {
+    format!(
         r#"{{"duration_ns": {}, "warm_up_ns": {SECOND}, "settle_ns": {SECOND},
             "links": [{{"name": "bottleneck", "rate_bit_per_s": 10000000000, "delay_ns": 1000000,
                 "queue": {{"discipline": "drop-tail", "parameters": {{"limit": 50000}}}}}}],
@@ -105,7 +101,7 @@ fn transfers() -> Scenario {
                     "size": {{"distribution": "bounded-pareto", "shape": 1.2,
                         "minimum": 4000, "maximum": 10000000}}}}}}]}}"#,
         20 * SECOND,
-    ))
+    )
 }
 
 /// A network of the benchmarks.
@@ -114,12 +110,24 @@ pub struct Row {
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
-    /// Makes it.
-    pub scenario: fn() -> Scenario,
+    /// Writes it as JSON.
+    pub text: fn() -> String,
 }
 
-const fn row(name: &'static str, title: &'static str, scenario: fn() -> Scenario) -> Row {
-    Row { name, title, scenario }
+impl Row {
+    /// What is simulated.
+    pub fn scenario(&self) -> Scenario {
+        scenario(&(self.text)())
+    }
+}
+
+/// The scenario that a text describes.
+pub fn scenario(text: &str) -> Scenario {
+    serde_json::from_str(text).expect("a benchmark's scenario is valid")
+}
+
+const fn row(name: &'static str, title: &'static str, text: fn() -> String) -> Row {
+    Row { name, title, text }
 }
 
 /// Every network of the benchmarks.
