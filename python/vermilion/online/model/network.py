@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from vermilion.online.model.connected import all_come_anew, come_anew, marks
 from vermilion.scenario import disciplines, scenario_from_document, senders
 from vermilion.scenario.how_many import how_many
 
@@ -47,6 +48,8 @@ def build_model(
     policy: Policy,
     horizon: Horizon,
     joining: float = 0.0,
+    *,
+    anew: bool = False,
 ) -> Scenario:
     """A scenario that behaves like the network as it looks now.
 
@@ -59,11 +62,15 @@ def build_model(
         horizon: how long to simulate.
         joining: the part of the flows that begin where the warm-up ends, while the others run
             already; what is measured begins when they have had time to.
+        anew: whether all flows come under this setting, and shake hands there; as a rule they are
+            there already.
 
     Raises:
         ScenarioError: the router's parameters make no sense.
     """
     groups = flow_groups([configuration.link], configuration.delay_s, traffic, kind)
+    if anew:
+        groups = all_come_anew(groups)
     settling: dict[str, object] = {}
     if joining > 0.0:
         groups, settling = joined(groups, joining, horizon)
@@ -119,7 +126,7 @@ def flow_groups(
                         "path": list(path),
                         # Estimates are noisy; no round trip is below the link's own delay.
                         "rtt": f"{max(base_s, delay_s):.9f} s",
-                        "sender": {**_sender_texts(senders_of), "ecn": ecn},
+                        "sender": {**_sender_texts(senders_of), **marks(capable=ecn)},
                         "packet_size": f"{max(1, round(size))} bytes",
                         "start": f"0 s .. {_FLOWS_START_WITHIN_S} s",
                     }
@@ -145,7 +152,7 @@ def with_newcomers(
         if late < group["count"]:
             found[name] = {**group, "count": group["count"] - late}
         if late > 0:
-            found[f"{name}-joining"] = {**group, "count": late, "start": start}
+            found[f"{name}-joining"] = {**come_anew(group), "count": late, "start": start}
     return found
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.model.connected import all_come_anew
 from vermilion.online.model.network import (
     flow_groups,
     joined,
@@ -192,6 +193,8 @@ def build_set_model(
     policy: SetPolicy,
     horizon: Horizon,
     joining: float = 0.0,
+    *,
+    anew: bool = False,
 ) -> Scenario:
     """A scenario that behaves like the network of the queues as it looks now.
 
@@ -203,6 +206,7 @@ def build_set_model(
         policy: what the operator wants.
         horizon: how long to simulate.
         joining: the part of the flows that begin where the warm-up ends, as for one queue.
+        anew: whether all flows come under these settings, as for one queue.
 
     Raises:
         ScenarioError: the routers' parameters make no sense.
@@ -219,6 +223,8 @@ def build_set_model(
     flows: dict[str, object] = {}
     for number, (links, part) in enumerate(traffic.paths, start=1):
         groups = flow_groups(links, sum(delays[link] for link in links), part, kind)
+        if anew:
+            groups = all_come_anew(groups)
         flows |= {f"path-{number}-{name}": group for name, group in groups.items()}
     settling: dict[str, object] = {}
     if joining > 0.0:

@@ -258,7 +258,10 @@ class _Search:
         return Case(model, goal, constraints, possibility.share)
 
     def _harm_bounds(self, possibility: SetPossibility, model: Scenario) -> list[Constraint]:
-        """What a setting may cost, against the one that the controller met when it began."""
+        """What a setting may cost, against the one that the controller met when it began.
+
+        If that one had stayed, all flows would have come under it.
+        """
         task = self._task
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
@@ -267,13 +270,17 @@ class _Search:
         ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
             return bounds
-        untouched = self._model(possibility, task.original)
+        untouched = self._model(possibility, task.original, anew=True)
         delays = any(needs_flow_delays(bound) for bound in bounds)
         results = _runs(untouched, self._seeds.comparison[:_HARM_RUNS], flow_delays=delays)
         return [on_known(bound, results) for bound in bounds]
 
     def _model(
-        self, possibility: SetPossibility, parameters: Mapping[str, ParameterValue]
+        self,
+        possibility: SetPossibility,
+        parameters: Mapping[str, ParameterValue],
+        *,
+        anew: bool = False,
     ) -> Scenario:
         return build_set_model(
             self._task.configuration.queues,
@@ -283,6 +290,7 @@ class _Search:
             self._policy,
             self._horizon,
             possibility.joining,
+            anew=anew,
         )
 
     def _noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:

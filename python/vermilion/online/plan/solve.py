@@ -376,7 +376,8 @@ class _Models:
     def _harm_bounds(self, possibility: Possibility, model: Scenario) -> list[Constraint]:
         """What a setting may cost, against the one that the controller met when it began.
 
-        Against the setting in force each of many small steps could cost as much again.
+        Against the setting in force each of many small steps could cost as much again. If the first
+        one had stayed, all flows would have come under it.
         """
         task = self._task
         bounds = [
@@ -386,13 +387,17 @@ class _Models:
         ]
         if all(task.original[name] == value for name, value in task.in_force.items()):
             return bounds
-        untouched = self._model(possibility, task.original)
+        untouched = self._model(possibility, task.original, anew=True)
         delays = any(needs_flow_delays(bound) for bound in bounds)
         results = self._runs(untouched, self.seeds.comparison[:_HARM_RUNS], flow_delays=delays)
         return [on_known(bound, results) for bound in bounds]
 
     def _model(
-        self, possibility: Possibility, parameters: Mapping[str, ParameterValue]
+        self,
+        possibility: Possibility,
+        parameters: Mapping[str, ParameterValue],
+        *,
+        anew: bool = False,
     ) -> Scenario:
         task, scaling = self._task, self.scaling
         return build_model(
@@ -403,6 +408,7 @@ class _Models:
             task.policy,
             self._horizon,
             possibility.joining,
+            anew=anew,
         )
 
     def _runs(self, model: Scenario, seeds: Sequence[int], *, flow_delays: bool) -> list[Result]:
