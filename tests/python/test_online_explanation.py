@@ -16,12 +16,6 @@ from vermilion.online.plan.solve import solve
 from vermilion.online.sense.sampler import Sample
 
 CUBIC = SenderModel("cubic", option_set="linux")
-STEP = IN_FORCE | {
-    "min_threshold": 20.0,
-    "max_threshold": 31.0,
-    "max_probability": 0.01,
-    "weight": 0.02,
-}
 
 
 def seen_with(kind, in_force=IN_FORCE, seconds=4.0, seed=7, **known):
@@ -107,8 +101,8 @@ def test_a_network_of_a_known_kind_is_explained(kind):
 
 
 def test_datacentre_senders_are_found_among_the_wider_kinds():
-    """With the usual kinds alone the queue stood at twice what the model had."""
-    asked, shown = seen_with(SenderModel("dctcp", option_set="linux"), STEP, marked_share=1.0)
+    """The usual kinds alone have a queue that is shorter and swings otherwise."""
+    asked, shown = seen_with(SenderModel("dctcp", option_set="linux"), marked_share=1.0)
     explanation, _ = explained(asked, shown)
     assert explanation.explained
     assert "dctcp" in explanation.senders
