@@ -1,6 +1,7 @@
 """What a RED queue of a Linux kernel can do with many flows that understand marks.
 
     python benches/kernel_ecn.py [--flows N] > docs/figures/kernel_ecn.txt
+    python benches/kernel_ecn.py --later > docs/figures/kernel_ecn_later.txt
 
 A target of 30 packets cannot be had of 64 flows by marks alone: no mark makes a window of Linux
 smaller than two packets. This measures what several settings do to them instead, each in force from
@@ -8,7 +9,11 @@ the beginning and left alone, and who pays for it.
 
 `as it comes` is Linux as it is: a sender whose first packet is lost asks again without ECN (RFC
 3168, section 6.1.1.1; `tcp_ecn_fallback`), and is dropped from then on where others are marked.
-`all capable` switches that off. The kernel is the one that `make kernel` builds, or the one that
+`all capable` switches that off.
+
+With `--later` 48 flows join 16 while a slope stands that suits the 16, so that most of the 48 keep
+their marks, and each setting is put in force only then: what is left to whoever sets the queue.
+The kernel is the one that `make kernel` builds, or the one that
 VERMILION_KERNEL names.
 """
 
@@ -17,7 +22,8 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Final
+from statistics import fmean
+from typing import Any, Final
 
 from vermilion.kernel_plant.network import RunningNetwork
 from vermilion.scenario import load_scenario
@@ -51,13 +57,27 @@ SETTINGS: Final[dict[str, tuple[str, ...]]] = {
     "the same without ECN": (*SHORT, "max_probability=0.3", "ecn=false"),
 }
 DROP_TAIL: Final = "drop-tail, 30 packets"
+SLOPE: Final = (15_000, 90_000, 0.12, 2)
+"""Thresholds in bytes, probability and weight: a controller's answer to 16 flows."""
+LATER: Final[dict[str, tuple[int, int, float, int] | None]] = {
+    "left alone from the beginning": None,
+    "15 to 45 kB, 0.1, 2^-9 (the first setting put back)": (15_000, 45_000, 0.1, 9),
+    "15 to 52 kB, 0.5, 2^-9": (15_000, 52_000, 0.5, 9),
+    "15 to 95 kB, 0.6, 2^-4": (15_000, 95_000, 0.6, 4),
+    "15 to 90 kB, 0.12, 2^-2 (the slope stays)": SLOPE,
+}
+TUNED_S, PUT_S, LATER_SEEDS = 3, 23, 5
 
 
 def main() -> None:
     """Runs every setting and prints the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--flows", type=int, default=64)
+    parser.add_argument("--later", action="store_true", help="put in force once all are there")
     given = parser.parse_args()
+    if given.later:
+        _print_later()
+        return
     head = "senders | setting | queue | deviation | dropped | marked | Jain | slowest | starved"
     sys.stdout.write(f"| {head} |\n|{'---|' * 9}\n")
     for senders, falls_back in (("as it comes", True), ("all capable", False)):
@@ -106,6 +126,55 @@ def measure(name: str, flows: int, *, falls_back: bool, seed: int = 1) -> list[s
         f"{slowest_share(own) or 0.0:.2f}",
         f"{own['starved']} of {flows}",
     ]
+
+
+def _print_later() -> None:
+    """The table of settings that are put in force once all flows are there."""
+    sys.stdout.write(f"| setting | queue | deviation | Jain | starved of 64 |\n|{'---|' * 5}\n")
+    for name, setting in LATER.items():
+        queues, deviations, jains, starved = [], [], [], []
+        for seed in range(1, LATER_SEEDS + 1):
+            link, own = _put_later(setting, seed)
+            queue = link["queue_packets"]
+            queues.append(queue["mean"])
+            deviations.append(queue["sd"] ** 2 + (queue["mean"] - TARGET_PACKETS) ** 2)
+            jains.append(own["jain_index"])
+            starved.append(f"{own['starved']}")
+        sys.stdout.write(
+            f"| {name} | {fmean(queues):.1f} | {fmean(deviations):.0f} | {fmean(jains):.3f} "
+            f"| {', '.join(starved)} |\n"
+        )
+        sys.stdout.flush()
+
+
+def _put_later(
+    setting: tuple[int, int, float, int] | None, seed: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The queue and the flows after a setting was put in force; ``None`` leaves all alone."""
+    changes = []
+    if setting is not None:
+        changes = [
+            _change(TUNED_S, SLOPE),
+            *([_change(PUT_S, setting)] if setting != SLOPE else []),
+        ]
+    scenario = load_scenario(
+        str(NETWORK), ["flows.*.sender.ecn=true", f"changes=[{', '.join(changes)}]"]
+    )
+    with RunningNetwork(scenario.core(), seed) as network:
+        network.advance(int(scenario.duration * 1e9))
+        result = Result({"seed": seed, "version": "", **network.measured()}, {})
+    flows = bulk_flows(result.flows(group).phases[-1] for group in result.groups)
+    return result.link("bottleneck").phases[-1], flows
+
+
+def _change(at_s: int, setting: tuple[int, int, float, int]) -> str:
+    """A change of the queue, as a scenario has it."""
+    low, high, probability, weight = setting
+    return (
+        f'{{ at = "{at_s} s", link = "bottleneck", queue = {{ min_threshold = "{low} bytes", '
+        f'max_threshold = "{high} bytes", max_probability = {probability}, '
+        f"weight_log = {weight} }} }}"
+    )
 
 
 def _changes(name: str) -> list[str]:
