@@ -23,12 +23,16 @@ import argparse
 import sys
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from vermilion.kernel_plant.network import RunningNetwork
 from vermilion.scenario import load_scenario
 from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
 from vermilion.simulate.result import Result
+
+if TYPE_CHECKING:
+    from vermilion.simulate.bulk_flows import BulkFlows
+    from vermilion.simulate.result_data import LinkMetrics
 
 NETWORK: Final = Path(__file__).parent / "kernel_networks" / "load-red.toml"
 TARGET_PACKETS: Final = 30.0
@@ -149,7 +153,7 @@ def _print_later() -> None:
 
 def _put_later(
     setting: tuple[int, int, float, int] | None, seed: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[LinkMetrics, BulkFlows]:
     """The queue and the flows after a setting was put in force; ``None`` leaves all alone."""
     changes = []
     if setting is not None:
