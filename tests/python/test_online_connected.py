@@ -29,7 +29,7 @@ FIRST = {name: row.default for name, row in disciplines()["linux-red"].parameter
 SLOPE = FIRST | {
     "min_threshold": 21_560.0,
     "max_threshold": 86_250.0,
-    "max_probability": 1.0,
+    "max_probability": 0.999,
     "weight_log": 3,
 }
 LINUX = SenderModel("sack", option_set="linux")
