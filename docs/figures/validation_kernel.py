@@ -210,7 +210,7 @@ measured beside what its model had promised. From the journals of `benches/kerne
 - How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over RED with
   ECN over SNMP, and while round trips change, it is fewer.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  a quarter or more of the objective; five of fifty-nine made it worse.
+  a third or more of the objective; six of seventy-three made it worse.
 """
 
 
