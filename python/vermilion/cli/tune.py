@@ -127,7 +127,8 @@ def tune(
         bool,
         typer.Option(
             "--no-robustness",
-            help="Do not try a recommendation in conditions around the scenario's.",
+            help="Do not try a recommendation in conditions around the scenario's, nor look for a "
+            "setting that holds there.",
         ),
     ] = False,
     no_rivals: Annotated[
