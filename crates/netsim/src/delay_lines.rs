@@ -71,7 +71,7 @@ impl DelayLines {
 
     /// The packet arrives that is first of the calendar's source `source`, counted from
     /// [`FIRST_LINE`]: what awaits it, and itself.
-    #[inline]
+    #[inline(always)] // for every packet
     pub fn pop(&mut self, source: usize, calendar: &mut Calendar) -> Option<(End, Packet)> {
         let (end, packet, next) = match &mut self.together {
             None => {

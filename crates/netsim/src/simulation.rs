@@ -280,8 +280,8 @@ impl Simulation {
                 match source {
                     CONTROL => self.on_control(),
                     // Said apart, because where it stands is known then before its time is.
-                    FIRST_LINE => self.on_line(0),
-                    source => self.on_other_line(source - FIRST_LINE),
+                    FIRST_LINE => self.on_first_line(),
+                    source => self.on_other_source(source - FIRST_LINE),
                 }
             }
             if cancel.load(Ordering::Relaxed) {

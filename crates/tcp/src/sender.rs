@@ -351,7 +351,8 @@ impl Sender {
             return None;
         }
         let flight = &mut self.flight;
-        if let Some(sequence) = flight.repair.take() {
+        if let Some(sequence) = flight.repair {
+            flight.repair = None; // not taken: that would write it each time
             Some(sequence)
         } else if flight.whole {
             flight.choose_in_order()
@@ -383,7 +384,7 @@ impl Sender {
     }
 
     /// An acknowledgement has arrived at `now`.
-    #[inline]
+    #[inline(always)] // every packet of data: so it need not be written to memory as a rule
     pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         let flight = &mut self.flight;
         flight.timer.last_round_trip = None;
@@ -393,8 +394,15 @@ impl Sender {
         if flight.whole && plain && answer.next_expected > flight.unacknowledged {
             flight.advance(now, answer, 0);
         } else {
-            self.recovery.on_acknowledgement(flight, now, answer, marked);
+            let answer = *answer; // only here it is written
+            self.ask_recovery(now, &answer, marked);
         }
+    }
+
+    /// The same where the recovery has to be asked.
+    #[inline(never)] // much code, for few of those who ask
+    fn ask_recovery(&mut self, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
+        self.recovery.on_acknowledgement(&mut self.flight, now, answer, marked);
     }
 
     /// A timer has expired at `now`, or was said to.

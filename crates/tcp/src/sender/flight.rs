@@ -169,7 +169,15 @@ impl Flight {
                 let counted = if self.byte_counting { delivered } else { 1 };
                 rule.grow_by(f64::from(counted), &mut self.window);
             }
-        } else if marked == 0 || self.rule.answers_marks() {
+        } else {
+            self.grow_by_rule(now, delivered, marked);
+        }
+    }
+
+    /// The same for a rule that needs to be told more.
+    #[inline(never)] // much code, and rules that say less should not pay for it
+    fn grow_by_rule(&mut self, now: u64, delivered: u32, marked: u32) {
+        if marked == 0 || self.rule.answers_marks() {
             let event = self.acknowledged(now, delivered, marked);
             self.rule.grow(&event, &mut self.window);
         }
