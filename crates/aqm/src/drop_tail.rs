@@ -114,17 +114,16 @@ impl<C: Coin> Decide<C> for DropTail {
         if arrival.queue_packets < self.limit && bytes <= self.limit_bytes {
             Verdict::Accept
         } else {
-            self.overflow(arrival, coin)
+            self.overflow(arrival.queue_packets, arrival.size, coin)
         }
     }
 }
 
 impl DropTail {
-    /// There is no room for a packet.
+    /// There is no room for a packet of so many bytes, while so many are `waiting`.
     #[cold]
-    fn overflow(&self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
-        let waiting = arrival.queue_packets;
-        let hopeless = u64::from(arrival.size) > self.limit_bytes;
+    fn overflow(&self, waiting: u32, size: u32, coin: &mut impl Coin) -> Verdict {
+        let hopeless = u64::from(size) > self.limit_bytes;
         let place = match self.victim {
             _ if hopeless => waiting,
             Victim::Tail => waiting,

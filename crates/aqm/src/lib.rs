@@ -48,7 +48,7 @@ mod vred;
 mod wred;
 
 pub use adaptive_red::AdaptiveRed;
-pub use arrival::{Arrival, Coin, DropKind, DropReason, LinkFacts, Verdict};
+pub use arrival::{Admission, Arrival, Coin, DropKind, DropReason, LinkFacts, Verdict};
 pub use avq::Avq;
 pub use blue::Blue;
 pub use choke::Choke;

@@ -3,10 +3,11 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::{
-    AdaptiveRed, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure, Discipline,
-    DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, FqCodel,
-    FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Queue,
-    Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Standing, Step, Verdict, Vred, Wred,
+    AdaptiveRed, Admission, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure,
+    Discipline, DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline,
+    ForeignFactory, FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red,
+    Packet, PdRed, Pi, Pie, Queue, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent,
+    Standing, Step, Verdict, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -168,13 +169,42 @@ impl AnyDiscipline {
         Ok(settings)
     }
 
-    /// Decides over one arriving packet, and says what the average queue is now: both by one look at which
-    /// discipline it is.
-    #[inline(always)] // as for `on_arrival`
-    pub fn decide<C: Coin>(&mut self, arrival: &Arrival, coin: &mut C) -> (Verdict, Option<f64>) {
+    /// Decides over one arriving packet where departures are not watched, and says what the average queue is now:
+    /// both by one look at which discipline it is. `reason` is why, if the packet is dropped.
+    ///
+    /// The two disciplines that most networks have are asked first and in place. For them what the packet and the
+    /// queue are need not be written to memory.
+    #[inline(always)] // for every packet
+    pub fn admit<C: Coin>(
+        &mut self,
+        arrival: &Arrival,
+        coin: &mut C,
+        reason: &mut DropReason,
+    ) -> (Admission, Option<f64>) {
+        match self {
+            Self::DropTail(it) => (it.on_arrival(arrival, coin).admission(reason), None),
+            Self::Red(it) => {
+                let admission = it.on_arrival(arrival, coin).admission(reason);
+                (admission, it.average_queue())
+            }
+            _ => {
+                let arrival = *arrival; // only here it is written
+                self.admit_by_call(&arrival, coin, reason)
+            }
+        }
+    }
+
+    /// The same for any discipline.
+    #[inline(never)] // much code, which others should not pay for
+    fn admit_by_call<C: Coin>(
+        &mut self,
+        arrival: &Arrival,
+        coin: &mut C,
+        reason: &mut DropReason,
+    ) -> (Admission, Option<f64>) {
         whichever_discipline!(self, it => {
-            let verdict = it.on_arrival(arrival, coin);
-            (verdict, it.average_queue())
+            let admission = it.on_arrival(arrival, coin).admission(reason);
+            (admission, it.average_queue())
         })
     }
 }

@@ -8,9 +8,7 @@
 
 use std::collections::VecDeque;
 
-use vermilion_aqm::{
-    AnyDiscipline, Arrival, Colour, Discipline, DropReason, Ecn, LinkFacts, Verdict,
-};
+use vermilion_aqm::{Admission, AnyDiscipline, Arrival, Discipline, DropReason, LinkFacts};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
@@ -19,7 +17,7 @@ use crate::flow_traffic::{FlowTraffic, Sent};
 use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
-use crate::packet::Packet;
+use crate::packet::{Half, Packet};
 use crate::random::Stream;
 use crate::scenario;
 use crate::transmitter::Transmitter;
@@ -53,8 +51,9 @@ pub struct ArrivalLink {
     coin: Stream,
     wire: LossyWire,
     waiting: VecDeque<Waiting>,
+    /// When the first of these begins its transmission, [`NEVER`] if there is none.
+    next_start: u64,
     in_service: InService,
-    queue_packets: u32,
     queue_bytes: u64,
     empty_since: u64,
     /// Why the last packet was dropped that was; for whoever takes notes.
@@ -83,8 +82,8 @@ impl ArrivalLink {
             coin,
             wire: LossyWire::new(link.loss, wire),
             waiting: VecDeque::new(),
+            next_start: NEVER,
             in_service: InService::default(),
-            queue_packets: 0,
             queue_bytes: 0,
             empty_since: 0,
             last_drop: DropReason::Overflow,
@@ -92,58 +91,59 @@ impl ArrivalLink {
         }
     }
 
-    /// Offers a packet of `size` bytes at `now`, to leave on delay line `line`: when its transmission
-    /// ends, [`NEVER`] if it is dropped or will be lost on the wire, and whether it is marked.
+    /// Offers a packet at `now`, to leave on delay line `line`: when its transmission ends, [`NEVER`] if it is
+    /// dropped or will be lost on the wire, and whether it is marked.
     ///
-    /// The packet itself is not needed here; handing it over would force it into memory, from
+    /// The whole packet is not needed here; handing it over would force it into memory, from
     /// where reading it back at once is slow.
-    #[inline]
-    pub fn offer(
-        &mut self,
-        now: u64,
-        size: u32,
-        flow: u32,
-        (ecn, colour): (Ecn, Colour),
-        line: u32,
-    ) -> (u64, bool) {
+    #[inline(always)] // where nearly every packet comes from; see below
+    pub fn offer(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
         self.catch_up(now);
+        let (size, queue_packets) = (packet.size(), self.waiting.len() as u32);
         let free_at = self.transmitter.free_at();
         let arrival = Arrival {
             now,
             size,
-            flow,
-            ecn,
-            colour,
-            queue_packets: self.queue_packets,
+            flow: packet.direction(),
+            ecn: packet.ecn(),
+            colour: packet.colour(),
+            queue_packets,
             queue_bytes: self.queue_bytes,
             empty_since: self.empty_since,
             idle_since: (free_at <= now).then_some(free_at),
         };
-        let (verdict, average) = self.discipline.decide(&arrival, &mut self.coin);
+        let (admission, average) =
+            self.discipline.admit(&arrival, &mut self.coin, &mut self.last_drop);
         self.books.hold_average(now, average);
         self.books.window.arrivals += 1;
-        if let Verdict::Drop(reason) = verdict {
-            self.books.window.count_drop(reason);
-            self.last_drop = reason;
+        if admission == Admission::Dropped {
+            self.books.window.count_drop(self.last_drop);
             return (NEVER, false);
         }
-        let marked = verdict == Verdict::Mark;
+        let marked = admission == Admission::Marked;
         self.books.window.marks += u64::from(marked);
         if let Some(traffic) = &mut self.traffic {
-            traffic.accept(flow, size, self.queue_packets);
+            traffic.accept(packet.direction(), size, queue_packets);
         }
-        let lost = self.wire.loses();
-        let line = if lost { LOST } else { line };
-        let start = self.transmitter.begin(now);
-        let end = self.transmitter.transmit(start, size);
+        let line = if self.wire.loses() { LOST } else { line };
+        let (start, end) = self.transmitter.send(now, size);
         if start <= now {
-            self.begin_transmission(now, size, 0, InService { end, line });
+            self.begin_transmission(size, 0, InService { end, line });
+            self.empty_since = now;
         } else {
+            if queue_packets == 0 {
+                self.next_start = start;
+            }
             self.waiting.push_back(Waiting { start, arrival: now, size, line });
-            self.queue_packets += 1;
             self.queue_bytes += u64::from(size);
         }
         (if line == LOST { NEVER } else { end }, marked)
+    }
+
+    /// The same for who is asked for packets of several kinds: much code in it would make all of them slower.
+    #[inline(never)]
+    pub fn offer_by_call(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
+        self.offer(now, packet, line)
     }
 
     /// Propagation delay in nanoseconds.
@@ -174,21 +174,24 @@ impl ArrivalLink {
     /// Accounts for every departure up to and including `now`.
     #[inline(always)] // for every packet: the call was 2 % of a run
     pub fn catch_up(&mut self, now: u64) {
-        let mut head = self.waiting.front().copied();
-        while let Some(first) = head.filter(|first| first.start <= now) {
-            self.hold_queue(first.start);
-            self.waiting.pop_front();
-            self.queue_packets -= 1;
+        while self.next_start <= now {
+            let start = self.next_start;
+            self.hold_queue(start);
+            let Some(first) = self.waiting.pop_front() else { break };
             self.queue_bytes -= u64::from(first.size);
-            head = self.waiting.front().copied();
-            let end = head.map_or(self.transmitter.free_at(), |next| next.start);
+            let end = match self.waiting.front() {
+                Some(next) => {
+                    self.next_start = next.start;
+                    next.start
+                }
+                None => {
+                    self.next_start = NEVER;
+                    self.empty_since = start;
+                    self.transmitter.free_at()
+                }
+            };
             let in_service = InService { end, line: first.line };
-            self.begin_transmission(
-                first.start,
-                first.size,
-                first.start - first.arrival,
-                in_service,
-            );
+            self.begin_transmission(first.size, start - first.arrival, in_service);
         }
         self.hold_queue(now);
     }
@@ -196,19 +199,16 @@ impl ArrivalLink {
     /// The queue has been as it is until `now`.
     #[inline]
     fn hold_queue(&mut self, now: u64) {
-        self.books.hold_queue(now, self.queue_packets, self.queue_bytes);
+        self.books.hold_queue(now, self.waiting.len() as u32, self.queue_bytes);
     }
 
     #[inline]
-    fn begin_transmission(&mut self, start: u64, size: u32, waited: u64, in_service: InService) {
+    fn begin_transmission(&mut self, size: u32, waited: u64, in_service: InService) {
         self.books.count_forwarded(size, waited);
         if in_service.line == LOST {
             self.books.window.losses += 1;
         }
         self.in_service = in_service;
-        if self.queue_packets == 0 {
-            self.empty_since = start;
-        }
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
@@ -232,7 +232,7 @@ impl ArrivalLink {
     /// What each flow has sent since the last call; the first call begins to watch.
     pub fn take_traffic(&mut self, now: u64) -> Vec<Sent> {
         self.catch_up(now);
-        let waiting = self.queue_packets;
+        let waiting = self.waiting.len() as u32;
         let traffic = self.traffic.get_or_insert_with(|| Box::new(FlowTraffic::behind(waiting)));
         traffic.count_all_but(waiting);
         traffic.take()
@@ -245,7 +245,7 @@ impl ArrivalLink {
 
     /// Packets and bytes waiting, as of the last [`ArrivalLink::catch_up`].
     pub fn queue(&self) -> (u32, u64) {
-        (self.queue_packets, self.queue_bytes)
+        (self.waiting.len() as u32, self.queue_bytes)
     }
 
     /// See [`Discipline::average_queue`].
@@ -286,7 +286,7 @@ impl ArrivalLink {
             return Vec::new();
         }
         if let Some(traffic) = &mut self.traffic {
-            traffic.flush(self.queue_packets);
+            traffic.flush(self.waiting.len() as u32);
         }
         let mut dropped = Vec::with_capacity(self.waiting.len());
         // They stand at the end of their lines, in this order.
@@ -298,7 +298,7 @@ impl ArrivalLink {
             }
         }
         self.transmitter.take_back(self.in_service.end, self.queue_bytes);
-        self.queue_packets = 0;
+        self.next_start = NEVER;
         self.queue_bytes = 0;
         self.empty_since = now;
         dropped
@@ -338,6 +338,7 @@ impl ArrivalLink {
             start = self.transmitter.transmit(start, packet.size);
             moved.push((packet.line, old_end, start));
         }
+        self.next_start = self.waiting.front().map_or(NEVER, |first| first.start);
         // The packets of one line stand in it in this order, at its end.
         let mut seen = vec![0; lines.len()];
         for (line, old_end, new_end) in moved.into_iter().rev() {

@@ -41,6 +41,8 @@ pub struct LinkBooks {
     average_since: u64,
     window_begin: u64,
     bits_ahead: f64,
+    /// Bytes whose transmission began in this window: whole numbers add up faster than the bits will.
+    bytes: u64,
     ledger: Ledger,
 }
 
@@ -81,9 +83,8 @@ impl LinkBooks {
     #[inline]
     pub fn count_forwarded(&mut self, size: u32, waited: u64) {
         self.window.forwarded += 1;
-        self.window.bits += f64::from(size) * 8.0;
         self.window.sojourn.count(waited);
-        self.ledger.forwarded_bytes += u64::from(size);
+        self.bytes += u64::from(size);
     }
 
     /// So many packets that have waited for `waited` nanoseconds altogether are dropped by no decision
@@ -106,14 +107,14 @@ impl LinkBooks {
         self.hold_average(now, self.average);
         // Bits were counted when transmissions began: what lies ahead belongs to the next window.
         let bits_ahead = transmitter.bits_ahead(now, end, given_after);
-        self.window.bits += self.bits_ahead - bits_ahead;
+        self.window.bits = self.bytes as f64 * 8.0 + (self.bits_ahead - bits_ahead);
         self.window.capacity = transmitter.capacity(self.window_begin, now);
         self.ledger = self.ledger();
         for window in into {
             window.merge(&self.window);
         }
         self.window.clear();
-        self.dropped_waiting = 0;
+        (self.dropped_waiting, self.bytes) = (0, 0);
         self.window_begin = now;
         self.bits_ahead = bits_ahead;
     }
@@ -124,6 +125,7 @@ impl LinkBooks {
         let (mut ledger, window) = (self.ledger, &self.window);
         ledger.arrivals += window.arrivals;
         ledger.forwarded += window.forwarded;
+        ledger.forwarded_bytes += self.bytes;
         ledger.drops += window.drops;
         ledger.marks += window.marks;
         ledger.losses += window.losses;

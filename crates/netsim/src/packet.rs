@@ -64,9 +64,40 @@ pub struct Packet {
     what: u64,
 }
 
-/// Half a packet.
+/// Half a packet. Of what a packet is asked, its second half alone knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Half(u64, u64);
+
+impl Half {
+    /// The packet's size, as [`Packet::size`]. The rest likewise.
+    #[inline(always)]
+    pub fn size(self) -> u32 {
+        self.packet().size()
+    }
+
+    #[inline(always)]
+    fn packet(self) -> Packet {
+        Packet::of_halves(Half(0, 0), self)
+    }
+
+    /// See [`Packet::direction`].
+    #[inline(always)]
+    pub fn direction(self) -> u32 {
+        self.packet().direction()
+    }
+
+    /// See [`Packet::ecn`].
+    #[inline(always)]
+    pub fn ecn(self) -> Ecn {
+        self.packet().ecn()
+    }
+
+    /// See [`Packet::colour`].
+    #[inline(always)]
+    pub fn colour(self) -> Colour {
+        self.packet().colour()
+    }
+}
 
 impl Packet {
     #[inline(always)]

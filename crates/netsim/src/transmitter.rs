@@ -82,6 +82,22 @@ impl Transmitter {
         }
     }
 
+    /// Sends `size` bytes that arrive at `arrival`, once all before them have been sent: when that begins and ends.
+    #[inline]
+    pub fn send(&mut self, arrival: u64, size: u32) -> (u64, u64) {
+        if self.varying.is_some() {
+            return self.send_varying(arrival, size);
+        }
+        let begin = self.constant.free_at.max(arrival);
+        (begin, self.constant.transmit(begin, size))
+    }
+
+    #[cold]
+    fn send_varying(&mut self, arrival: u64, size: u32) -> (u64, u64) {
+        let begin = self.begin(arrival);
+        (begin, self.transmit(begin, size))
+    }
+
     /// The last packets given to it, which have waited without a break and not begun, of `bytes`
     /// altogether, will not be sent; the packet before them will have been sent at `end`.
     pub fn take_back(&mut self, end: u64, bytes: u64) {

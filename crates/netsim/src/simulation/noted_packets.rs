@@ -54,7 +54,7 @@ impl Simulation {
             NotedEnd::ReceiverAndBack => {
                 self.note_arrival(&mut packet);
                 let order = self.reserve(2);
-                self.on_data_and_back(packet);
+                self.on_data_and_back_by_call(packet);
                 self.note_answer_at_once(packet.flow(), order);
             }
             NotedEnd::Receiver => {

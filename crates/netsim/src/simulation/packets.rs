@@ -5,7 +5,6 @@ use vermilion_tcp::Segment;
 use super::Simulation;
 use super::turns::wait_for_turn;
 use crate::any_link::AnyLink;
-use crate::arrival_link::ArrivalLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
 use crate::delay_lines::DelayLines;
@@ -59,7 +58,7 @@ impl Simulation {
     #[inline(always)] // in two places, each of which is asked for many packets
     fn arrive(&mut self, end: End, packet: Packet) {
         match end {
-            End::ReceiverAndBack => self.on_data_and_back(packet),
+            End::ReceiverAndBack => self.on_data_and_back_by_call(packet),
             End::Link => self.offer(packet, false),
             End::ReturnLink => self.offer(packet, true),
             End::Receiver => self.on_data(packet),
@@ -80,8 +79,8 @@ impl Simulation {
     }
 
     /// Data reaches a receiver whose acknowledgement the sender has at once.
-    #[inline(always)] // a second caller, who takes notes, must not keep it out of the first one
-    pub(super) fn on_data_and_back(&mut self, packet: Packet) {
+    #[inline(always)] // for nearly every packet of most networks
+    fn on_data_and_back(&mut self, packet: Packet) {
         let now = self.now;
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
@@ -102,7 +101,19 @@ impl Simulation {
         self.send_segments(packet.flow(), 1);
     }
 
-    #[inline(always)] // as above
+    /// The same for packets of other lines than the first, and where notes are taken.
+    #[inline(always)]
+    pub(super) fn on_data_and_back_by_call(&mut self, packet: Packet) {
+        let (times, rest) = packet.halves();
+        self.on_halves_and_back(times, rest);
+    }
+
+    #[inline(never)] // much code in one place would make others slower that are there
+    fn on_halves_and_back(&mut self, times: Half, rest: Half) {
+        self.on_data_and_back(Packet::of_halves(times, rest));
+    }
+
+    #[inline(always)] // a second caller, who takes notes, must not keep it out of the first one
     pub(super) fn on_data(&mut self, packet: Packet) {
         let number = packet.flow();
         let flow = &mut self.flows[number as usize];
@@ -195,7 +206,9 @@ impl Simulation {
         while let Some(segment) = sender.next_segment(now) {
             let size = group.size_of(segment.sequence, (flow.last_segment, flow.last_size));
             let packet = Packet::data(number, size, &segment).coloured(group.colour);
-            if cross(link, now, packet, hop.line, &mut self.lines, &mut self.calendar) {
+            let offered = link.offer(now, packet.halves().1, hop.line);
+            let (delay, lines) = (link.delay(), &mut self.lines);
+            if cross(offered, packet, delay, hop.line, lines, &mut self.calendar) {
                 flow.in_flight += 1;
             }
         }
@@ -228,7 +241,10 @@ impl Simulation {
                 true
             } else {
                 match link {
-                    AnyLink::AtArrival(link) => cross(link, now, packet, hop.line, lines, calendar),
+                    AnyLink::AtArrival(link) => {
+                        let offered = link.offer_by_call(now, packet.halves().1, hop.line);
+                        cross(offered, packet, link.delay(), hop.line, lines, calendar)
+                    }
                     AnyLink::AtDeparture(link) => {
                         packet.next_hop();
                         let (times, rest) = packet.halves();
@@ -278,8 +294,9 @@ impl Simulation {
                 return;
             }
         };
+        let offered = link.offer_by_call(self.now, packet.halves().1, hop.line);
         let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-        if !cross(link, self.now, packet, hop.line, lines, calendar) {
+        if !cross(offered, packet, link.delay(), hop.line, lines, calendar) {
             self.forget(&packet);
         }
     }
@@ -383,19 +400,17 @@ impl Simulation {
     }
 }
 
-/// A packet arrives at a link that decides at once, and enters delay line `line` behind it. Whether it is on
-/// its way; if not, it has been dropped or will be lost.
+/// A packet that was offered to a link which decides at once enters delay line `line` behind it, when it has been
+/// sent. Whether it is on its way; if not, it has been dropped or will be lost.
 #[inline(always)] // for every packet, which should not be written anywhere but to its line
 fn cross(
-    link: &mut ArrivalLink,
-    now: u64,
+    (sent, marked): (u64, bool),
     mut packet: Packet,
+    delay: u64,
     line: u32,
     lines: &mut DelayLines,
     calendar: &mut Calendar,
 ) -> bool {
-    let label = (packet.ecn(), packet.colour());
-    let (sent, marked) = link.offer(now, packet.size(), packet.direction(), label, line);
     if sent == NEVER {
         return false;
     }
@@ -403,6 +418,6 @@ fn cross(
     if marked {
         packet.mark();
     }
-    lines.push(line, packet, sent + link.delay(), calendar);
+    lines.push(line, packet, sent + delay, calendar);
     true
 }
