@@ -15,19 +15,25 @@ use crate::timers::{flow_of, timer_of};
 impl Simulation {
     /// The packet at the head of the first line, or of all that stand together, arrives.
     ///
-    /// Data whose acknowledgement the sender has at once is what arrives there most often, by far. Its way has no
-    /// call in it that could be avoided: all of them together were a tenth of a run.
+    /// What arrives there most often, by far, is what lets a sender send. Its way has no call in it that could be
+    /// avoided: all of them together were a tenth of a run.
     #[inline(always)] // for nearly every packet of most networks
     pub(super) fn on_first_line(&mut self) {
         if self.lines.sources() == 0 {
             return self.on_other_source(0);
         }
         let Some((end, packet)) = self.take_from_line(0) else { return };
-        if end == End::ReceiverAndBack {
-            return self.on_data_and_back(packet);
+        let heard = match end {
+            End::ReceiverAndBack => self.tell_and_hear(packet),
+            End::Sender => self.hear(&packet),
+            end => {
+                let (times, rest) = packet.halves();
+                return self.on_end(end, times, rest);
+            }
+        };
+        if heard {
+            self.send_answering(packet.flow());
         }
-        let (times, rest) = packet.halves();
-        self.on_end(end, times, rest);
     }
 
     /// The packet at the head of another line arrives, or something later is next.
@@ -78,30 +84,37 @@ impl Simulation {
         }
     }
 
-    /// Data reaches a receiver whose acknowledgement the sender has at once.
+    /// Data reaches a receiver whose acknowledgement the sender has at once. Whether it has one.
     #[inline(always)] // for nearly every packet of most networks
-    fn on_data_and_back(&mut self, packet: Packet) {
+    fn tell_and_hear(&mut self, packet: Packet) -> bool {
         let now = self.now;
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
-            return;
+            return false;
         };
         let Some(answer) = connection.receiver.on_segment(now, &packet.to_segment()) else {
             flow.in_flight -= 1;
-            return;
+            return false;
         };
         let complete = answer.next_expected >= flow.awaited;
         connection.sender.on_acknowledgement(now, &answer);
         if complete {
             self.on_complete(packet.flow());
         }
-        if self.notes_packets {
-            return self.send_noted(packet.flow(), 1);
-        }
-        self.send_segments(packet.flow(), 1);
+        true
     }
 
-    /// The same for packets of other lines than the first, and where notes are taken.
+    /// A sender that has heard of a packet which has left the network sends what it may.
+    #[inline(always)] // as above
+    fn send_answering(&mut self, number: u32) {
+        if self.notes_packets {
+            return self.send_noted(number, 1);
+        }
+        self.send_segments(number, 1);
+    }
+
+    /// Data reaches a receiver whose acknowledgement the sender has at once, on another line than the first or
+    /// where notes are taken.
     #[inline(always)]
     pub(super) fn on_data_and_back_by_call(&mut self, packet: Packet) {
         let (times, rest) = packet.halves();
@@ -110,7 +123,10 @@ impl Simulation {
 
     #[inline(never)] // much code in one place would make others slower that are there
     fn on_halves_and_back(&mut self, times: Half, rest: Half) {
-        self.on_data_and_back(Packet::of_halves(times, rest));
+        let packet = Packet::of_halves(times, rest);
+        if self.tell_and_hear(packet) {
+            self.send_answering(packet.flow());
+        }
     }
 
     #[inline(always)] // a second caller, who takes notes, must not keep it out of the first one
@@ -147,15 +163,23 @@ impl Simulation {
         self.lines.push(line, packet, self.now, &mut self.calendar);
     }
 
+    /// An acknowledgement reaches its sender. Whether there is one.
     #[inline(always)] // as above
-    pub(super) fn on_acknowledgement(&mut self, packet: &Packet) {
+    fn hear(&mut self, packet: &Packet) -> bool {
         let answer = self.answers.take(packet.sequence());
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
-            return;
+            return false;
         };
         connection.sender.on_acknowledgement(self.now, &answer);
-        self.send_after(packet.flow(), 1);
+        true
+    }
+
+    #[inline(always)] // as above
+    pub(super) fn on_acknowledgement(&mut self, packet: &Packet) {
+        if self.hear(packet) {
+            self.send_after(packet.flow(), 1);
+        }
     }
 
     #[inline(always)] // as above
