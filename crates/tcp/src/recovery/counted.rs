@@ -30,7 +30,7 @@ use crate::sender::flight::Flight;
 pub struct Counted {
     /// Segments that have arrived beyond the first outstanding one.
     arrived: u32,
-    /// Outstanding segments before this one are lost.
+    /// Outstanding segments before this one are lost, if there are any.
     lost_before: u32,
     /// Of the lost segments those before this one have been sent again.
     again_before: u32,
@@ -80,11 +80,8 @@ impl Counted {
 
     /// `newly` segments more are acknowledged. How many of them had not been counted.
     fn acknowledge(&mut self, newly: u32, flight: &Flight) -> u32 {
-        let first = flight.unacknowledged;
         let delivered = newly.saturating_sub(self.arrived).max(1);
         self.arrived = self.arrived.saturating_sub(newly - 1);
-        self.lost_before = self.lost_before.max(first);
-        self.again_before = self.again_before.max(first);
         self.progressed = true;
         self.limit(flight);
         delivered
@@ -104,6 +101,7 @@ impl Counted {
         self.after_timeout = true;
         self.progressed = false;
         self.reduction = None;
+        flight.whole = false;
     }
 
     #[inline]
@@ -157,7 +155,7 @@ impl Counted {
             delivered = self.acknowledge(newly, flight);
             if acknowledged >= flight.recover || !self.in_recovery {
                 self.arrived = 0;
-            } else if self.lost_before == acknowledged {
+            } else if self.lost_before <= acknowledged {
                 self.lost_before = acknowledged + 1;
                 lost = true;
             }
@@ -184,7 +182,21 @@ impl Counted {
             }
         }
         self.set_window(flight, now, delivered, newly, marked, lost);
+        flight.whole = self.is_whole(flight);
         flight.allowance = u32::MAX;
+    }
+
+    /// Whether nothing is missing, and no reduction is under way. Where the receiver allows a part of a segment, a
+    /// whole flight has room for one segment less than this recovery has.
+    fn is_whole(&self, flight: &Flight) -> bool {
+        let cap = flight.window.cap;
+        !self.in_recovery
+            && !self.after_timeout
+            && self.progressed
+            && self.reduction.is_none()
+            && self.arrived == 0
+            && self.lost_before <= flight.unacknowledged
+            && f64::from(cap as u32) == cap
     }
 
     fn begin(&mut self, flight: &mut Flight, now: u64) {

@@ -94,6 +94,8 @@ fn the_short_way_through_an_acknowledgement_leads_where_the_long_way_does() {
         ("sack", r#"{"recovery": "sack", "proportional_rate_reduction": true}"#),
         ("sack", r#"{"recovery": "rack", "tail_loss_probe": false}"#),
         ("prague", r#"{"recovery": "rack"}"#),
+        ("newreno", r#"{"option_set": "linux"}"#),
+        ("cubic", r#"{"recovery": "linux-newreno", "ecn": true}"#),
         ("bbr", r#"{"option_set": "linux"}"#),
         ("bbr", r#"{"recovery": "sack"}"#),
     ] {
