@@ -10,6 +10,7 @@
 //! The draft calls its congestion control for every lost segment. Here losses are gathered until
 //! the next acknowledgement, which is asked about the one that matters ([`LossSample`]).
 
+use crate::numbers::real;
 use crate::sent::Sent;
 
 /// What one acknowledgement tells about the rate of delivery.
@@ -147,7 +148,7 @@ impl DeliveryRate {
         let delivered = self.delivered - prior_delivered;
         let tells = interval > 0 && interval >= minimum_round_trip;
         Some(RateSample {
-            rate: tells.then(|| delivered as f64 * 1e9 / interval as f64),
+            rate: tells.then(|| real(delivered) * 1e9 / real(interval)),
             delivered: self.delivered,
             prior_delivered,
             lost: self.lost_since(&newest),

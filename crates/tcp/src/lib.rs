@@ -13,6 +13,7 @@
 
 pub mod delivery_rate;
 pub mod foreign;
+mod numbers;
 pub mod option_sets;
 mod receiver;
 mod recovery;

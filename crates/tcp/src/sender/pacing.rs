@@ -6,6 +6,7 @@
 //! (`tcp_update_skb_after_send`, after sch_fq), nor is anything before a round trip is known.
 
 use super::flight::Flight;
+use crate::numbers::real;
 use crate::rule::WindowRule;
 
 /// Sendings that are not spaced, the opening segment's included.
@@ -53,7 +54,7 @@ impl Pacing {
         }
         if let Some(rate) = rate(flight).filter(|rate| *rate > 0.0) {
             // At most a second: a rate that has collapsed must not silence a connection.
-            self.release = now + ((1e9 / rate) as u64).clamp(1, 1_000_000_000);
+            self.release = now + u64::from(((1e9 / rate) as u32).clamp(1, 1_000_000_000));
         }
     }
 }
@@ -71,7 +72,7 @@ fn rate(flight: &Flight) -> Option<f64> {
         if u64::from(flight.highest) + flight.counters.retransmissions <= UNPACED {
             return None;
         }
-        let round_trip = flight.timer.estimator.smoothed()? as f64 / 1e9;
+        let round_trip = real(flight.timer.estimator.smoothed()?) / 1e9;
         Some(gain * window.congestion / round_trip)
     })
 }

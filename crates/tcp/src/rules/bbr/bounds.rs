@@ -3,6 +3,7 @@
 use super::state::State;
 use super::{LEAST_WINDOW, Model, Report};
 use crate::delivery_rate::{LossSample, TOLERATED_LOSS};
+use crate::numbers::greater;
 
 /// Factor by which a round with losses lowers the bounds at most (BBR.Beta).
 const DECREASE: f64 = 0.7;
@@ -38,8 +39,8 @@ impl DeliverySignals {
 
     /// `UpdateLatestDeliverySignals`.
     pub(super) fn update(&mut self, report: &Report) {
-        self.rate = self.rate.max(report.rate);
-        self.volume = self.volume.max(report.volume);
+        self.rate = greater(self.rate, report.rate);
+        self.volume = greater(self.volume, report.volume);
         self.round_start = report.prior_delivered >= self.ends_at;
         if self.round_start {
             self.ends_at = report.delivered;
@@ -139,7 +140,7 @@ impl Model {
         if self.long_term_volume.is_infinite() {
             return f64::INFINITY;
         }
-        let headroom = (HEADROOM * self.long_term_volume).max(1.0);
-        (self.long_term_volume - headroom).max(LEAST_WINDOW)
+        let headroom = greater(HEADROOM * self.long_term_volume, 1.0);
+        greater(self.long_term_volume - headroom, LEAST_WINDOW)
     }
 }

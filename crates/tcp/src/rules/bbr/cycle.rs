@@ -3,6 +3,7 @@
 use super::state::{State, mix};
 use super::{Model, Report};
 use crate::delivery_rate::TOLERATED_LOSS;
+use crate::numbers::{greater, lesser, real};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -132,7 +133,7 @@ impl Model {
         }
         let too_high = report.lost > report.sent_in_network * TOLERATED_LOSS;
         if !too_high && self.long_term_volume.is_finite() {
-            self.long_term_volume = self.long_term_volume.max(report.sent_in_network);
+            self.long_term_volume = greater(self.long_term_volume, report.sent_in_network);
             if self.state == State::Up {
                 self.raise_long_term(report);
             }
@@ -164,9 +165,9 @@ impl Model {
     }
 
     fn is_time_to_probe(&self, report: &Report) -> bool {
-        let rounds = self.target(report.window).min(MOST_ROUNDS);
+        let rounds = lesser(self.target(report.window), MOST_ROUNDS);
         report.now > self.cycle.start + self.cycle.wait
-            || self.cycle.rounds_since_probe as f64 >= rounds
+            || real(self.cycle.rounds_since_probe) >= rounds
     }
 
     fn is_time_to_cruise(&self, report: &Report) -> bool {

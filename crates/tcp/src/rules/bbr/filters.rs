@@ -1,5 +1,7 @@
 //! What was seen at most: bandwidth over two probing cycles, aggregation over ten rounds.
 
+use crate::numbers::{greater, lesser, real};
+
 /// The greatest delivery rate of this probing cycle and the one before (`BBR.MaxBwFilterLen` = 2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BandwidthFilter {
@@ -9,11 +11,11 @@ pub(super) struct BandwidthFilter {
 
 impl BandwidthFilter {
     pub(super) fn get(&self) -> f64 {
-        self.before.max(self.current)
+        greater(self.before, self.current)
     }
 
     pub(super) fn add(&mut self, rate: f64) {
-        self.current = self.current.max(rate);
+        self.current = greater(self.current, rate);
     }
 
     /// A new cycle begins: the one before the last is forgotten.
@@ -60,14 +62,14 @@ impl AggregationFilter {
         bandwidth: f64,
         window: f64,
     ) {
-        let mut expected = bandwidth * (now - self.interval_start) as f64 / 1e9;
+        let mut expected = bandwidth * real(now - self.interval_start) / 1e9;
         if self.delivered <= expected {
             self.delivered = 0.0;
             self.interval_start = now;
             expected = 0.0;
         }
         self.delivered += newly;
-        let extra = (self.delivered - expected).min(window);
+        let extra = lesser(self.delivered - expected, window);
         let place = |round: u64| (round % AGGREGATION_ROUNDS) as usize;
         if round != self.round {
             let passed = round - self.round;
@@ -81,7 +83,7 @@ impl AggregationFilter {
             self.most = self.rounds.iter().fold(0.0, |most, round| f64::max(most, *round));
         }
         let here = &mut self.rounds[place(round)];
-        *here = here.max(extra);
-        self.most = self.most.max(extra);
+        *here = greater(*here, extra);
+        self.most = greater(self.most, extra);
     }
 }

@@ -42,6 +42,7 @@ mod tests;
 
 use crate::Window;
 use crate::delivery_rate::LossSample;
+use crate::numbers::{greater, lesser, real};
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use bounds::DeliverySignals;
 use cycle::Cycle;
@@ -198,11 +199,11 @@ impl WindowRule for Bbr {
                 return; // only the handshake was acknowledged
             }
         }
-        let Some(report) = model.report(event, window.congestion) else {
+        let Some(mut report) = model.report(event, window.congestion) else {
             model.signals.note_loss();
             return;
         };
-        model.update(&report, window);
+        model.update(&mut report, window);
         model.set_pacing_rate();
         model.set_window(&report, window);
     }
@@ -250,11 +251,11 @@ impl Model {
             delivered: sample.delivered,
             prior_delivered: sample.prior_delivered,
             rate: sample.rate.unwrap_or(0.0),
-            volume: (sample.delivered - sample.prior_delivered) as f64,
+            volume: real(sample.delivered - sample.prior_delivered),
             in_network: f64::from(event.in_network),
             in_network_before: f64::from(before),
             sent_in_network: f64::from(sample.sent_in_network),
-            lost: sample.lost as f64,
+            lost: real(sample.lost),
             application_limited: sample.application_limited
                 || self.probe.limits(sample.prior_delivered),
             round_trip: event.round_trip,
@@ -268,14 +269,13 @@ impl Model {
     }
 
     /// `UpdateModelAndState`, after the losses that the acknowledgement reveals.
-    fn update(&mut self, report: &Report, window: &mut Window) {
+    fn update(&mut self, report: &mut Report, window: &mut Window) {
         if self.recovering && !report.in_recovery {
             self.restore_window(window);
         }
         self.recovering = report.in_recovery;
-        let mut report = *report;
-        self.handle_losses(&mut report);
-        let report = &report;
+        self.handle_losses(report);
+        let report = &*report;
         self.signals.update(report);
         self.update_round(report);
         self.update_bandwidth(report);
@@ -288,7 +288,7 @@ impl Model {
         self.update_shortest_round_trip(report);
         self.check_round_trip_probe(report, window);
         self.signals.advance(report);
-        self.usable_bandwidth = self.bandwidth.get().min(self.short_term_bandwidth);
+        self.usable_bandwidth = lesser(self.bandwidth.get(), self.short_term_bandwidth);
     }
 
     /// Counts packet-timed rounds.
@@ -324,7 +324,7 @@ impl Model {
         if self.shortest_round_trip == u64::MAX {
             return self.initial_window;
         }
-        gain * bandwidth * self.shortest_round_trip as f64 / 1e9
+        gain * bandwidth * real(self.shortest_round_trip) / 1e9
     }
 
     /// `Inflight`: what should be in the network at `bandwidth`, times `gain`, and no less than
@@ -335,12 +335,12 @@ impl Model {
 
     /// `QuantizationBudget`.
     fn with_least(&self, volume: f64) -> f64 {
-        volume.max(LEAST_WINDOW) + if self.state == State::Up { 2.0 } else { 0.0 }
+        greater(volume, LEAST_WINDOW) + if self.state == State::Up { 2.0 } else { 0.0 }
     }
 
     /// `TargetInflight`.
     fn target(&self, window: f64) -> f64 {
-        self.volume(self.usable_bandwidth, 1.0).min(window)
+        lesser(self.volume(self.usable_bandwidth, 1.0), window)
     }
 
     fn set_pacing_rate(&mut self) {
@@ -355,11 +355,11 @@ impl Model {
         let most = self.with_least(volume + self.aggregation.get());
         let mut next = window.congestion;
         if self.filled {
-            next = (next + report.newly).min(most);
-        } else if next < most || (report.delivered as f64) < self.initial_window {
+            next = lesser(next + report.newly, most);
+        } else if next < most || real(report.delivered) < self.initial_window {
             next += report.newly;
         }
-        next = next.max(LEAST_WINDOW);
+        next = greater(next, LEAST_WINDOW);
         if self.state == State::ProbeRoundTrip {
             next = next.min(self.round_trip_probe_window());
         }
@@ -368,8 +368,8 @@ impl Model {
             State::Down | State::Refill | State::Up => self.long_term_volume,
             State::Cruise | State::ProbeRoundTrip => self.volume_with_headroom(),
         };
-        next = next.min(bound.min(self.short_term_volume).max(LEAST_WINDOW));
-        window.congestion = next.min(window.cap).max(1.0);
+        next = lesser(next, greater(lesser(bound, self.short_term_volume), LEAST_WINDOW));
+        window.congestion = greater(lesser(next, window.cap), 1.0);
     }
 
     /// Remembers the last window that neither recovery nor a probe has made small.
