@@ -220,6 +220,25 @@ impl Scoreboard {
         }
     }
 
+    /// The same for a single segment, as it mostly is: whether it had been sent again, `None` if it had been reported.
+    #[inline]
+    pub fn report_one(&mut self, sequence: u32) -> Option<bool> {
+        if sequence < self.first {
+            return None;
+        }
+        self.reserve(sequence + 1);
+        let word = self.word_mut(sequence);
+        if word.arrived & bit(sequence) != 0 {
+            return None;
+        }
+        word.arrived |= bit(sequence);
+        let (lost, again) = word.take_found(bit(sequence));
+        self.uncount(lost, again);
+        self.arrived_count += 1;
+        self.rank(sequence);
+        Some(again != 0)
+    }
+
     /// These segments of one word have arrived that were lost, and those that were sent again: they are neither
     /// lost nor in the network any more.
     #[inline]
@@ -332,13 +351,17 @@ impl Scoreboard {
     #[inline]
     #[must_use]
     pub fn next_unnoted(&self, from: u32) -> u32 {
-        let from = from.max(self.first);
-        let unnoted = pieces(from, self.after).find_map(|(begin, bits)| {
-            let word = self.word(begin);
-            let unnoted = bits & !(word.arrived | word.lost | word.again);
-            (unnoted != 0).then(|| lowest(begin, unnoted))
-        });
-        unnoted.unwrap_or(from.max(self.after))
+        let mut from = from.max(self.first);
+        while from < self.after {
+            let word = self.word(from);
+            // Nothing is noted from `after` on: what is noted ends there, or before.
+            let noted = (word.arrived | word.lost | word.again) >> (from % 64);
+            from += noted.trailing_ones();
+            if noted & 1 == 0 || !from.is_multiple_of(64) {
+                break;
+            }
+        }
+        from
     }
 
     /// Segment `sequence` has been sent again.

@@ -128,18 +128,18 @@ impl Rack {
 
     /// The earliest of the sendings that are still in the network, as far as is known: when, and of which
     /// segment. Forgets those before it.
-    #[inline]
+    #[inline(always)] // in two places, one of which asks for every acknowledgement
     fn first_in_network(&mut self, board: &Scoreboard) -> Option<(u64, u32)> {
         self.unheard = board.next_unnoted(self.unheard);
-        while let Some(repair) = self.repairs.front() {
+        // Who comes later was sent again no earlier: the first one that is behind ends it.
+        while let Some(repair) = self.repairs.front()
+            && repair.before <= self.unheard
+        {
             let matters = self.times.get(repair.sequence) == Some(&repair.time)
                 && !board.has_arrived(repair.sequence)
                 && (!board.is_lost(repair.sequence) || board.is_sent_again(repair.sequence));
             if matters {
-                if repair.before <= self.unheard {
-                    return Some((repair.time, repair.sequence));
-                }
-                break;
+                return Some((repair.time, repair.sequence));
             }
             self.repairs.pop_front();
         }
@@ -191,6 +191,23 @@ impl Rack {
             self.shortest_round_trip / 4
         };
         self.reordering_deadline = u64::MAX;
+        // As a rule nothing that is in the network was sent before the newest arrival.
+        if self.first_in_network(board).is_none_or(|first| first >= self.newest) {
+            return 0;
+        }
+        self.find_overdue(now, board, clock, window, &mut newly)
+    }
+
+    /// The same where something was sent before the newest arrival; `window`: the reordering window.
+    #[inline(never)] // much code, for few of those who ask
+    fn find_overdue(
+        &mut self,
+        now: u64,
+        board: &mut Scoreboard,
+        clock: &RoundTripEstimator,
+        window: u64,
+        newly: &mut impl FnMut(u32),
+    ) -> u32 {
         let mut lost = 0;
         while let Some((time, sequence)) = self.first_in_network(board) {
             if (time, sequence) >= self.newest {

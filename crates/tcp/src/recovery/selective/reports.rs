@@ -30,7 +30,15 @@ impl Selective {
         // Linux's order, on which RACK's round trip depends: first the reports, by sequence, then what is
         // acknowledged cumulatively (tcp_sacktag_write_queue, tcp_clean_rtx_queue).
         let mut report = |begin: u32, after: u32| {
-            board.report(begin.max(acknowledged), after.min(highest), |sequence, again| {
+            let (begin, after) = (begin.max(acknowledged), after.min(highest));
+            if begin + 1 == after {
+                if let Some(again) = board.report_one(begin) {
+                    delivered += 1;
+                    note(begin, again);
+                }
+                return;
+            }
+            board.report(begin, after, |sequence, again| {
                 delivered += 1;
                 note(sequence, again);
             });
