@@ -10,7 +10,8 @@
 //! as random where many sources are equally busy.
 //!
 //! Of few sources all times are compared at once: one round trip over one link makes three, and most
-//! networks that are simulated are such.
+//! networks that are simulated are such. Of more, each number of players has a piece of code of its own: how many
+//! matches there are is known to it, and that every place is one of the tournament's need not be checked.
 
 use crate::scenario::{LONGEST_DURATION, MOST_LINKS};
 
@@ -36,10 +37,10 @@ const FEW: usize = 4;
 pub struct Calendar {
     /// The least of all keys: a time, and in the lowest bits its source.
     first: u64,
-    /// The keys of the two players of each match, at its number less 1. Sources play in those from the
-    /// middle on; who wins number `n` plays in number `n / 2`, and who wins number 1 is first. Of few sources
-    /// there are players only.
-    matches: Vec<[u64; 2]>,
+    /// The keys of the players. Sources play at the places from the middle on, the two at places `2 n` and
+    /// `2 n + 1` against each other, and who wins plays at place `n`. Who would play at place 1 is first. Of few sources
+    /// there are those only.
+    keys: Vec<u64>,
 }
 
 impl Calendar {
@@ -48,8 +49,8 @@ impl Calendar {
     pub fn new(sources: usize) -> Self {
         assert!(sources <= MOST_SOURCES, "{sources} sources");
         let leaves = sources.next_power_of_two();
-        let matches = vec![[NEVER; 2]; if leaves <= FEW { FEW / 2 } else { leaves - 1 }];
-        let mut calendar = Self { first: NEVER, matches };
+        let keys = vec![NEVER; if leaves <= FEW { FEW } else { 2 * leaves }];
+        let mut calendar = Self { first: NEVER, keys };
         (0..leaves).for_each(|source| calendar.set(source, NEVER));
         calendar
     }
@@ -64,21 +65,44 @@ impl Calendar {
     /// Sets the time of a source's earliest event.
     #[inline(always)] // for every event: the call was 1 % of a run
     pub fn set(&mut self, source: usize, time: u64) {
-        let mut key = time.min(LATEST) << SOURCE_BITS | source as u64;
-        if let Ok(keys) = <&mut [u64; FEW]>::try_from(self.matches.as_flattened_mut()) {
+        let key = time.min(LATEST) << SOURCE_BITS | source as u64;
+        if let Ok(keys) = <&mut [u64; FEW]>::try_from(self.keys.as_mut_slice()) {
             keys[source] = key;
             self.first = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
             return;
         }
-        let (mut number, mut side) = (self.matches.len().div_ceil(2) + source / 2, source % 2);
-        // After number 1 there is no match: looking for it ends the loop and is no step of its own.
-        while let Some(players) = self.matches.get_mut(number.wrapping_sub(1)) {
-            players[side] = key;
-            key = key.min(players[1 - side]);
-            (number, side) = (number / 2, number % 2);
-        }
-        self.first = key;
+        self.play(source, key);
     }
+
+    /// A source of many has another key: its matches are played again.
+    #[cold] // where sources are few, nothing should be kept ready for it
+    #[inline(never)] // a piece of code for each number of players
+    fn play(&mut self, source: usize, key: u64) {
+        macro_rules! with_places {
+            ($($places:literal)*) => {
+                match self.keys.len() {
+                    $($places => replay::<$places>(&mut self.keys, source, key),)*
+                    places => unreachable!("{places} places"),
+                }
+            };
+        }
+        self.first = with_places!(16 32 64 128 256 512 1024 2048 4096 8192 16384 32768);
+    }
+}
+
+const _: () = assert!(FEW == 4 && MOST_SOURCES == 16384, "these are the numbers of places between");
+
+/// Plays the matches of a source that has another key; the key of who is first.
+#[inline(always)]
+fn replay<const PLACES: usize>(keys: &mut [u64], source: usize, mut key: u64) -> u64 {
+    let Ok(keys) = <&mut [u64; PLACES]>::try_from(keys) else { return key };
+    let mut place = PLACES / 2 + source % (PLACES / 2);
+    for _ in 1..PLACES.ilog2() {
+        keys[place] = key;
+        key = key.min(keys[place ^ 1]);
+        place /= 2;
+    }
+    key
 }
 
 #[cfg(test)]
