@@ -70,12 +70,12 @@ impl DelayLines {
     }
 
     /// The packet arrives that is first of the calendar's source `source`, counted from
-    /// [`FIRST_LINE`]: what awaits it, and itself.
+    /// [`FIRST_LINE`]: what awaits it, and itself. `None` where there is no such line, or nothing in it.
     #[inline(always)] // for every packet
     pub fn pop(&mut self, source: usize, calendar: &mut Calendar) -> Option<(End, Packet)> {
         let (end, packet, next) = match &mut self.together {
             None => {
-                let line = &mut self.lines[source];
+                let line = self.lines.get_mut(source)?;
                 let packet = line.pop()?;
                 (line.end, packet, line.next_time())
             }

@@ -19,10 +19,8 @@ impl Simulation {
     /// avoided: all of them together were a tenth of a run.
     #[inline(always)] // for nearly every packet of most networks
     pub(super) fn on_first_line(&mut self) {
-        if self.lines.sources() == 0 {
-            return self.on_other_source(0);
-        }
-        let Some((end, packet)) = self.take_from_line(0) else { return };
+        // Where there is no line, the first source is a later one.
+        let Some((end, packet)) = self.take_from_line(0) else { return self.on_other_source(0) };
         let heard = match end {
             End::ReceiverAndBack => self.tell_and_hear(packet),
             End::Sender => self.hear(&packet),
