@@ -38,8 +38,8 @@ pub struct Calendar {
     /// The least of all keys: a time, and in the lowest bits its source.
     first: u64,
     /// The keys of the players. Sources play at the places from the middle on, the two at places `2 n` and
-    /// `2 n + 1` against each other, and who wins plays at place `n`. Who would play at place 1 is first. Of few sources
-    /// there are those only.
+    /// `2 n + 1` against each other, and who wins plays at place `n`. Who would play at place 1 is first. Of few
+    /// sources there are those only.
     keys: Vec<u64>,
 }
 

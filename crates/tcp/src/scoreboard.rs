@@ -420,6 +420,30 @@ impl Scoreboard {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_report_of_one_segment_is_filed_as_a_stretch_of_one_is() {
+        let (mut stretches, mut state) = (Scoreboard::default(), 11_u64);
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let sequence = stretches.first + (state >> 33) as u32 % 300;
+            match state >> 61 {
+                0 => stretches.mark_lost(sequence),
+                1 if stretches.is_lost(sequence) => stretches.note_sent_again(sequence),
+                2 => {
+                    stretches.acknowledge(stretches.first + 40);
+                }
+                _ => {
+                    let mut ones = stretches.clone();
+                    let mut told = None;
+                    stretches.report(sequence, sequence + 1, |_, again| told = Some(again));
+                    assert_eq!(ones.report_one(sequence), told);
+                    assert_eq!(format!("{ones:?}"), format!("{stretches:?}"));
+                }
+            }
+        }
+        assert!(stretches.arrived() > 0);
+    }
+
     fn report(board: &mut Scoreboard, first: u32, after: u32) -> Vec<u32> {
         let mut newly = Vec::new();
         board.report(first, after, |sequence, _| newly.push(sequence));
