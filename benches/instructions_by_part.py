@@ -4,8 +4,9 @@
 
 builds the program `crates/netsim/benches/speed.rs` of this checkout, has valgrind count the
 instructions of a short run of each network that is named (2.5 simulated seconds), and adds them up
-by the function in which they were executed. What the compiler has put into its caller counts as
-the caller's. Nothing disturbs such a count, so that it can be repeated on a busy machine.
+by the file in which they were written. That is not the function in which they are executed: what
+most packets do is one piece, into which the compiler has put nearly all of it. Nothing disturbs
+such a count, so that it can be repeated on a busy machine.
 """
 
 from __future__ import annotations
@@ -19,38 +20,40 @@ from pathlib import Path
 
 from speed_by_turns import COUNTED_SECONDS, ROOT, build
 
-#: Parts of the core and what the names of their functions contain; the first that fits counts.
+#: Parts of the core and what the paths of their files contain; the first that fits counts.
 PARTS = {
-    "what is next: calendar, timers": r"advance_events|on_other_line|on_later_source|on_timer"
-    r"|::on_turn|Calendar|timers::",
-    "many lines together: the wheel": r"wheel::|push_together",
-    "a packet leaves its line, receiver": r"::on_line|receiver::|send_acknowledgement",
-    "sender: what an acknowledgement means": r"vermilion_tcp::",
-    "sending what it may": r"::send_|segment",
-    "queue, arrival": r"::offer|wait_for_turn|on_arrival|enqueue",
-    "queue, departure": r"turns::take|on_departure|dequeue",
-    "the discipline besides": r"vermilion_aqm::",
-    "books, results, building": r"vermilion_netsim::",
+    "what is next: calendar, timers": r"netsim/src/(calendar|timers|simulation/schedule)\.rs",
+    "many lines together: the wheel": r"netsim/src/(wheel|prefetch|simulation/expected)\.rs",
+    "packets on their lines": r"netsim/src/(delay_lines?|packet|acknowledgement_pool)\.rs",
+    "what a packet sets off": r"netsim/src/simulation/(packets|noted_packets|turns|laid)\.rs"
+    r"|netsim/src/(simulation|flow|route)\.rs",
+    "transfers that come and go": r"netsim/src/(simulation/transfers|traffic|variate)",
+    "receiver": r"tcp/src/receiver",
+    "sender": r"tcp/src/",
+    "link and queue": r"netsim/src/(arrival|departure|turn|any)_link\.rs|netsim/src/transmitter",
+    "discipline": r"aqm/src/",
+    "books, results, building": r"crates/",
 }
-REST = "the rest: memory, library"
+REST = "library: memory, queues, numbers"
 
 
 def costs(profile: Path) -> Counter[str]:
-    """Instructions by function, from a file of callgrind's."""
-    names: dict[str, str] = {}
+    """Instructions by the path of the file they were written in, from a file of callgrind's."""
+    paths: dict[str, str] = {}
     found: Counter[str] = Counter()
-    function, is_call = "", False
+    file, is_call = "", False
     for line in profile.read_text(encoding="utf-8").splitlines():
-        if named := re.match(r"c?fn=\((\d+)\)(?: (.*))?", line):
-            number, name = named.groups()
-            names.setdefault(number, name or "")
-            if line.startswith("fn="):
-                function = names[number]
+        # A function's own file, then those of what was put into it; "cfi" is that of who is called.
+        if named := re.match(r"(fl|fi|fe|cfi|cfl)=\((\d+)\)(?: (.*))?", line):
+            kind, number, path = named.groups()
+            paths.setdefault(number, path or "")
+            if not kind.startswith("c"):
+                file = paths[number]
         elif line.startswith("calls="):
-            is_call = True  # the next line is what the call cost, which its function has too
+            is_call = True  # the next line is what the call cost, which has files of its own
         elif re.match(r"[\d+*-]", line):
             if not is_call:
-                found[function] += int(line.split()[1])
+                found[file] += int(line.split()[1])
             is_call = False
     return found
 
@@ -62,8 +65,8 @@ def by_part(program: Path, row: str, profile: Path) -> Counter[str]:
     line = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     packets = int(line.split()[1])
     parts: Counter[str] = Counter()
-    for function, cost in costs(profile).items():
-        part = next((it for it, names in PARTS.items() if re.search(names, function)), REST)
+    for path, cost in costs(profile).items():
+        part = next((it for it, paths in PARTS.items() if re.search(paths, path)), REST)
         parts[part] += cost
     return Counter({part: round(cost / packets) for part, cost in parts.items()})
 
