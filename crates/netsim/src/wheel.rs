@@ -208,8 +208,8 @@ pub struct Wheel<T> {
     /// The lists of the first ring.
     heads: Vec<u32>,
     occupied: Occupied,
-    /// Whether anything stands in the heap or beyond the rings.
-    has_strays: bool,
+    /// Whether anything stands in the heap.
+    has_crowd: bool,
     crowd: BinaryHeap<Reverse<(Key, u32)>>,
     /// What neither ring reaches.
     rest: Later<T>,
@@ -237,7 +237,7 @@ impl<T: Due> Wheel<T> {
             expected: [0; EXPECTATIONS],
             heads: vec![NONE; 1 << bits],
             occupied: Occupied::new(1 << bits),
-            has_strays: false,
+            has_crowd: false,
             crowd: BinaryHeap::new(),
             rest: Later::new(),
             later: vec![Later::new(); LATER],
@@ -343,7 +343,7 @@ impl<T: Due> Wheel<T> {
     fn unlink(&mut self, slot: usize, number: u32, next: u32) {
         if self.crowd.peek().is_some_and(|Reverse((_, crowded))| *crowded == number) {
             self.crowd.pop();
-            self.look_for_strays();
+            self.has_crowd = !self.crowd.is_empty();
             return;
         }
         let mut before = self.heads[slot];
@@ -351,10 +351,6 @@ impl<T: Due> Wheel<T> {
             before = self.nodes[before as usize].next;
         }
         self.nodes[before as usize].next = next;
-    }
-
-    fn look_for_strays(&mut self) {
-        self.has_strays = !self.crowd.is_empty() || !self.rest.nodes.is_empty();
     }
 
     /// Puts an entry where its time belongs: its number, if that is in the first ring.
@@ -393,7 +389,6 @@ impl<T: Due> Wheel<T> {
             }
             later.push(node);
         } else {
-            self.has_strays = true;
             self.rest.push(node);
         }
     }
@@ -417,7 +412,6 @@ impl<T: Due> Wheel<T> {
             for node in std::mem::replace(&mut self.rest, Later::new()).nodes {
                 self.file(node);
             }
-            self.look_for_strays();
         }
         self.find_first(slot as usize & self.mask);
     }
@@ -432,7 +426,8 @@ impl<T: Due> Wheel<T> {
         if self.nodes[number as usize].next != NONE {
             number = self.first_of_many(slot);
         }
-        if self.has_strays {
+        // What neither ring reaches comes after anything of this turn.
+        if self.has_crowd {
             return self.find_first_with(number, Key::LAST);
         }
         let node = &self.nodes[number as usize];
@@ -500,7 +495,7 @@ impl<T: Due> Wheel<T> {
             self.crowd.push(Reverse((node.key(), entry)));
             entry = node.next;
         }
-        self.has_strays = true;
+        self.has_crowd = true;
     }
 }
 
