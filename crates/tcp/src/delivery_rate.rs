@@ -136,6 +136,7 @@ impl DeliveryRate {
 
     /// The sample of the acknowledgement whose deliveries have been noted, `None` if there were none;
     /// `minimum_round_trip` (nanoseconds) is the shortest seen: a shorter interval tells nothing.
+    #[inline(always)] // for every acknowledgement, who then asks for parts of it
     pub fn take_sample(&mut self, minimum_round_trip: u64) -> Option<RateSample> {
         if self.limited_until > 0 && self.delivered > self.limited_until {
             self.limited_until = 0;

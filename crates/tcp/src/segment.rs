@@ -120,6 +120,12 @@ impl SackBlocks {
         self.count = blocks.len().min(MOST_BLOCKS) as u8;
     }
 
+    /// The first block ends at `after` now.
+    #[inline]
+    pub fn extend_first(&mut self, after: u32) {
+        self.blocks[0].1 = after;
+    }
+
     /// The blocks.
     #[inline]
     #[must_use]

@@ -50,12 +50,6 @@ impl<T: Copy + Default> SentSegments<T> {
         self.get(self.first)
     }
 
-    /// One after the last segment that has been sent.
-    #[inline]
-    pub(crate) fn after(&self) -> u32 {
-        self.after
-    }
-
     /// Segment `sequence` is sent: anew, or the next in order.
     #[inline]
     pub fn note(&mut self, sequence: u32, sent: T) {

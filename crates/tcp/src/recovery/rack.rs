@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sender::timer::RetransmissionTimer;
-use crate::sent::SentSegments;
+use crate::sent::{Sent, SentSegments};
 
 /// Longest delay of an acknowledgement that a probe allows for, in nanoseconds.
 const LONGEST_ACKNOWLEDGEMENT_DELAY: u64 = 200_000_000;
@@ -58,8 +58,10 @@ struct Repair {
 #[derive(Clone, Debug)]
 pub struct Rack {
     probing: bool,
-    /// When each outstanding segment was sent last, in nanoseconds.
+    /// When each outstanding segment was sent last, in nanoseconds; empty where more is kept of each sending.
     times: SentSegments<u64>,
+    /// Whether it is.
+    shares_times: bool,
     /// Of those that were sent once, the first that is not known to have arrived or to be lost is this one, or
     /// comes after it. They left in the order of their numbers.
     unheard: u32,
@@ -75,6 +77,8 @@ pub struct Rack {
     probe_deadline: u64,
     /// When that was last looked at.
     planned: u64,
+    /// How long it was to wait then.
+    wait: u64,
     probe: Option<Probe>,
 }
 
@@ -84,10 +88,12 @@ impl Rack {
         self.times.front().map(|time| time as _)
     }
 
-    pub(super) fn new(probing: bool) -> Self {
+    /// `sampling`: more is kept of each sending than when it was, and handed over where that is asked for.
+    pub(super) fn new(probing: bool, sampling: bool) -> Self {
         Self {
             probing,
             times: SentSegments::default(),
+            shares_times: sampling,
             unheard: 0,
             repairs: VecDeque::new(),
             newest: (0, 0),
@@ -96,6 +102,7 @@ impl Rack {
             reordering_deadline: u64::MAX,
             probe_deadline: u64::MAX,
             planned: u64::MAX,
+            wait: 0,
             probe: None,
         }
     }
@@ -116,26 +123,41 @@ impl Rack {
         self.probe = None;
     }
 
-    /// Segment `sequence` leaves; `again`: not for the first time.
+    /// When segment `sequence` was sent last, if it is outstanding; `sent`: what is kept for delivery rates.
     #[inline]
-    pub(super) fn note_sent(&mut self, now: u64, sequence: u32, again: bool) {
-        if again {
-            let before = self.times.after();
+    fn time_of(&self, sequence: u32, sent: &SentSegments<Sent>) -> Option<u64> {
+        if self.shares_times {
+            sent.get(sequence).map(|sent| sent.time)
+        } else {
+            self.times.get(sequence).copied()
+        }
+    }
+
+    /// Segment `sequence` leaves; `repairs`: not for the first time, and as many have ever been sent.
+    #[inline]
+    pub(super) fn note_sent(&mut self, now: u64, sequence: u32, repairs: Option<u32>) {
+        if let Some(before) = repairs {
             self.repairs.push_back(Repair { time: now, sequence, before });
         }
-        self.times.note(sequence, now);
+        if !self.shares_times {
+            self.times.note(sequence, now);
+        }
     }
 
     /// The earliest of the sendings that are still in the network, as far as is known: when, and of which
     /// segment. Forgets those before it.
     #[inline(always)] // in two places, one of which asks for every acknowledgement
-    fn first_in_network(&mut self, board: &Scoreboard) -> Option<(u64, u32)> {
+    fn first_in_network(
+        &mut self,
+        board: &Scoreboard,
+        sent: &SentSegments<Sent>,
+    ) -> Option<(u64, u32)> {
         self.unheard = board.next_unnoted(self.unheard);
         // Who comes later was sent again no earlier: the first one that is behind ends it.
         while let Some(repair) = self.repairs.front()
             && repair.before <= self.unheard
         {
-            let matters = self.times.get(repair.sequence) == Some(&repair.time)
+            let matters = self.time_of(repair.sequence, sent) == Some(repair.time)
                 && !board.has_arrived(repair.sequence)
                 && (!board.is_lost(repair.sequence) || board.is_sent_again(repair.sequence));
             if matters {
@@ -143,7 +165,7 @@ impl Rack {
             }
             self.repairs.pop_front();
         }
-        self.times.get(self.unheard).map(|time| (*time, self.unheard))
+        self.time_of(self.unheard, sent).map(|time| (time, self.unheard))
     }
 
     /// Segment `sequence` has arrived; `again`: it had been sent again.
@@ -153,6 +175,12 @@ impl Rack {
             debug_assert!(false, "segment {sequence} arrives and was not outstanding");
             return;
         };
+        self.note_arrival(now, sequence, again, sent);
+    }
+
+    /// The same where it is known that it had been sent at `sent`.
+    #[inline]
+    pub(super) fn note_arrival(&mut self, now: u64, sequence: u32, again: bool, sent: u64) {
         let round_trip = now - sent;
         // An answer faster than any round trip was to the first sending, not to the second.
         if again && round_trip < self.shortest_round_trip {
@@ -168,7 +196,7 @@ impl Rack {
 
     /// All outstanding segments before `acknowledged` have arrived, each of which was sent once, and nothing is
     /// known of those after them: as [`Self::note_delivered`] for each, and [`Self::forget_before`]. The last one
-    /// is the newest, and has the shortest round trip.
+    /// is the newest, and has the shortest round trip. Where no more is kept of sendings than their times.
     #[inline]
     pub(super) fn note_all_delivered(&mut self, now: u64, acknowledged: u32) {
         self.note_delivered(now, acknowledged - 1, false);
@@ -181,6 +209,7 @@ impl Rack {
         &mut self,
         now: u64,
         board: &mut Scoreboard,
+        sent: &SentSegments<Sent>,
         clock: &RoundTripEstimator,
         repairing: bool,
         mut newly: impl FnMut(u32),
@@ -192,10 +221,10 @@ impl Rack {
         };
         self.reordering_deadline = u64::MAX;
         // As a rule nothing that is in the network was sent before the newest arrival.
-        if self.first_in_network(board).is_none_or(|first| first >= self.newest) {
+        if self.first_in_network(board, sent).is_none_or(|first| first >= self.newest) {
             return 0;
         }
-        self.find_overdue(now, board, clock, window, &mut newly)
+        self.find_overdue(now, board, sent, clock, window, &mut newly)
     }
 
     /// The same where something was sent before the newest arrival; `window`: the reordering window.
@@ -204,12 +233,13 @@ impl Rack {
         &mut self,
         now: u64,
         board: &mut Scoreboard,
+        sent: &SentSegments<Sent>,
         clock: &RoundTripEstimator,
         window: u64,
         newly: &mut impl FnMut(u32),
     ) -> u32 {
         let mut lost = 0;
-        while let Some((time, sequence)) = self.first_in_network(board) {
+        while let Some((time, sequence)) = self.first_in_network(board, sent) {
             if (time, sequence) >= self.newest {
                 break;
             }
@@ -234,11 +264,16 @@ impl Rack {
         due
     }
 
-    /// Whether the probe need not be planned again because a segment leaves at `now` while so many are
-    /// outstanding: that has been done, and only from one to two does it matter how many there are.
+    /// A segment leaves at `now` for the first time, besides others of which at least two have left since
+    /// an acknowledgement, or are what that has left: the probe is as it was planned, but for the time from
+    /// which it waits.
     #[inline]
-    pub(super) fn has_planned(&self, now: u64, outstanding: u32) -> bool {
-        self.planned == now && outstanding > 2
+    pub(super) fn put_probe_off(&mut self, now: u64, timer: &RetransmissionTimer) {
+        if self.probe_deadline == u64::MAX || self.planned == now {
+            return;
+        }
+        self.planned = now;
+        self.probe_deadline = timer.estimator.after(now, self.wait, 0).min(timer.deadline);
     }
 
     /// Arms the probe, if one is `wanted` and none is in the network, for two of the smoothed round
@@ -255,12 +290,12 @@ impl Rack {
         if !wanted || !self.probing || self.probe.is_some() {
             return;
         }
-        let wait = match timer.estimator.smoothed() {
+        self.wait = match timer.estimator.smoothed() {
             None => FIRST_WAIT,
             Some(smoothed) if outstanding == 1 => 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY,
             Some(smoothed) => 2 * smoothed + SPARE_TIME,
         };
-        self.probe_deadline = timer.estimator.after(now, wait, 0).min(timer.deadline);
+        self.probe_deadline = timer.estimator.after(now, self.wait, 0).min(timer.deadline);
     }
 
     /// Whether a probe is in the network.

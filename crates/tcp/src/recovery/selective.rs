@@ -52,7 +52,7 @@ pub struct Selective {
     board: Scoreboard,
     /// The blocks that were reported last: what they say is on the scoreboard.
     filed: SackBlocks,
-    /// Sendings of outstanding segments; kept only for delivery rates.
+    /// Sendings of outstanding segments; kept only for delivery rates, and then for all who ask.
     sent: SentSegments<Sent>,
     // In boxes of their own: most flows of a large run have neither.
     rate: Option<Box<DeliveryRate>>,
@@ -110,7 +110,7 @@ impl Selective {
 
     /// RFC 8985.
     pub(super) fn by_time(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
-        let rack = Some(Box::new(Rack::new(options.tail_loss_probe)));
+        let rack = Some(Box::new(Rack::new(options.tail_loss_probe, sampling)));
         Self { rack, ..Self::new(options, first, sampling) }
     }
 
@@ -154,8 +154,14 @@ impl Selective {
             self.sent.note(sequence, rate.stamp(now, in_network));
         }
         if let Some(rack) = &mut self.rack {
-            rack.note_sent(now, sequence, again);
-            if !again && !rack.has_planned(now, outstanding) {
+            rack.note_sent(now, sequence, again.then_some(flight.highest));
+            if again {
+                return;
+            }
+            // Only from one to two does it matter how many are outstanding.
+            if outstanding > 2 {
+                rack.put_probe_off(now, &flight.timer);
+            } else {
                 self.plan_probe(flight, now);
             }
         }
@@ -172,7 +178,7 @@ impl Selective {
         let Self { board, sent, rate, rack, .. } = self;
         let newly = |sequence| note_lost(rate, sent, sequence);
         match rack {
-            Some(rack) => rack.find_losses(now, board, clock, repairing, newly),
+            Some(rack) => rack.find_losses(now, board, sent, clock, repairing, newly),
             None => board.judge_by_arrivals(newly),
         }
     }
@@ -289,10 +295,12 @@ impl Selective {
             }
             if let Some(sent) = self.sent.get(acknowledged - 1) {
                 rate.note_all_delivered(now, newly, sent);
+                if let Some(rack) = &mut self.rack {
+                    rack.note_arrival(now, acknowledged - 1, false, sent.time);
+                }
             }
             self.sent.acknowledge(acknowledged);
-        }
-        if let Some(rack) = &mut self.rack {
+        } else if let Some(rack) = &mut self.rack {
             rack.note_all_delivered(now, acknowledged);
         }
         self.board.acknowledge(acknowledged);

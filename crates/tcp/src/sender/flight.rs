@@ -184,7 +184,7 @@ impl Flight {
     }
 
     /// What an acknowledgement of new data tells the window rule.
-    #[inline]
+    #[inline(always)] // rules ask for parts of it
     pub(crate) fn acknowledged(&self, now: u64, delivered: u32, marked: u32) -> Acknowledged {
         Acknowledged {
             now,

@@ -17,12 +17,13 @@ impl Selective {
         let mut delivered = 0;
         let tracked = rack.is_some() || rate.is_some();
         let mut note = |sequence: u32, again: bool| {
-            if let Some(rate) = rate
-                && let Some(sent) = sent.get(sequence)
-            {
+            if let Some(rate) = rate {
+                let Some(sent) = sent.get(sequence) else { return };
                 rate.note_delivered(now, sent);
-            }
-            if let Some(rack) = rack {
+                if let Some(rack) = rack {
+                    rack.note_arrival(now, sequence, again, sent.time);
+                }
+            } else if let Some(rack) = rack {
                 rack.note_delivered(now, sequence, again);
             }
         };
@@ -46,19 +47,30 @@ impl Selective {
         if let Some(&(begin, after)) = answer.blocks.first() {
             // As a rule the first block has grown, and the others are as they were reported before.
             let known = filed.as_slice();
-            if answer.blocks[1..].iter().all(|block| known.contains(block)) {
-                let same = known.first().filter(|block| block.0 == begin && block.1 <= after);
-                report(same.map_or(begin, |block| block.1), after);
+            if let Some((first, others)) = known.split_first()
+                && (first.0, others) == (begin, &answer.blocks[1..])
+                && first.1 <= after
+            {
+                report(first.1, after);
+                filed.extend_first(after);
             } else {
-                let mut from = 0;
-                while let Some(&(begin, after)) =
-                    answer.blocks.iter().filter(|block| block.1 > from).min_by_key(|block| block.0)
-                {
-                    report(begin.max(from), after);
-                    from = after;
+                if answer.blocks[1..].iter().all(|block| known.contains(block)) {
+                    let same = known.first().filter(|block| block.0 == begin && block.1 <= after);
+                    report(same.map_or(begin, |block| block.1), after);
+                } else {
+                    let mut from = 0;
+                    while let Some(&(begin, after)) = answer
+                        .blocks
+                        .iter()
+                        .filter(|block| block.1 > from)
+                        .min_by_key(|block| block.0)
+                    {
+                        report(begin.max(from), after);
+                        from = after;
+                    }
                 }
+                filed.replace(answer.blocks);
             }
-            filed.replace(answer.blocks);
         }
         if acknowledged > first {
             if tracked {

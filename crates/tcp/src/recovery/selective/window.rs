@@ -2,9 +2,10 @@
 //! or is its rule's own business.
 
 use super::{News, Selective};
+use crate::AnyRule;
 use crate::recovery::ReductionBound;
 use crate::recovery::proportional::ProportionalReduction;
-use crate::rule::WindowRule;
+use crate::rule::{Acknowledged, WindowRule};
 use crate::sender::flight::Flight;
 
 impl Selective {
@@ -55,17 +56,52 @@ impl Selective {
         if delivered == 0 && lost == 0 {
             return;
         }
-        let shortest = self.shortest_round_trip;
-        let rate = self.rate.as_mut().and_then(|rate| rate.take_sample(shortest));
         if !flight.open {
             flight.open = true;
             flight.window.congestion = flight.initial_window;
         }
-        let mut event = flight.acknowledged(now, delivered, marked);
-        (event.rate, event.lost) = (rate, lost);
-        event.in_recovery = self.is_repairing_anything();
-        event.in_network = self.board.in_network(flight.outstanding());
+        if !matches!(flight.rule, AnyRule::Bbr(_)) {
+            return self.tell_other_rule(flight, now, delivered, marked, lost);
+        }
+        // In place, so that what BBR is told need not be written to memory, and what it does not ask for is not
+        // looked up.
+        let event = self.news_for_rule(flight, now, delivered, marked, lost);
+        if let AnyRule::Bbr(rule) = &mut flight.rule {
+            rule.hear(&event, &mut flight.window);
+        }
+    }
+
+    /// Another rule hears of the same.
+    #[inline(never)]
+    fn tell_other_rule(
+        &mut self,
+        flight: &mut Flight,
+        now: u64,
+        delivered: u32,
+        marked: u32,
+        lost: u32,
+    ) {
+        let event = self.news_for_rule(flight, now, delivered, marked, lost);
         flight.rule.grow(&event, &mut flight.window);
+    }
+
+    #[inline(always)] // see above
+    fn news_for_rule(
+        &mut self,
+        flight: &Flight,
+        now: u64,
+        delivered: u32,
+        marked: u32,
+        lost: u32,
+    ) -> Acknowledged {
+        let shortest = self.shortest_round_trip;
+        Acknowledged {
+            rate: self.rate.as_mut().and_then(|rate| rate.take_sample(shortest)),
+            lost,
+            in_recovery: self.is_repairing_anything(),
+            in_network: self.board.in_network(flight.outstanding()),
+            ..flight.acknowledged(now, delivered, marked)
+        }
     }
 
     fn grow_or_open(&mut self, flight: &mut Flight, now: u64, news: &News) {

@@ -38,6 +38,7 @@ impl DeliverySignals {
     }
 
     /// `UpdateLatestDeliverySignals`.
+    #[inline(always)]
     pub(super) fn update(&mut self, report: &Report) {
         self.rate = greater(self.rate, report.rate);
         self.volume = greater(self.volume, report.volume);
@@ -48,6 +49,7 @@ impl DeliverySignals {
     }
 
     /// `AdvanceLatestDeliverySignals`.
+    #[inline(always)]
     pub(super) fn advance(&mut self, report: &Report) {
         if self.round_start {
             self.rate = report.rate;
@@ -73,11 +75,22 @@ pub(super) fn volume_at_loss(loss: &LossSample) -> f64 {
 
 impl Model {
     /// `HandleLostPacket` for what the acknowledgement reveals, and the answer to marks.
+    #[inline(always)]
     pub(super) fn handle_losses(&mut self, report: &mut Report) {
         self.signals.delivered = report.delivered;
         if report.losses {
             self.signals.note_loss();
         }
+        let judges = self.cycle.sampling && report.loss.is_some();
+        if judges || self.marked {
+            (report.sent_in_network, report.lost) = self.judge_losses(report.apart());
+        }
+    }
+
+    /// Where a loss is to be judged, or marks have been answered: in place of what was in the network and what was
+    /// lost, the same of the segment that was lost.
+    #[inline(never)]
+    fn judge_losses(&mut self, mut report: Report) -> (f64, f64) {
         if let Some(loss) = report.loss
             && self.cycle.sampling
         {
@@ -85,7 +98,7 @@ impl Model {
             report.lost = loss.lost as f64;
             if loss.is_too_much() {
                 report.sent_in_network = volume_at_loss(&loss);
-                self.bound_long_term(report, loss.application_limited);
+                self.bound_long_term(&report, loss.application_limited);
             }
         }
         if std::mem::take(&mut self.marked) {
@@ -93,9 +106,10 @@ impl Model {
             if self.state == State::Startup {
                 self.leave_startup_for_congestion();
             } else if self.cycle.sampling {
-                self.bound_long_term(report, report.application_limited);
+                self.bound_long_term(&report, report.application_limited);
             }
         }
+        (report.sent_in_network, report.lost)
     }
 
     /// `HandleInflightTooHigh`.
@@ -112,6 +126,7 @@ impl Model {
     }
 
     /// `UpdateCongestionSignals` without the bandwidth filter: once per round, answer losses.
+    #[inline(always)]
     pub(super) fn adapt_short_term_bounds(&mut self, report: &Report) {
         if !self.signals.round_start {
             return;
@@ -136,8 +151,9 @@ impl Model {
     }
 
     /// `InflightWithHeadroom`.
+    #[inline(always)]
     pub(super) fn volume_with_headroom(&self) -> f64 {
-        if self.long_term_volume.is_infinite() {
+        if self.long_term_volume == f64::INFINITY {
             return f64::INFINITY;
         }
         let headroom = greater(HEADROOM * self.long_term_volume, 1.0);

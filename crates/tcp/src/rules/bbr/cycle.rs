@@ -44,6 +44,7 @@ pub(super) struct Cycle {
 }
 
 impl Model {
+    #[inline(never)]
     pub(super) fn start_down(&mut self, report: &Report) {
         self.signals.reset();
         self.cycle.raising_each = f64::INFINITY;
@@ -61,6 +62,7 @@ impl Model {
         self.cycle.wait = 2 * SECOND + (bits >> 1) % SECOND;
     }
 
+    #[inline(never)]
     fn start_refill(&mut self, report: &Report) {
         self.forget_short_term();
         self.cycle.raising_rounds = 0;
@@ -71,6 +73,7 @@ impl Model {
         self.state = State::Refill;
     }
 
+    #[inline(never)]
     fn start_up(&mut self, report: &Report) {
         self.cycle.sampling = true;
         self.cycle.feedback = Feedback::Starting;
@@ -81,6 +84,7 @@ impl Model {
     }
 
     /// `UpdateProbeBWCyclePhase`.
+    #[inline(always)]
     pub(super) fn update_cycle(&mut self, report: &Report) {
         if !self.filled || self.adapt_long_term(report) {
             return;
@@ -88,37 +92,52 @@ impl Model {
         match self.state {
             State::Down => {
                 if self.is_time_to_probe(report) {
-                    self.start_refill(report);
+                    self.start_refill(&report.apart());
                 } else if self.is_time_to_cruise(report) {
                     self.state = State::Cruise;
                 }
             }
             State::Cruise => {
                 if self.is_time_to_probe(report) {
-                    self.start_refill(report);
+                    self.start_refill(&report.apart());
                 }
             }
             State::Refill => {
                 if self.round_start {
-                    self.start_up(report);
+                    self.start_up(&report.apart());
                 }
             }
             State::Up => {
-                if self.is_time_to_go_down(report) {
-                    self.cycle.too_high = false;
-                    self.start_down(report);
-                }
+                self.go_down_in_time(&report.apart());
             }
             State::Startup | State::Drain | State::ProbeRoundTrip => {}
         }
     }
 
     /// `AdaptLongTermModel`. Whether it has changed the state.
+    #[inline(always)]
     fn adapt_long_term(&mut self, report: &Report) -> bool {
-        if self.cycle.feedback == Feedback::Starting && self.round_start {
+        if self.round_start && self.advance_feedback(&report.apart()) {
+            return true;
+        }
+        let too_high = report.lost > report.sent_in_network * TOLERATED_LOSS;
+        if !too_high && self.long_term_volume < f64::INFINITY {
+            self.long_term_volume = greater(self.long_term_volume, report.sent_in_network);
+            if self.state == State::Up {
+                self.raise_long_term(&report.apart());
+            }
+        }
+        false
+    }
+
+    /// A round begins: what acknowledgements tell of a probe may be something else now. Whether it has changed
+    /// the state.
+    #[inline(never)] // once in a round
+    fn advance_feedback(&mut self, report: &Report) -> bool {
+        if self.cycle.feedback == Feedback::Starting {
             self.cycle.feedback = Feedback::Probing;
         }
-        if self.cycle.feedback == Feedback::Stopping && self.round_start {
+        if self.cycle.feedback == Feedback::Stopping {
             self.cycle.sampling = false;
             self.cycle.feedback = Feedback::None;
             if self.state.is_cycling() {
@@ -131,17 +150,11 @@ impl Model {
                 }
             }
         }
-        let too_high = report.lost > report.sent_in_network * TOLERATED_LOSS;
-        if !too_high && self.long_term_volume.is_finite() {
-            self.long_term_volume = greater(self.long_term_volume, report.sent_in_network);
-            if self.state == State::Up {
-                self.raise_long_term(report);
-            }
-        }
         false
     }
 
     /// `ProbeInflightLongtermUpward`.
+    #[inline(never)]
     fn raise_long_term(&mut self, report: &Report) {
         if !report.window_full || report.window < self.long_term_volume.floor() {
             return;
@@ -164,15 +177,25 @@ impl Model {
         self.cycle.raising_each = (report.window / growth).max(1.0);
     }
 
+    #[inline(always)]
     fn is_time_to_probe(&self, report: &Report) -> bool {
         let rounds = lesser(self.target(report.window), MOST_ROUNDS);
         report.now > self.cycle.start + self.cycle.wait
             || real(self.cycle.rounds_since_probe) >= rounds
     }
 
+    #[inline(always)]
     fn is_time_to_cruise(&self, report: &Report) -> bool {
         report.in_network <= self.volume_with_headroom()
             && report.in_network <= self.volume_in_network(self.bandwidth.get(), 1.0)
+    }
+
+    #[inline(never)] // for a few round trips
+    fn go_down_in_time(&mut self, report: &Report) {
+        if self.is_time_to_go_down(report) {
+            self.cycle.too_high = false;
+            self.start_down(report);
+        }
     }
 
     fn is_time_to_go_down(&mut self, report: &Report) -> bool {

@@ -39,6 +39,8 @@ pub(super) struct AggregationFilter {
     /// The most of each of the last rounds, by round modulo their number.
     rounds: [f64; AGGREGATION_ROUNDS as usize],
     round: u64,
+    /// The place of that round among them.
+    place: usize,
     most: f64,
 }
 
@@ -53,6 +55,7 @@ impl AggregationFilter {
     }
 
     /// `newly` segments were delivered at `now` in round `round`; the last `length` rounds count.
+    #[inline(always)]
     pub(super) fn add(
         &mut self,
         now: u64,
@@ -80,9 +83,10 @@ impl AggregationFilter {
                 }
             }
             self.round = round;
+            self.place = place(round);
             self.most = self.rounds.iter().fold(0.0, |most, round| f64::max(most, *round));
         }
-        let here = &mut self.rounds[place(round)];
+        let here = &mut self.rounds[self.place];
         *here = greater(*here, extra);
         self.most = greater(self.most, extra);
     }

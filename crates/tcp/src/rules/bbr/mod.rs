@@ -191,21 +191,9 @@ impl Default for Model {
 }
 
 impl WindowRule for Bbr {
+    #[inline(never)]
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
-        let model = &mut *self.0;
-        if !model.begun {
-            model.begin(event, window.congestion);
-            if event.unacknowledged <= 1 {
-                return; // only the handshake was acknowledged
-            }
-        }
-        let Some(mut report) = model.report(event, window.congestion) else {
-            model.signals.note_loss();
-            return;
-        };
-        model.update(&mut report, window);
-        model.set_pacing_rate();
-        model.set_window(&report, window);
+        self.hear(event, window);
     }
 
     fn reduced(&mut self, _now: u64, sign: Congestion, _base: f64, window: &Window) -> f64 {
@@ -225,24 +213,61 @@ impl WindowRule for Bbr {
     }
 }
 
+impl Bbr {
+    /// The same as [`WindowRule::grow`], in place.
+    ///
+    /// What an acknowledgement tells is in the registers of the processor, as far as they suffice, unless it is
+    /// handed to a call: then all of it is written to memory first. So what happens with every
+    /// acknowledgement is in place here, and what is rare gets a copy ([`Report::apart`]).
+    #[inline(always)]
+    pub(crate) fn hear(&mut self, event: &Acknowledged, window: &mut Window) {
+        let model = &mut *self.0;
+        if !model.begun {
+            model.begin(event.now, event.round_trip, window.congestion);
+            if event.unacknowledged <= 1 {
+                return; // only the handshake was acknowledged
+            }
+        }
+        let Some(mut report) = model.report(event, window.congestion) else {
+            model.signals.note_loss();
+            return;
+        };
+        model.update(&mut report, window);
+        model.set_pacing_rate();
+        model.set_window(&report, window);
+    }
+}
+
+impl Report {
+    /// A copy, for a call that is rare.
+    #[inline(always)]
+    fn apart(&self) -> Self {
+        *self
+    }
+}
+
 impl Model {
     /// The first acknowledgement, of the handshake if there was one.
-    fn begin(&mut self, event: &Acknowledged, window: f64) {
+    #[inline(never)]
+    fn begin(&mut self, now: u64, round_trip: Option<u64>, window: f64) {
         self.begun = true;
         self.initial_window = window;
-        self.shortest_round_trip = event.round_trip.unwrap_or(u64::MAX);
-        self.shortest_round_trip_at = event.now;
-        self.probe.begin(event.now);
-        self.aggregation.begin(event.now);
-        let round_trip = event.round_trip.unwrap_or(NOMINAL_ROUND_TRIP).max(1);
+        self.shortest_round_trip = round_trip.unwrap_or(u64::MAX);
+        self.shortest_round_trip_at = now;
+        self.probe.begin(now);
+        self.aggregation.begin(now);
+        let round_trip = round_trip.unwrap_or(NOMINAL_ROUND_TRIP).max(1);
         self.pacing_rate = State::Startup.pacing_gain() * window * 1e9 / round_trip as f64;
     }
 
     /// What an acknowledgement tells; `None` if it delivers nothing.
+    #[inline(always)]
     fn report(&mut self, event: &Acknowledged, window: f64) -> Option<Report> {
         let sample = event.rate?;
         let before = event.in_network + event.delivered + event.lost;
-        if before >= window as u32 {
+        let in_network_before = f64::from(before);
+        // Whether it is no less than the window's whole segments, which take longer to count.
+        if in_network_before + 1.0 > window {
             self.window_full_at = Some(sample.delivered);
         }
         Some(Report {
@@ -253,7 +278,7 @@ impl Model {
             rate: sample.rate.unwrap_or(0.0),
             volume: real(sample.delivered - sample.prior_delivered),
             in_network: f64::from(event.in_network),
-            in_network_before: f64::from(before),
+            in_network_before,
             sent_in_network: f64::from(sample.sent_in_network),
             lost: real(sample.lost),
             application_limited: sample.application_limited
@@ -269,6 +294,7 @@ impl Model {
     }
 
     /// `UpdateModelAndState`, after the losses that the acknowledgement reveals.
+    #[inline(always)]
     fn update(&mut self, report: &mut Report, window: &mut Window) {
         if self.recovering && !report.in_recovery {
             self.restore_window(window);
@@ -282,16 +308,20 @@ impl Model {
         self.adapt_short_term_bounds(report);
         self.update_aggregation(report);
         self.check_full_pipe(report);
-        self.check_startup_done(report);
-        self.check_drain_done(report);
+        if matches!(self.state, State::Startup | State::Drain) {
+            self.check_early_states(&report.apart());
+        }
         self.update_cycle(report);
         self.update_shortest_round_trip(report);
-        self.check_round_trip_probe(report, window);
+        if self.probe.is_expired() || self.state == State::ProbeRoundTrip {
+            self.check_round_trip_probe(&report.apart(), window);
+        }
         self.signals.advance(report);
         self.usable_bandwidth = lesser(self.bandwidth.get(), self.short_term_bandwidth);
     }
 
     /// Counts packet-timed rounds.
+    #[inline(always)]
     fn update_round(&mut self, report: &Report) {
         self.round_start = report.prior_delivered >= self.next_round_delivered;
         if self.round_start {
@@ -301,10 +331,12 @@ impl Model {
         }
     }
 
+    #[inline(always)]
     fn start_round(&mut self, report: &Report) {
         self.next_round_delivered = report.delivered;
     }
 
+    #[inline(always)]
     fn update_bandwidth(&mut self, report: &Report) {
         let known = self.bandwidth.get();
         if report.rate > 0.0 && (report.rate >= known || !report.application_limited) {
@@ -312,6 +344,7 @@ impl Model {
         }
     }
 
+    #[inline(always)]
     fn update_aggregation(&mut self, report: &Report) {
         let rounds = if self.filled { filters::AGGREGATION_ROUNDS } else { 1 };
         let (bandwidth, window) = (self.usable_bandwidth, report.window);
@@ -320,6 +353,7 @@ impl Model {
     }
 
     /// Segments that `bandwidth` delivers in the shortest round trip, times `gain`.
+    #[inline(always)]
     fn volume(&self, bandwidth: f64, gain: f64) -> f64 {
         if self.shortest_round_trip == u64::MAX {
             return self.initial_window;
@@ -329,20 +363,24 @@ impl Model {
 
     /// `Inflight`: what should be in the network at `bandwidth`, times `gain`, and no less than
     /// keeps the path busy.
+    #[inline(always)]
     fn volume_in_network(&self, bandwidth: f64, gain: f64) -> f64 {
         self.with_least(self.volume(bandwidth, gain))
     }
 
     /// `QuantizationBudget`.
+    #[inline(always)]
     fn with_least(&self, volume: f64) -> f64 {
         greater(volume, LEAST_WINDOW) + if self.state == State::Up { 2.0 } else { 0.0 }
     }
 
     /// `TargetInflight`.
+    #[inline(always)]
     fn target(&self, window: f64) -> f64 {
         lesser(self.volume(self.usable_bandwidth, 1.0), window)
     }
 
+    #[inline(always)]
     fn set_pacing_rate(&mut self) {
         let rate = self.state.pacing_gain() * self.usable_bandwidth * PACING_SHARE;
         if rate > 0.0 && (self.filled || rate > self.pacing_rate) {
@@ -350,6 +388,7 @@ impl Model {
         }
     }
 
+    #[inline(always)]
     fn set_window(&mut self, report: &Report, window: &mut Window) {
         let volume = self.volume(self.usable_bandwidth, self.state.window_gain());
         let most = self.with_least(volume + self.aggregation.get());

@@ -49,6 +49,11 @@ impl RoundTripProbe {
         self.shortest_at = now;
     }
 
+    /// Whether it is long ago that a round trip as short as any was seen.
+    pub(super) fn is_expired(&self) -> bool {
+        self.expired
+    }
+
     /// Whether a segment sent when `delivered` had been delivered was held back by a probe.
     pub(super) fn limits(&self, delivered: u64) -> bool {
         (self.limited.0..=self.limited.1).contains(&delivered)
@@ -57,6 +62,7 @@ impl RoundTripProbe {
 
 impl Model {
     /// `UpdateMinRTT`.
+    #[inline(always)]
     pub(super) fn update_shortest_round_trip(&mut self, report: &Report) {
         let probe = &mut self.probe;
         probe.expired = report.now > probe.shortest_at + INTERVAL;
@@ -73,7 +79,8 @@ impl Model {
         }
     }
 
-    /// `CheckProbeRTT`.
+    /// `CheckProbeRTT`, where a probe is due or under way.
+    #[inline(never)] // seldom
     pub(super) fn check_round_trip_probe(&mut self, report: &Report, window: &mut Window) {
         if self.state != State::ProbeRoundTrip && self.probe.expired && !report.after_idle {
             self.state = State::ProbeRoundTrip;

@@ -34,6 +34,7 @@ impl FullPipe {
 
 impl Model {
     /// `CheckFullBWReached`.
+    #[inline(always)]
     pub(super) fn check_full_pipe(&mut self, report: &Report) {
         if self.pipe.now || !self.round_start || report.application_limited {
             return;
@@ -49,8 +50,15 @@ impl Model {
         }
     }
 
+    /// Whether one of the first two states is over.
+    #[inline(never)] // for a few round trips
+    pub(super) fn check_early_states(&mut self, report: &Report) {
+        self.check_startup_done(report);
+        self.check_drain_done(report);
+    }
+
     /// `CheckStartupDone`: a plateau, or a whole round of recovery with too many losses.
-    pub(super) fn check_startup_done(&mut self, report: &Report) {
+    fn check_startup_done(&mut self, report: &Report) {
         if self.state == State::Startup {
             self.loss_events += u32::from(report.losses);
             let too_many = report.lost > report.sent_in_network * TOLERATED_LOSS;
@@ -80,7 +88,7 @@ impl Model {
     }
 
     /// `CheckDrainDone`.
-    pub(super) fn check_drain_done(&mut self, report: &Report) {
+    fn check_drain_done(&mut self, report: &Report) {
         if self.state == State::Drain
             && (report.in_network <= self.volume_in_network(self.usable_bandwidth, 1.0)
                 || self.round_count > self.drain_start_round + DRAIN_ROUNDS)
