@@ -293,7 +293,7 @@ class Recommendation:
         if self.sturdier is None:
             return warnings
         found = self.sturdier.found
-        reached = f"{self.objective} {_text(found.comparison.best)}"
+        reached = f"{self.objective} {_text(found.comparison.best)} {self.unit}".rstrip()
         lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
         under = f"under {lost or 'none'} of these {conditions} conditions"
         instead = "if you do not know the conditions exactly, use the setting called sturdier"
