@@ -278,6 +278,20 @@ def test_a_device_is_told_the_sturdier_setting_too(found):
     assert json.loads(found.to_json())["sturdier"]["device"]["command"] == command
 
 
+@pytest.mark.parametrize("stage", ["check_robustness", "simple_rivals", "sturdier_setting"])
+def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"vermilion.tuning.beside.{stage}", interrupted)
+    scenario = vermilion.load_scenario("varying-load")
+    found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=stage == "simple_rivals")
+    assert found.accepted
+    assert found.end == "interrupted"
+    assert "ended by Ctrl-C" in str(found)
+    assert (found.robustness is None) is (stage == "check_robustness")
+
+
 def test_nothing_is_looked_for_where_the_best_holds_or_nobody_asks():
     scenario = vermilion.load_scenario("varying-load")
     found = vermilion.tune(scenario, budget=60, rivals=False, robustness=False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.find.model_search import SearchOutcome
     from vermilion.tuning.measure.candidates import Setting
     from vermilion.tuning.prepare.preparation import Case, PreparedTuning
+    from vermilion.tuning.recommend.recommendation import RivalOutcome
     from vermilion.tuning.session import TuningSession
 
 
@@ -74,21 +75,18 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     )
     scenario = case.scenario
     beside, more = Beside(tuning, session, case), is_time_for_more(session, outcome.end)
-    robustness = None
-    if more and outcome.accepted and outcome.best is not None:
-        robustness = beside.robustness(outcome.best)
-    rivals = (
-        beside.rivals(outcome.incumbent_results) if more and outcome.comparison is not None else ()
-    )
-    sturdier = (
-        None
-        if robustness is None
-        else beside.sturdier(
-            BestFound(outcome.best or {}, robustness),
-            outcome.alternatives,
-            outcome.incumbent_results,
-        )
-    )
+    rivals: tuple[RivalOutcome, ...] = ()
+    robustness, sturdier, end = None, None, outcome.end
+    try:
+        if more and outcome.accepted and outcome.best is not None:
+            robustness = beside.robustness(outcome.best)
+        if more and outcome.comparison is not None:
+            rivals = beside.rivals(outcome.incumbent_results)
+        if robustness is not None:
+            best, runs = BestFound(outcome.best or {}, robustness), outcome.incumbent_results
+            sturdier = beside.sturdier(best, outcome.alternatives, runs)
+    except KeyboardInterrupt:
+        end = "interrupted"  # what was decided before stands, without all that belongs beside it
     if session.answers is not None and outcome.accepted:
         numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
         conditions = conditions_of(scenario, tuning.space.names, case.objective)
@@ -105,7 +103,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         evaluations=outcome.evaluations,
         simulations=outcome.simulations,
         seconds=outcome.seconds,
-        end=outcome.end,
+        end=end,
         seeds=tuning.seeds,
         search=str((session.resume or {}).get("search", tuning.search)),
         search_state=outcome.search_state,
