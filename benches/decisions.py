@@ -191,7 +191,7 @@ def measured(scenario: Scenario, seed: int) -> dict[str, Any]:
     bounded = vermilion.tune(scenario, seed=seed, budget=BUDGET)
     rows["tuned"] = reached(scenario.with_values(dict(bounded.chosen)))
     if bounded.sturdier is not None:
-        sturdier = dict(bounded.sturdier.found.parameters)
+        sturdier = dict(bounded.sturdier.found.setting)
         rows["sturdier"] = reached(scenario.with_values(sturdier))
     free = vermilion.tune(
         scenario, seed=seed, budget=BUDGET, harm=["none"], rivals=False, robustness=False

@@ -63,7 +63,7 @@ def chosen(best, others, same=None):
 
 def test_the_first_that_loses_nowhere_is_taken_and_none_is_tried_after_it():
     found, asked, confirmed = chosen(4, {1.0: 5, 2.0: 0, 3.0: 0})
-    assert found.parameters == {"a": 2.0}
+    assert found.setting == {"a": 2.0}
     assert found.robustness.holds
     assert (asked, confirmed) == ([1.0, 2.0], [2.0])
 
@@ -71,7 +71,7 @@ def test_the_first_that_loses_nowhere_is_taken_and_none_is_tried_after_it():
 def test_where_all_lose_somewhere_it_is_the_one_that_loses_least_often():
     found, _, _ = chosen(4, {1.0: 3, 2.0: 4, 3.0: 1, 4.0: 1})
     # The third: the fourth loses as often, and gains less.
-    assert found.parameters == {"a": 3.0}
+    assert found.setting == {"a": 3.0}
     assert len(found.robustness.lost) == 1
 
 
@@ -82,14 +82,14 @@ def test_nothing_is_offered_that_loses_as_often_as_the_best():
 
 def test_who_holds_by_luck_is_found_out_with_the_seeds_of_the_best():
     found, asked, confirmed = chosen(4, {1.0: 0, 2.0: 0}, same={1.0: 4, 2.0: 0})
-    assert found.parameters == {"a": 2.0}
+    assert found.setting == {"a": 2.0}
     assert (asked, confirmed) == ([1.0, 2.0], [1.0, 2.0])
 
 
 def test_it_counts_where_either_seeds_have_shown_more_losses():
     # The first loses once with one kind of seeds and twice with the other: twice, then.
     found, _, _ = chosen(4, {1.0: 2, 2.0: 1}, same={1.0: 1, 2.0: 1})
-    assert found.parameters == {"a": 2.0}
+    assert found.setting == {"a": 2.0}
 
 
 def test_what_there_was_no_time_to_try_is_not_offered():
@@ -113,7 +113,7 @@ def halved(lost, value=lambda a: a):
     best = BestFound({"a": 0.0}, around(4))
     far = Alternative({"a": 1.0}, None, {}, 1.0)
     found = sturdier_setting(best, [far], halfway, fares, lambda _: around(0))
-    return found.parameters["a"], tried
+    return found.setting["a"], tried
 
 
 def test_the_way_from_the_best_is_halved_twice():
@@ -240,7 +240,7 @@ def test_varying_load_has_a_sturdier_setting_with_all_that_it_costs(found):
 def test_the_figures_of_the_sturdier_setting_are_those_of_its_simulations(found):
     """Simulated again from its numbers alone."""
     scenario = vermilion.load_scenario("varying-load")
-    again = scenario.with_values(dict(found.sturdier.found.parameters))
+    again = scenario.with_values(dict(found.sturdier.found.setting))
     objective = objective_of(again)
     seeds = found.seeds.comparison
     [row] = vermilion.run_many([again], list(seeds))
@@ -266,7 +266,7 @@ def test_text_page_and_json_show_it_beside_the_best(found):
     assert set(data) == {
         "parameters", "objective", "harm", "constraints", "metrics", "robustness", "device",
     }  # fmt: skip
-    assert data["parameters"] == dict(found.sturdier.found.parameters)
+    assert data["parameters"] == dict(found.sturdier.found.setting)
     assert data["robustness"]["seeds"] == list(found.robustness.seeds)
 
 

@@ -153,7 +153,7 @@ def _offer(tuning: PreparedTuning, sturdier: Sturdier | None) -> SturdierOffer |
     """The sturdier setting as one would write it, and tell a device."""
     if sturdier is None:
         return None
-    scenario, values = tuning.cases[0].scenario, sturdier.parameters
+    scenario, values = tuning.cases[0].scenario, sturdier.setting
     readable = {path: scenario.parameter(path).readable(value) for path, value in values.items()}
     return SturdierOffer(sturdier, readable, tuning.on_device(values))
 

@@ -19,7 +19,6 @@ those, the next one is tried.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -58,19 +57,13 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
-class Sturdier:
+class Sturdier(Alternative):
     """A setting that is worse under fewer of the conditions around than the best found.
 
     Attributes:
-        parameters: its values, by path.
-        comparison: with the setting in force, on the fresh seeds of the comparison.
-        metrics: its price on those, by metric.
         robustness: how it fares around the conditions, with the seeds of the best found.
     """
 
-    parameters: Setting
-    comparison: Comparison
-    metrics: Mapping[str, Interval]
     robustness: Robustness
 
 
@@ -114,22 +107,22 @@ def sturdier_setting(
         lost = max(len(first.lost), len(shown.lost))
         if shown.untried or lost > most:
             return None
-        return lost, Sturdier(each.setting, each.comparison, each.metrics, shown)
+        return lost, Sturdier(each.setting, each.comparison, each.metrics, each.value, shown)
 
     chosen: Sturdier | None = None
-    fewest, value = len(best.robustness.lost), math.inf
+    fewest = len(best.robustness.lost)
     for each in alternatives:
         if fewest == 0:
             break
-        if found := tried(each, fewest - 1):
-            (fewest, chosen), value = found, each.value
+        fewest, chosen = tried(each, fewest - 1) or (fewest, chosen)
     near = best.setting
     for _ in range(_HALVED):
-        middle = None if chosen is None else halfway(near, chosen.parameters)
-        if middle is None:
+        middle = None if chosen is None else halfway(near, chosen.setting)
+        if chosen is None or middle is None:
             break
-        if middle.value < value and (found := tried(middle, fewest)):
-            (fewest, chosen), value = found, middle.value
-        else:
+        found = tried(middle, fewest) if middle.value < chosen.value else None
+        if found is None:
             near = middle.setting
+        else:
+            fewest, chosen = found
     return chosen

@@ -83,7 +83,7 @@ class SturdierOffer:
         """For JSON."""
         comparison = self.found.comparison
         return {
-            "parameters": dict(self.found.parameters),
+            "parameters": dict(self.found.setting),
             "objective": {
                 "value": _interval(comparison.best),
                 "difference": _interval(comparison.difference),
