@@ -247,6 +247,18 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, moment):
     assert "interrupted" in outcome.reason
 
 
+@pytest.mark.parametrize("stage", ["check_robustness", "simple_rivals"])
+def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"vermilion.tuning.beside.{stage}", interrupted)
+    rivals = stage == "simple_rivals"
+    outcome, _ = found(monkeypatch, rivals=rivals, robustness=not rivals)
+    assert (outcome.accepted, outcome.end) == (True, "interrupted")
+    assert "significantly better in every scenario" in outcome.reason
+
+
 def test_repetitions_go_to_leaders_that_cannot_be_told_apart(monkeypatch):
     seeds = Seeds.counted(1, search=2, re_evaluation=15, comparison=6)
     search = "recursive-random-search"  # with which one round does not decide

@@ -96,7 +96,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
     accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
     best = None if tuning.best is None else tuning.best.setting
     first = cases[0].scenario
-    around, rivals = _beside(tuning, prepared, session, accepted=accepted)
+    around, rivals, end = _beside(tuning, prepared, session, accepted=accepted)
     warnings = box_warnings(first, space, best) if best is not None and accepted else ()
     return RobustRecommendation(
         over=plan.over,
@@ -123,7 +123,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         change=change,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
-        end=tuning.end,
+        end=end,
         seeds=numbers,
         search=prepared.search,
         version=_core.VERSION,
@@ -155,25 +155,31 @@ def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | N
 
 def _beside(
     tuning: Tuning, prepared: PreparedTuning, session: TuningSession, *, accepted: bool
-) -> tuple[list[Robustness | None], list[tuple[RivalOutcome, ...]]]:
-    """In each scenario how the setting fares around it, and the simplest rivals there."""
+) -> tuple[list[Robustness | None], list[tuple[RivalOutcome, ...]], str]:
+    """In each scenario how the setting fares around it, the simplest rivals there, and the end.
+
+    Ctrl-C leaves out what was not measured yet; what was decided before stands.
+    """
     cases = prepared.cases
     around: list[Robustness | None] = [None] * len(cases)
     rivals: list[tuple[RivalOutcome, ...]] = [()] * len(cases)
     if tuning.compared is None or not is_time_for_more(session, tuning.end):
-        return around, rivals
+        return around, rivals, tuning.end
     best, now = tuning.compared
     left = 2 * len(cases)
-    for number, case in enumerate(cases):
-        if accepted:
+    try:
+        for number, case in enumerate(cases):
+            if accepted:
+                beside = Beside(prepared, session, case, share=1.0 / left)
+                around[number] = beside.robustness(best.setting)
+            left -= 1
+        for number, case in enumerate(cases):
             beside = Beside(prepared, session, case, share=1.0 / left)
-            around[number] = beside.robustness(best.setting)
-        left -= 1
-    for number, case in enumerate(cases):
-        beside = Beside(prepared, session, case, share=1.0 / left)
-        rivals[number] = beside.rivals(now.pieces[number].results)
-        left -= 1
-    return around, rivals
+            rivals[number] = beside.rivals(now.pieces[number].results)
+            left -= 1
+    except KeyboardInterrupt:
+        return around, rivals, "interrupted"
+    return around, rivals, tuning.end
 
 
 def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) -> Horizon:
