@@ -292,8 +292,18 @@ def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monke
     assert (found.robustness is None) is (stage == "check_robustness")
 
 
+def test_who_gets_no_sturdier_setting_is_told(monkeypatch):
+    monkeypatch.setattr("vermilion.tuning.beside.sturdier_setting", lambda *_: None)
+    scenario = vermilion.load_scenario("varying-load")
+    found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=False)
+    assert not found.robustness.holds
+    assert found.sturdier is None
+    assert found.warnings[-1].startswith("no setting was found that is better than the one in")
+
+
 def test_nothing_is_looked_for_where_the_best_holds_or_nobody_asks():
     scenario = vermilion.load_scenario("varying-load")
     found = vermilion.tune(scenario, budget=60, rivals=False, robustness=False)
     assert found.sturdier is None
     assert "sturdier" not in json.loads(found.to_json())
+    assert not any("no setting was found" in each for each in found.warnings)

@@ -93,6 +93,24 @@ _ACCEPTED: Final = (
 )
 
 
+def meaning_of(constraint: str) -> str:
+    """A bound of harm in words; "" of one that a user has written.
+
+    Args:
+        constraint: as written, of whatever link or flows.
+    """
+    path, _, bound = constraint.partition(" ")
+    ends = path.split(".", 2)[::2]
+    return next(
+        (
+            margin.meaning
+            for margin in MARGINS
+            if margin.bound == bound and margin.path.split(".", 2)[::2] == ends
+        ),
+        "",
+    )
+
+
 def harm_bounds(
     scenario: Scenario, links: Sequence[str], texts: Iterable[str] | None = None
 ) -> tuple[Constraint, ...]:

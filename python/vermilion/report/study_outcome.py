@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.objectives.harm import MARGINS
+from vermilion.objectives.harm import meaning_of
 from vermilion.objectives.price import PRICE
 from vermilion.report.numbers import (
     ABSENT,
@@ -139,6 +139,11 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
             }
             for each in robustness["conditions"]
         ],
+        "broken": [
+            {"condition": str(each["condition"]), **each["breaks"]}
+            for each in robustness["conditions"]
+            if "breaks" in each
+        ],
         "untried": [str(each) for each in robustness["untried"]],
     }
 
@@ -234,25 +239,15 @@ def _priced(name: str, cells: Sequence[Mapping[str, Any] | None]) -> tuple[str, 
 
 def _kept(where: str, kind: str, verdict: Mapping[str, Any]) -> dict[str, str]:
     constraint = str(verdict["constraint"])
-    path, _, bound_text = constraint.partition(" ")
+    path, _, _ = constraint.partition(" ")
     parts = path.split(".", 2)
     row = _PRICE.get(parts[-1])
     factor, unit = (1.0, "") if row is None else (row.factor, row.unit)
     value, bound = verdict.get("value"), verdict.get("bound")
     phase = verdict.get("phase")
-    meaning = next(
-        (
-            margin.meaning
-            for margin in MARGINS
-            if margin.bound == bound_text
-            and margin.path.split(".", 2)[::2] == parts[::2]
-            and kind == "no harm"
-        ),
-        "",
-    )
     return {
         "constraint": constraint,
-        "meaning": meaning,
+        "meaning": meaning_of(constraint) if kind == "no harm" else "",
         "kind": kind,
         "value": _with_unit(_text(value, factor), unit) if value else ABSENT,
         "bound": _with_unit(significant(bound * factor, 4), unit) if bound is not None else ABSENT,

@@ -117,7 +117,10 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         rivals=rivals,
         robustness=robustness,
         sturdier=_offer(tuning, sturdier),
-        warnings=_warnings(tuning, outcome, robustness),
+        warnings=(
+            *_warnings(tuning, outcome, robustness),
+            *_none_sturdier(outcome, robustness, sturdier, end),
+        ),
     )
 
 
@@ -147,6 +150,18 @@ def _warnings(
         return ()
     ends = box_warnings(tuning.cases[0].scenario, tuning.space, outcome.best)
     return (*ends, *(() if robustness is None else robustness.warnings))
+
+
+def _none_sturdier(
+    outcome: SearchOutcome, robustness: Robustness | None, found: Sturdier | None, end: str
+) -> tuple[str, ...]:
+    """That another setting was looked for where the best loses somewhere, and none was found."""
+    if found is not None or robustness is None or robustness.holds:
+        return ()
+    if end == "interrupted" or not outcome.alternatives:
+        return ()
+    none = "no setting was found that is better than the one in force"
+    return (f"{none} and loses under fewer of these conditions",)
 
 
 def _offer(tuning: PreparedTuning, sturdier: Sturdier | None) -> SturdierOffer | None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vermilion.objectives import NotMeasuredError
+from vermilion.objectives.harm import meaning_of
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
 from vermilion.simulate.runs import run_many
@@ -90,6 +91,9 @@ class NeighbourOutcome:
             "verdict": self.verdict,
             "reason": self.reason,
         }
+        if self.breaks is not None:
+            broken = {"constraint": self.breaks.constraint, "figures": self.breaks.figures}
+            data["breaks"] = broken
         for name in ("best", "incumbent", "difference"):
             interval: Interval | None = getattr(self, name)
             if interval is not None:
@@ -152,34 +156,45 @@ class Robustness:
         return tuple(sentences)
 
     def _of_losses(self) -> list[str]:
-        """Under which conditions it loses, and why: a sentence for each reason."""
+        """Under which conditions it loses, and why: a sentence for each reason.
+
+        The figures of several stand in the table and in :meth:`broken`, so that it can be read.
+        """
         by_reason: dict[str, list[NeighbourOutcome]] = {}
         for each in self.lost:
             reason = "" if each.breaks is None else each.breaks.constraint
             by_reason.setdefault(reason, []).append(each)
         sentences = []
         for constraint, several in by_reason.items():
-            under = f"under {len(several)} of {len(self.outcomes)} conditions around those given, "
+            where = f"with {_listed(each.label for each in several)}"
             if len(several) == 1:
-                [one] = several
                 sentences.append(
-                    f"with {one.label}, the recommended setting loses to the one in force: "
-                    f"{one.reason}"
+                    f"{where}, the recommended setting loses to the one in force: "
+                    f"{several[0].reason}"
                 )
-            elif constraint:
-                where = _listed(
-                    f"with {each.label} ({each.breaks.figures})" for each in several if each.breaks
-                )
+                continue
+            count = f"{len(several)} of {len(self.outcomes)} conditions around those given"
+            if not constraint:
                 sentences.append(
-                    f"{under}the recommended setting breaks what the one in force keeps, "
-                    f"{constraint}: {where}"
+                    f"under {count}, the recommended setting loses to the one in force: {where}"
                 )
-            else:
-                where = "; ".join(f"with {each.label}, {each.reason}" for each in several)
-                sentences.append(
-                    f"{under}the recommended setting loses to the one in force: {where}"
-                )
+                continue
+            meaning = meaning_of(constraint)
+            bound = f'"{meaning}" ({constraint})' if meaning else constraint
+            sentences.append(
+                f"under {count}, the recommended setting breaks a bound that the one in force "
+                f"keeps: {where}. The bound is {bound}"
+            )
         return sentences
+
+    def broken(self) -> tuple[str, ...]:
+        """Which bound is broken where, and by how much: a line for each condition."""
+        return tuple(
+            f"with {each.label}, the recommended breaks {each.breaks.constraint}: "
+            f"{each.breaks.figures}"
+            for each in self.lost
+            if each.breaks is not None
+        )
 
     def to_data(self) -> dict[str, Any]:
         """For JSON; what could not be computed is absent."""
@@ -194,7 +209,7 @@ class Robustness:
         }
 
     def __str__(self) -> str:
-        """A table: one line for each condition."""
+        """A table: one line for each condition, and one for each bound broken."""
         return self.table()
 
     def table(self, sturdier: Robustness | None = None) -> str:
@@ -225,7 +240,8 @@ class Robustness:
                 for place, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append(f"  {'  '.join(cells)}".rstrip())
-        return "\n".join(lines)
+        broken = [f"  {line}" for line in self.broken()]
+        return "\n".join([*lines, *([""] if broken else []), *broken])
 
 
 def check_robustness(
@@ -421,7 +437,9 @@ def _by_objective(
 
 
 def _listed(labels: Iterable[str]) -> str:
-    return ", ".join(labels)
+    """Like "twice as many flows, round trips half as long or ECN at all senders"."""
+    *others, last = labels
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _text(interval: Interval | None) -> str:

@@ -296,9 +296,9 @@ class Recommendation:
         reached = f"{self.objective} {_text(found.comparison.best)} {self.unit}".rstrip()
         lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
         under = f"under {lost or 'none'} of these {conditions} conditions"
-        instead = "if you do not know the conditions exactly, use the setting called sturdier"
-        sturdier = f"{reached} as given, and worse than the one in force {under}"
-        return [*warnings, f"sturdier: {instead}: {sturdier}"]
+        instead = "use this setting if you do not know the conditions exactly"
+        sturdier = f"It reaches {reached} as given, and is worse than the one in force {under}"
+        return [*warnings, f"sturdier: {instead}. {sturdier}"]
 
     def _setting_rows(self) -> list[tuple[str, ...]]:
         """The settings beside each other."""
