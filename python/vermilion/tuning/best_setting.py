@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.check.robustness import Robustness
     from vermilion.tuning.check.sturdier import Sturdier
     from vermilion.tuning.find.model_search import SearchOutcome
+    from vermilion.tuning.find.state import End
     from vermilion.tuning.measure.candidates import Setting
     from vermilion.tuning.prepare.preparation import Case, PreparedTuning
     from vermilion.tuning.recommend.recommendation import RivalOutcome
@@ -153,7 +154,7 @@ def _warnings(
 
 
 def _none_sturdier(
-    outcome: SearchOutcome, robustness: Robustness | None, found: Sturdier | None, end: str
+    outcome: SearchOutcome, robustness: Robustness | None, found: Sturdier | None, end: End
 ) -> tuple[str, ...]:
     """That another setting was looked for where the best loses somewhere, and none was found."""
     if found is not None or robustness is None or robustness.holds:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from vermilion.search import Point
     from vermilion.tuning.check.robustness import Robustness
+    from vermilion.tuning.find.state import End
     from vermilion.tuning.measure.evaluation import Evaluation
     from vermilion.tuning.measure.joint import Over
     from vermilion.tuning.prepare.preparation import Case, PreparedTuning
@@ -155,7 +156,7 @@ def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | N
 
 def _beside(
     tuning: Tuning, prepared: PreparedTuning, session: TuningSession, *, accepted: bool
-) -> tuple[list[Robustness | None], list[tuple[RivalOutcome, ...]], str]:
+) -> tuple[list[Robustness | None], list[tuple[RivalOutcome, ...]], End]:
     """In each scenario how the setting fares around it, the simplest rivals there, and the end.
 
     Ctrl-C leaves out what was not measured yet; what was decided before stands.
