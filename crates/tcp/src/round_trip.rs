@@ -65,6 +65,8 @@ pub struct RoundTripEstimator {
     variation: i64,
     /// The timeout before bounds and backing off, in nanoseconds.
     current: u64,
+    /// The timeout in force. Every acknowledgement sets the timer anew, and few of them change it.
+    timeout: u64,
     backoff: u32,
     /// Where in a tick the host's clock stood at time 0, in nanoseconds.
     clock_phase: u64,
@@ -80,7 +82,7 @@ impl RoundTripEstimator {
             TimeoutFloor::Timeout => 0,
             TimeoutFloor::Variation => (rules.minimum_timeout / rules.tick) as i64,
         };
-        Self {
+        let mut estimator = Self {
             minimum_timeout: rules.minimum_timeout,
             maximum_timeout: rules.maximum_timeout,
             least_variation,
@@ -89,10 +91,13 @@ impl RoundTripEstimator {
             smoothed: 0,
             variation: 0,
             current: rules.initial_timeout,
+            timeout: 0,
             backoff: 1,
             clock_phase: clock_phase % rules.tick,
             timer_phase: clock_phase % rules.timer_tick.max(1),
-        }
+        };
+        estimator.set_timeout();
+        estimator
     }
 
     /// Takes the sample of a segment sent at `sent` and acknowledged at `now` (nanoseconds).
@@ -109,7 +114,11 @@ impl RoundTripEstimator {
         }
         let variation = self.variation.max(self.least_variation);
         let ticks = ((variation << 3) + self.smoothed) >> 3;
-        self.current = ticks as u64 * self.tick.length();
+        let current = ticks as u64 * self.tick.length();
+        if current != self.current {
+            self.current = current;
+            self.set_timeout();
+        }
     }
 
     /// The smoothed round trip in nanoseconds; `None` before the first sample.
@@ -120,13 +129,20 @@ impl RoundTripEstimator {
     }
 
     /// The timeout in force, in nanoseconds.
+    #[inline]
     #[must_use]
     pub fn timeout(&self) -> u64 {
+        self.timeout
+    }
+
+    /// What it follows from has changed.
+    #[inline]
+    fn set_timeout(&mut self) {
         let least = self.current.max(self.minimum_timeout);
-        least
+        self.timeout = least
             .saturating_mul(u64::from(self.backoff))
             .min(self.maximum_timeout)
-            .max(2 * self.tick.length())
+            .max(2 * self.tick.length());
     }
 
     /// When the retransmission timer expires if it is set at `now`.
@@ -154,6 +170,7 @@ impl RoundTripEstimator {
     pub fn back_off(&mut self) {
         if self.backoff < 64 || self.timeout() < self.maximum_timeout {
             self.backoff = self.backoff.saturating_mul(2);
+            self.set_timeout();
         }
         if self.backoff > 8 {
             self.variation += self.smoothed >> 3;
@@ -162,8 +179,12 @@ impl RoundTripEstimator {
     }
 
     /// A newly sent segment has been acknowledged: the network is heard again.
+    #[inline]
     pub fn end_back_off(&mut self) {
-        self.backoff = 1;
+        if self.backoff != 1 {
+            self.backoff = 1;
+            self.set_timeout();
+        }
     }
 }
 

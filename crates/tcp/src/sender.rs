@@ -368,19 +368,28 @@ impl Sender {
     }
 
     /// No more may leave at `now`: how much of the window is used?
-    #[inline]
+    #[inline(always)] // for every acknowledgement, and few senders want to know
     fn note_use(&mut self, now: u64) {
-        if self.flight.validation.is_none() {
-            return;
+        if self.flight.validation.is_some() {
+            self.note_use_of_window(now);
         }
+    }
+
+    #[inline(never)]
+    fn note_use_of_window(&mut self, now: u64) {
         let flight = &self.flight;
         if flight.has_new_data() && flight.allowance > 0 && self.pacing.release <= now {
             // It can only be the window that holds what there is.
             self.flight.note_full_window(now);
         } else {
-            let in_network = self.recovery.in_network(&self.flight);
-            self.flight.note_use_of_window(now, in_network, self.recovery.is_repairing());
+            self.note_part_of_window(now);
         }
+    }
+
+    #[inline(never)]
+    fn note_part_of_window(&mut self, now: u64) {
+        let in_network = self.recovery.in_network(&self.flight);
+        self.flight.note_use_of_window(now, in_network, self.recovery.is_repairing());
     }
 
     /// An acknowledgement has arrived at `now`.
