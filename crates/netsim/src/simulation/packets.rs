@@ -335,7 +335,27 @@ impl Simulation {
     }
 
     /// A packet of an open-loop flow begins its way.
+    #[inline(always)] // for every packet of such a flow
     fn send_open_loop(&mut self, packet: Packet) {
+        let group = &self.groups[self.flows[packet.flow() as usize].group as usize];
+        let hop = group.route.first;
+        let AnyLink::AtArrival(link) = &mut self.links[hop.link as usize] else {
+            return self.send_open_loop_to_wait(&packet);
+        };
+        if self.notes_packets || group.access.is_some() {
+            return self.send_open_loop_to_wait(&packet);
+        }
+        let offered = link.offer_by_call(self.now, packet.halves().1, hop.line);
+        let (lines, calendar) = (&mut self.lines, &mut self.calendar);
+        if !cross(offered, packet, link.delay(), hop.line, lines, calendar) {
+            self.on_lost(packet.flow());
+        }
+    }
+
+    /// The same where notes are taken, or packets may have to wait for the link of their host or for their turn.
+    #[inline(never)]
+    fn send_open_loop_to_wait(&mut self, packet: &Packet) {
+        let packet = *packet;
         if self.notes_packets {
             self.note_sending(&packet);
         }

@@ -107,8 +107,9 @@ impl OpenLoop {
     #[inline]
     fn wait(&mut self, gap: f64) {
         let gap = self.fraction + gap;
-        let whole = gap as u64;
-        self.next = self.next.saturating_add(whole);
+        // By way of a signed number, which takes half as many steps; no gap is so long that it shows.
+        let whole = gap as i64;
+        self.next = self.next.saturating_add_signed(whole);
         self.fraction = gap - whole as f64;
     }
 }
