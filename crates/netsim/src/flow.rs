@@ -42,6 +42,7 @@ pub struct Connection {
 impl Connection {
     /// Both ends of a connection that has not begun, with endless data (as endless as sequence
     /// numbers allow). `clock_phase`: where in a tick the sender's clock stands, in nanoseconds.
+    #[inline(always)] // so that it is made where it will stand
     pub fn new(profile: &Profile, clock_phase: u64) -> Self {
         let (mut sender, receiver) = profile.ends(clock_phase);
         sender.limit_to(MOST_SEGMENTS);
@@ -101,6 +102,7 @@ pub struct Tally {
 
 impl Flow {
     /// A flow of group `group` that has not begun.
+    #[inline(always)] // as above
     pub fn new(source: Source, group: u32) -> Self {
         Self {
             source,

@@ -45,24 +45,32 @@ impl QueueRecord {
     #[inline(always)] // twice for every packet
     pub fn hold(&mut self, packets: u32, bytes: u64, time: u64, window: &mut LinkWindow) {
         let held = &mut self.held[packets as usize % PLACES];
-        if held.packets != packets || held.bytes != bytes {
+        if held.packets != packets {
             Self::replace(held, packets, bytes, window);
+        } else if held.bytes != bytes {
+            Self::change_bytes(held, bytes, window);
         }
         held.time += time;
     }
 
+    /// Another length takes the place.
     #[inline(never)]
     fn replace(held: &mut Held, packets: u32, bytes: u64, window: &mut LinkWindow) {
         let before = std::mem::replace(held, Held { packets, bytes, ..Held::default() });
-        if before.time == 0 {
-            return; // filed already: to add no time would still tell of so many bytes
-        }
-        if before.packets == packets {
-            // Where packets differ in size, as many of them have other bytes each time.
-            window.queue_bytes.add(before.bytes, before.time);
-            held.time_before = before.time_before + before.time;
-        } else {
+        if before.time > 0 {
             before.file(window);
+        } // or else it is filed already: to add no time would still tell of so many bytes
+    }
+
+    /// As many packets as before have other bytes: each time, where packets differ in size. What has to
+    /// outlive the filing would be written to memory and read again, so the filing comes last.
+    #[inline(never)]
+    fn change_bytes(held: &mut Held, bytes: u64, window: &mut LinkWindow) {
+        let (bytes_before, time) = (held.bytes, held.time);
+        (held.bytes, held.time) = (bytes, 0);
+        held.time_before += time;
+        if time > 0 {
+            window.queue_bytes.add(bytes_before, time);
         }
     }
 

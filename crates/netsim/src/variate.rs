@@ -73,6 +73,32 @@ pub enum Variate {
     },
 }
 
+/// A variate from which very many values are drawn: what is the same for all of them is worked out once.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    variate: Variate,
+    /// See [`Variate::within`].
+    within: f64,
+}
+
+impl Drawn {
+    /// Values of `variate`.
+    #[must_use]
+    pub fn new(variate: Variate) -> Self {
+        Self { within: variate.within(), variate }
+    }
+
+    /// The same as [`Variate::draw`].
+    pub fn draw(&self, stream: &mut Stream) -> f64 {
+        match &self.variate {
+            Variate::BoundedPareto { minimum, maximum, shape } => {
+                bounded_pareto(*minimum, *maximum, *shape, self.within, stream.uniform())
+            }
+            variate => variate.draw(stream),
+        }
+    }
+}
+
 impl Variate {
     /// Draws a value.
     pub fn draw(&self, stream: &mut Stream) -> f64 {
@@ -94,6 +120,16 @@ impl Variate {
         self.quantile(0.5)
     }
 
+    /// Of a bounded Pareto distribution: how much of the unbounded one lies within its bounds.
+    fn within(&self) -> f64 {
+        match self {
+            Self::BoundedPareto { minimum, maximum, shape } => {
+                1.0 - (minimum / maximum).powf(*shape)
+            }
+            _ => 1.0,
+        }
+    }
+
     /// The value that a `share` (below 1) of all does not exceed; of the lognormal: the median.
     fn quantile(&self, share: f64) -> f64 {
         match self {
@@ -104,8 +140,7 @@ impl Variate {
                 scale * (1.0 - share).powf(-1.0 / shape)
             }
             Self::BoundedPareto { minimum, maximum, shape } => {
-                let within = 1.0 - (minimum / maximum).powf(*shape);
-                (minimum * (1.0 - share * within).powf(-1.0 / shape)).min(*maximum)
+                bounded_pareto(*minimum, *maximum, *shape, self.within(), share)
             }
             Self::Empirical { values, probabilities, interpolation } => {
                 look_up(values, probabilities, *interpolation, share)
@@ -218,6 +253,11 @@ fn check_table(values: &[f64], probabilities: &[f64]) -> Result<(), ParameterErr
 /// The first two neighbours that do not ascend.
 fn not_ascending(numbers: &[f64]) -> Option<&[f64]> {
     numbers.windows(2).find(|pair| pair[0].total_cmp(&pair[1]).is_ge())
+}
+
+/// The value that a `share` of a bounded Pareto distribution does not exceed.
+fn bounded_pareto(minimum: f64, maximum: f64, shape: f64, within: f64, share: f64) -> f64 {
+    (minimum * (1.0 - share * within).powf(-1.0 / shape)).min(maximum)
 }
 
 fn look_up(values: &[f64], probabilities: &[f64], between: Interpolation, uniform: f64) -> f64 {

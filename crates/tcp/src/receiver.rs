@@ -62,6 +62,7 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for segment `first`: 0, or 1 where no segment opens the connection.
     /// `selective`: it reports what arrives beyond a gap.
+    #[inline(always)] // see `Profile::ends`
     #[must_use]
     pub fn new(policy: AcknowledgementPolicy, selective: bool, first: u32) -> Self {
         let quick = match policy {

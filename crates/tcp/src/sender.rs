@@ -163,6 +163,7 @@ pub struct Sender {
 impl Sender {
     /// A sender with endless data that has not begun. `clock_phase`: see
     /// [`RoundTripEstimator`](crate::RoundTripEstimator).
+    #[inline(always)] // see `Profile::ends`
     #[must_use]
     pub fn new(options: &SenderOptions, clock_phase: u64) -> Self {
         Self {

@@ -31,12 +31,15 @@ impl Simulation {
         let books = self.books_of(group);
         let profile = self.profiles[books].as_ref();
         let profile = profile.expect("sources of transfers were checked to have a sender");
-        let mut connection = Connection::new(profile, transfer.clock_phase);
-        connection.sender.start(&profile.sender);
+        let connection = Connection::new(profile, transfer.clock_phase);
         let mut flow = Flow::new(Source::Window(connection), group);
         flow.limit_to(segments_of(transfer.bytes, &self.scenario.flows[books]));
         flow.began = Some(self.now);
         flow.origin = Origin::Source(number);
+        // Where it stands by now: to start it before would copy it once more.
+        if let Source::Window(connection) = &mut flow.source {
+            connection.sender.start(&profile.sender);
+        }
         let Some(place) = self.place(flow) else {
             self.measured.transfers[books].counts.refused += 1;
             self.tell_source(number);
@@ -47,6 +50,7 @@ impl Simulation {
     }
 
     /// Puts a flow into a vacant place, or into a new one while there may be more.
+    #[inline(always)] // for one caller, who should not have to copy the flow for it
     fn place(&mut self, flow: Flow) -> Option<u32> {
         let books = self.books_of(flow.group);
         if let Some(place) = self.measured.transfers[books].vacant.pop() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::calendar::NEVER;
 use crate::random::{Purpose, Stream};
 use crate::scenario::{FlowGroup, LARGEST_TRANSFER, Traffic};
-use crate::variate::Variate;
+use crate::variate::{Drawn, Variate};
 
 /// A number of bytes to be sent over a connection of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Arrivals {
 #[derive(Clone, Debug)]
 pub struct Transfers {
     arrivals: Arrivals,
-    sizes: Variate,
+    sizes: Drawn,
     gap_stream: Stream,
     size_stream: Stream,
     clock_stream: Stream,
@@ -77,7 +77,7 @@ impl Transfers {
         let stream = |purpose| Stream::new(seed, purpose, index);
         Some(Self {
             arrivals,
-            sizes,
+            sizes: Drawn::new(sizes),
             gap_stream: stream(Purpose::TransferGaps),
             size_stream: stream(Purpose::TransferSizes),
             clock_stream: stream(Purpose::TransferClocks),

@@ -48,6 +48,7 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
+    #[inline(always)] // see `Profile::ends`
     pub(crate) fn new(options: &SenderOptions, clock_phase: u64) -> Self {
         // Segment 0 opens the connection; without a handshake the first is 1 and all is open.
         let handshake = options.handshake;
