@@ -138,17 +138,31 @@ impl Receiver {
         marked: bool,
         in_order: bool,
     ) -> bool {
-        let waiting = self.pending;
+        let at_once = self.is_answered_at_once(now, sequence, sent, marked, in_order);
+        // Last, so that as a rule nothing has to be kept meanwhile.
         if in_order {
             self.next_expected += 1;
         } else if !self.extends_last_block(sequence) {
-            let block = self.place(sequence);
-            self.report(block);
+            self.file(sequence);
         }
+        at_once
+    }
+
+    /// Whether segment `sequence` is acknowledged at once.
+    #[inline]
+    fn is_answered_at_once(
+        &mut self,
+        now: u64,
+        sequence: u32,
+        sent: u64,
+        marked: bool,
+        in_order: bool,
+    ) -> bool {
         let AcknowledgementPolicy::Delayed { wait, accurate, .. } = self.policy else {
             self.echo = sent;
             return true;
         };
+        let waiting = self.pending;
         let changed = accurate && marked != self.last_was_marked;
         self.last_was_marked = marked;
         if !waiting {
@@ -160,6 +174,13 @@ impl Receiver {
         self.pending = !at_once;
         self.deadline = if at_once { u64::MAX } else { now + wait };
         at_once
+    }
+
+    /// Files a segment that is out of order, or fills a gap, and what is to be reported of it.
+    #[inline(never)] // much code, for few of those segments
+    fn file(&mut self, sequence: u32) {
+        let block = self.place(sequence);
+        self.report(block);
     }
 
     /// When [`Receiver::on_timer`] wants to be called; `u64::MAX` for never.
@@ -211,18 +232,21 @@ impl Receiver {
     }
 
     /// The commonest arrival while something is missing, the next one after the last: true if that is
-    /// what segment `sequence` is, and it is in the block reported first. It grows there too, and no other
-    /// block has changed.
+    /// what segment `sequence` is, and it is in the block reported first, if any is. It grows there too, and no
+    /// other block has changed.
     #[inline]
     fn extends_last_block(&mut self, sequence: u32) -> bool {
-        match (self.beyond_gap.back_mut(), self.reported.first_mut()) {
-            (Some(last), Some(first)) if last.1 == sequence && *first == *last => {
-                last.1 += 1;
-                first.1 += 1;
-                true
+        let Some(last) = self.beyond_gap.back_mut().filter(|last| last.1 == sequence) else {
+            return false;
+        };
+        if self.selective {
+            match self.reported.first_mut() {
+                Some(first) if *first == *last => first.1 += 1,
+                _ => return false,
             }
-            _ => false,
         }
+        last.1 += 1;
+        true
     }
 
     /// Files a segment that is out of order, or fills a gap. The block beyond the gap that it is in now.
