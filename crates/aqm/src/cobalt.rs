@@ -161,7 +161,7 @@ impl Discipline for Cobalt {
 }
 
 impl<C: Coin> Decide<C> for Cobalt {
-    #[inline(never)]
+    #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         if let Some(since) = arrival.idle_since {
             self.found_empty(since as i64);
@@ -173,7 +173,7 @@ impl<C: Coin> Decide<C> for Cobalt {
         Verdict::Accept
     }
 
-    #[inline(never)]
+    #[inline]
     fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
         let now = departure.now as i64;
         let sojourn = departure.sojourn();

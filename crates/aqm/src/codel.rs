@@ -140,7 +140,7 @@ impl Discipline for Codel {
 }
 
 impl<C: Coin> Decide<C> for Codel {
-    #[inline(never)]
+    #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         if arrival.idle_since.is_some() {
             self.control.first_above = None;
@@ -154,7 +154,7 @@ impl<C: Coin> Decide<C> for Codel {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)] // where it decides, what it is told of need not be written to memory
     fn on_departure(&mut self, departure: &Departure, _coin: &mut C) -> Verdict {
         self.control.decide(&self.fixed, departure)
     }
@@ -240,8 +240,28 @@ impl Control {
     pub(crate) fn decide(&mut self, fixed: &Configuration, departure: &Departure) -> Verdict {
         let (now, sojourn) = fixed.times(departure);
         let due = self.is_due(fixed, departure, now, sojourn);
-        let turn = std::mem::replace(&mut self.turn, Turn::Fresh);
         let markable = fixed.ecn && departure.ecn_capable();
+        if (due || self.dropping)
+            && let Some(verdict) = self.decide_over_drop(fixed, due, markable, now)
+        {
+            return verdict;
+        }
+        self.turn = Turn::Fresh;
+        let too_late = fixed.ce_threshold.is_some_and(|threshold| sojourn > threshold);
+        if too_late && markable { Verdict::Mark } else { Verdict::Accept }
+    }
+
+    /// The same where packets have waited too long for too long, or had when the last one was looked at. Whether that
+    /// meets the packet, and how.
+    #[inline(never)] // most packets are not concerned
+    fn decide_over_drop(
+        &mut self,
+        fixed: &Configuration,
+        due: bool,
+        markable: bool,
+        now: u64,
+    ) -> Option<Verdict> {
+        let turn = std::mem::replace(&mut self.turn, Turn::Fresh);
         if self.dropping && turn != Turn::Entered {
             if !due {
                 self.dropping = false;
@@ -254,22 +274,21 @@ impl Control {
                     self.newton_step();
                     if markable {
                         self.drop_next = self.control_law(fixed, self.drop_next);
-                        return Verdict::Mark;
+                        return Some(Verdict::Mark);
                     }
                     self.turn = Turn::Dropped;
-                    return Verdict::Drop(DropReason::Forced);
+                    return Some(Verdict::Drop(DropReason::Forced));
                 }
             }
         } else if due && !self.dropping {
             self.enter(fixed, now);
             if markable {
-                return Verdict::Mark;
+                return Some(Verdict::Mark);
             }
             self.turn = Turn::Entered;
-            return Verdict::Drop(DropReason::Forced);
+            return Some(Verdict::Drop(DropReason::Forced));
         }
-        let too_late = fixed.ce_threshold.is_some_and(|threshold| sojourn > threshold);
-        if too_late && markable { Verdict::Mark } else { Verdict::Accept }
+        None
     }
 
     /// Whether sojourn times have been above the target for an interval.

@@ -180,33 +180,30 @@ impl<P: Packet, C: Coin, A: Decide<C>> Scheduler<P, C> for Fifo<P, A> {
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         loop {
-            let behind = self.packets.len().checked_sub(1)?;
-            // It is looked at where it stands, and moved once: in pieces it would be moved slowly.
-            let Kept { packet, arrived } = self.packets.front_mut()?;
-            let size = packet.size();
+            let Kept { mut packet, arrived } = self.packets.pop_front()?;
+            let (size, behind) = (packet.size(), self.packets.len() as u32);
             self.bytes -= u64::from(size);
             if behind == 0 {
                 self.empty_since = now;
             }
             let departure = Departure {
                 now,
-                arrived: *arrived,
+                arrived,
                 size,
                 flow: packet.flow(),
                 ecn: packet.ecn(),
                 colour: packet.colour(),
-                queue_packets: behind as u32,
+                queue_packets: behind,
                 queue_bytes: self.bytes,
             };
             let verdict = self.advisor.on_departure(&departure, coin);
-            let marked = verdict == Verdict::Mark;
-            if marked {
-                packet.mark();
-            }
-            let Kept { packet, arrived } = self.packets.pop_front()?;
             if let Verdict::Drop(reason) = verdict {
                 dropped(Dropped { packet, arrived, reason });
                 continue;
+            }
+            let marked = verdict == Verdict::Mark;
+            if marked {
+                packet.mark();
             }
             return Some(Sent { packet, arrived, marked });
         }

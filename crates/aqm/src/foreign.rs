@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-use crate::{Coin, Decide, LinkFacts};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Verdict};
 
 /// Makes the disciplines of one name.
 pub trait ForeignFactory: Debug + Send + Sync {
@@ -44,5 +44,45 @@ pub trait ForeignDiscipline: for<'coin> Decide<dyn Coin + 'coin> + Debug + Send 
 impl Clone for Box<dyn ForeignDiscipline> {
     fn clone(&self) -> Self {
         self.copy()
+    }
+}
+
+impl Discipline for Box<dyn ForeignDiscipline> {
+    fn watches_departures(&self) -> bool {
+        (**self).watches_departures()
+    }
+
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
+        (**self).reconfigure(settings, link)
+    }
+
+    fn is_flushed_by_change(&self) -> bool {
+        (**self).is_flushed_by_change()
+    }
+
+    fn link_changed(&mut self, link: LinkFacts) {
+        (**self).link_changed(link);
+    }
+
+    fn average_queue(&self) -> Option<f64> {
+        (**self).average_queue()
+    }
+
+    fn drop_probability(&self) -> Option<f64> {
+        (**self).drop_probability()
+    }
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        (**self).cause(reason)
+    }
+}
+
+impl<C: Coin> Decide<C> for Box<dyn ForeignDiscipline> {
+    fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
+        (**self).on_arrival(arrival, coin)
+    }
+
+    fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
+        (**self).on_departure(departure, coin)
     }
 }

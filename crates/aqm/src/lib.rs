@@ -75,7 +75,7 @@ pub use red::Red;
 pub use red_light::RedLight;
 pub use registry::{AnyDiscipline, AnyScheduler};
 pub use rem::Rem;
-pub use scheduler::{Dropped, Queue, Scheduler, Sent, Standing};
+pub use scheduler::{Dropped, Queue, Scheduler, Sent, Standing, Visit};
 pub use self_configuring_red::SelfConfiguringRed;
 pub use step::Step;
 pub use vred::Vred;

@@ -129,7 +129,7 @@ impl Discipline for Pi {
 }
 
 impl<C: Coin> Decide<C> for Pi {
-    #[inline(never)]
+    #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes);
         if arrival.queue_packets >= self.limit {
@@ -149,7 +149,7 @@ impl<C: Coin> Decide<C> for Pi {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn on_departure(&mut self, departure: &Departure, _coin: &mut C) -> Verdict {
         let bytes = departure.queue_bytes + u64::from(departure.size);
         self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes);
@@ -161,15 +161,22 @@ impl Pi {
     /// Takes every sample that was due by `now`, the queue having been as given.
     #[inline]
     fn catch_up(&mut self, now: u64, packets: u32, bytes: u64) {
+        if now - self.sampled >= self.interval {
+            self.make_up(now, packets, bytes);
+        }
+    }
+
+    /// The same where there are some.
+    #[cold]
+    #[inline(never)]
+    fn make_up(&mut self, now: u64, packets: u32, bytes: u64) {
         let samples = (now - self.sampled) / self.interval;
-        if samples > 0 {
-            self.sampled += samples * self.interval;
-            self.sample(packets, bytes);
-            if samples > 1 {
-                // All the others find the queue as the first did and step the same way.
-                let excess = self.measured(packets, bytes) - self.target_queue;
-                self.move_by((samples - 1) as f64 * (self.a - self.b) * excess);
-            }
+        self.sampled += samples * self.interval;
+        self.sample(packets, bytes);
+        if samples > 1 {
+            // All the others find the queue as the first did and step the same way.
+            let excess = self.measured(packets, bytes) - self.target_queue;
+            self.move_by((samples - 1) as f64 * (self.a - self.b) * excess);
         }
     }
 

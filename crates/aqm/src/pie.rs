@@ -173,13 +173,13 @@ impl Discipline for Pie {
 }
 
 impl<C: Coin> Decide<C> for Pie {
-    #[inline(never)]
+    #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         let full = arrival.queue_packets >= self.limit;
         self.controller.on_arrival(&self.fixed, arrival, full, coin)
     }
 
-    #[inline(never)]
+    #[inline]
     fn on_departure(&mut self, departure: &Departure, _coin: &mut C) -> Verdict {
         self.controller.on_departure(&self.fixed, departure);
         Verdict::Accept

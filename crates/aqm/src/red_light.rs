@@ -205,7 +205,7 @@ impl Discipline for RedLight {
 }
 
 impl<C: Coin> Decide<C> for RedLight {
-    #[inline(never)]
+    #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes, coin);
         if arrival.queue_packets >= self.limit {

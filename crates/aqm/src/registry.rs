@@ -7,7 +7,7 @@ use crate::{
     Discipline, DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline,
     ForeignFactory, FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red,
     Packet, PdRed, Pi, Pie, Queue, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent,
-    Standing, Step, Verdict, Vred, Wred,
+    Standing, Step, Verdict, Visit, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -26,8 +26,10 @@ macro_rules! registry {
         /// A queue of packets of type `P` under a discipline of either kind, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyScheduler<P> {
-            /// First in, first out.
-            Fifo(Fifo<P, AnyDiscipline>),
+            $(#[doc = concat!("First in, first out, under [`", stringify!($discipline), "`]")]
+            $discipline(Fifo<P, $discipline>),)*
+            /// First in, first out, under one that none of the registry's lines names.
+            Foreign(Fifo<P, Box<dyn ForeignDiscipline>>),
             $(#[doc = concat!("[`", stringify!($scheduler), "`]")] $scheduler($scheduler<P>),)*
         }
 
@@ -51,7 +53,8 @@ macro_rules! registry {
         macro_rules! whichever_scheduler {
             ($dollar any:expr, $dollar it:ident => $dollar call:expr) => {
                 match $dollar any {
-                    AnyScheduler::Fifo($dollar it) => $dollar call,
+                    $(AnyScheduler::$discipline($dollar it) => $dollar call,)*
+                    AnyScheduler::Foreign($dollar it) => $dollar call,
                     $(AnyScheduler::$scheduler($dollar it) => $dollar call,)*
                 }
             };
@@ -91,15 +94,41 @@ macro_rules! registry {
                 $(if name == $scheduler::<P>::ALGORITHM.name {
                     return Some($scheduler::new(settings, link).map(Self::$scheduler));
                 })*
-                let built = AnyDiscipline::build(name, settings, link)?;
-                Some(built.map(|discipline| Self::Fifo(Fifo::around(discipline))))
+                $(if name == $discipline::ALGORITHM.name {
+                    let built = $discipline::new(settings, link);
+                    return Some(built.map(|it| Self::$discipline(Fifo::around(it))));
+                })*
+                None
+            }
+
+            /// Gives the discipline back in front of a first-in, first-out queue; packets that wait are lost.
+            ///
+            /// # Errors
+            /// One that keeps the packets itself, as it is.
+            pub fn into_advisor(self) -> Result<AnyDiscipline, Box<Self>> {
+                match self {
+                    $(Self::$discipline(it) => Ok(AnyDiscipline::$discipline(it.into_advisor())),)*
+                    Self::Foreign(it) => Ok(AnyDiscipline::Foreign(it.into_advisor())),
+                    keeping => Err(Box::new(keeping)),
+                }
+            }
+
+            /// Drops all packets that wait, at `now`, of a first-in, first-out queue. Whether it is one.
+            pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) -> bool {
+                match self {
+                    $(Self::$discipline(it) => it.flush(now, dropped),)*
+                    Self::Foreign(it) => it.flush(now, dropped),
+                    _ => return false,
+                }
+                true
             }
 
             /// The description of the discipline in force.
             #[must_use]
             pub fn algorithm(&self) -> &'static Algorithm {
                 match self {
-                    Self::Fifo(it) => it.advisor().algorithm(),
+                    $(Self::$discipline(_) => &const { $discipline::ALGORITHM },)*
+                    Self::Foreign(it) => it.advisor().algorithm(),
                     $(Self::$scheduler(_) => &const { $scheduler::<NoPacket>::ALGORITHM },)*
                 }
             }
@@ -305,7 +334,6 @@ impl<P: Packet> Queue<P> for AnyScheduler<P> {
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for AnyScheduler<P> {
-    #[inline(always)]
     fn enqueue(
         &mut self,
         now: u64,
@@ -317,7 +345,6 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for AnyScheduler<P> {
         whichever_scheduler!(self, it => it.enqueue(now, idle_since, packet, coin, dropped))
     }
 
-    #[inline(always)]
     fn dequeue(
         &mut self,
         now: u64,
@@ -355,8 +382,7 @@ impl<P: Packet> AnyScheduler<P> {
         link: LinkFacts,
     ) -> Result<(Self, Settings), ParameterError> {
         let settings = Settings::resolve(factory.algorithm(), values)?;
-        let discipline = AnyDiscipline::Foreign(factory.make(&settings, link)?);
-        Ok((Self::Fifo(Fifo::around(discipline)), settings))
+        Ok((Self::Foreign(Fifo::around(factory.make(&settings, link)?)), settings))
     }
 
     /// Replaces the settings of a running discipline by a user's values; on error nothing changes.
@@ -373,34 +399,10 @@ impl<P: Packet> AnyScheduler<P> {
         Ok(settings)
     }
 
-    /// As [`Scheduler::enqueue`], and what waits then: both by one look at which queue it is.
-    #[inline(always)] // as for `enqueue`
-    pub fn take_in<C: Coin>(
-        &mut self,
-        now: u64,
-        idle_since: Option<u64>,
-        packet: P,
-        coin: &mut C,
-        dropped: &mut impl FnMut(Dropped<P>),
-    ) -> (bool, Standing) {
-        whichever_scheduler!(self, it => {
-            let marked = it.enqueue(now, idle_since, packet, coin, dropped);
-            (marked, it.standing())
-        })
-    }
-
-    /// As [`Scheduler::dequeue`], and what waits then.
-    #[inline(always)] // likewise
-    pub fn hand_over<C: Coin>(
-        &mut self,
-        now: u64,
-        coin: &mut C,
-        dropped: &mut impl FnMut(Dropped<P>),
-    ) -> (Option<Sent<P>>, Standing) {
-        whichever_scheduler!(self, it => {
-            let sent = it.dequeue(now, coin, dropped);
-            (sent, it.standing())
-        })
+    /// Has `visit` done with the queue as what it is, by one look at that.
+    #[inline(always)] // for every packet
+    pub fn visit<V: Visit<P>>(&mut self, visit: V) -> V::Output {
+        whichever_scheduler!(self, it => visit.visit(it))
     }
 }
 

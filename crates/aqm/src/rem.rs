@@ -183,7 +183,7 @@ impl Discipline for Rem {
 }
 
 impl<C: Coin> Decide<C> for Rem {
-    #[inline(never)]
+    #[inline(always)] // where it decides, what it is told of need not be written to memory
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes);
         self.arrivals += if self.byte_mode { u64::from(arrival.size) } else { 1 };
@@ -197,7 +197,7 @@ impl<C: Coin> Decide<C> for Rem {
         Verdict::Accept
     }
 
-    #[inline(never)]
+    #[inline(always)] // likewise
     fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
         let bytes = departure.queue_bytes + u64::from(departure.size);
         self.catch_up(departure.now, departure.queue_packets.saturating_add(1), bytes);
@@ -222,13 +222,20 @@ impl Rem {
     /// Makes up for every interval that has ended by `now`, the queue having been as given.
     #[inline]
     fn catch_up(&mut self, now: u64, packets: u32, bytes: u64) {
-        let intervals = (now - self.updated) / self.interval;
-        if intervals > 0 {
-            self.updated += intervals * self.interval;
-            let queue =
-                if self.byte_mode { bytes as f64 / self.mean_packet_size } else { packets.into() };
-            self.update(intervals, queue);
+        if now - self.updated >= self.interval {
+            self.make_up(now, packets, bytes);
         }
+    }
+
+    /// The same where there are some.
+    #[cold]
+    #[inline(never)]
+    fn make_up(&mut self, now: u64, packets: u32, bytes: u64) {
+        let intervals = (now - self.updated) / self.interval;
+        self.updated += intervals * self.interval;
+        let queue =
+            if self.byte_mode { bytes as f64 / self.mean_packet_size } else { packets.into() };
+        self.update(intervals, queue);
     }
 
     /// The first of the intervals had the arrivals that were counted, the others had none.

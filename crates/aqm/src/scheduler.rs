@@ -85,3 +85,16 @@ pub trait Scheduler<P: Packet, C: Coin>: Queue<P> {
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>>;
 }
+
+/// Something that is done with a queue of packets of type `P`, whichever it is
+/// ([`AnyScheduler::visit`](crate::AnyScheduler::visit)): there is one piece of code for each, in which
+/// nothing about the queue has to be looked up.
+pub trait Visit<P: Packet> {
+    /// The kind of coins that the queue is given.
+    type Coin: Coin;
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<Q: Scheduler<P, Self::Coin>>(self, queue: &mut Q) -> Self::Output;
+}

@@ -2,7 +2,7 @@
 //!
 //! The choice is made once, by the discipline; a packet pays one predictable branch for it.
 
-use vermilion_aqm::{AnyScheduler, Discipline};
+use vermilion_aqm::Discipline;
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::arrival_link::ArrivalLink;
@@ -40,11 +40,16 @@ impl AnyLink {
     /// An idle link at time 0.
     pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
         let (queue, values) = scheduler(link)?;
-        Ok(match queue {
-            AnyScheduler::Fifo(fifo) if !fifo.advisor().watches_departures() => {
-                Self::AtArrival(ArrivalLink::new(link, fifo.into_advisor(), values, coin, wire))
+        if queue.watches_departures() {
+            return Ok(Self::AtDeparture(DepartureLink::new(link, queue, values, coin, wire)));
+        }
+        Ok(match queue.into_advisor() {
+            Ok(discipline) => {
+                Self::AtArrival(ArrivalLink::new(link, discipline, values, coin, wire))
             }
-            queue => Self::AtDeparture(DepartureLink::new(link, queue, values, coin, wire)),
+            Err(keeping) => {
+                Self::AtDeparture(DepartureLink::new(link, *keeping, values, coin, wire))
+            }
         })
     }
 

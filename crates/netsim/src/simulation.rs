@@ -5,7 +5,8 @@
 //! - packets on a stretch of constant delay keep their order, so only the head of each
 //!   [`DelayLine`] competes for the next event;
 //! - a queue whose discipline decides at arrival needs no event for departures
-//!   ([`ArrivalLink`](crate::arrival_link::ArrivalLink)); every other has one for each;
+//!   ([`ArrivalLink`](crate::arrival_link::ArrivalLink)); every other has one for each, which is mostly carried
+//!   out when the next packet arrives there (`simulation/turns.rs`);
 //! - where acknowledgements meet no queue, receiving data and being told of it are one event.
 //!
 //! The engine can be run to the end, or advanced step by step while somebody watches and changes
@@ -213,6 +214,7 @@ impl Simulation {
         schedule: Schedule,
     ) -> Self {
         let Laid { lines, groups, profiles, flows, .. } = laid;
+        Self::allow_late_turns(&scenario, &mut links, &lines);
         let has_access = groups.iter().any(|group| group.access.is_some());
         let division = division_for(&scenario, &lines);
         let lines = DelayLines::new(lines, division);
@@ -272,6 +274,7 @@ impl Simulation {
             for _ in 0..EVENTS_BETWEEN_LOOKS {
                 let (source, time) = self.calendar.next();
                 if time > until {
+                    self.take_all_turns(until + 1);
                     self.now = self.now.max(until);
                     return Ok(());
                 }
@@ -285,9 +288,11 @@ impl Simulation {
                 }
             }
             if cancel.load(Ordering::Relaxed) {
+                self.take_all_turns(self.now);
                 return Err(Cancelled);
             }
             if self.is_full() {
+                self.take_all_turns(self.now);
                 self.paused = true;
                 return Ok(());
             }

@@ -12,7 +12,8 @@
 //! sojourn, which are those of forwarded packets, do not.
 
 use vermilion_aqm::{
-    AnyScheduler, Discipline, DropReason, Dropped, Packet, Queue, Standing, Verdict,
+    AnyScheduler, Discipline, DropReason, Dropped, Packet, Queue, Scheduler, Standing, Verdict,
+    Visit,
 };
 use vermilion_parameters::{ParameterError, Values};
 
@@ -63,12 +64,19 @@ impl<F> Removal<'_, F> {
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct TurnLink<P> {
+    queue: AnyScheduler<P>,
+    values: Values,
+    turns: Turns,
+}
+
+/// All of a [`TurnLink`] but the queue: that is one of many types, and what is done for every packet is a piece of
+/// code for each.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
     delay: u64,
     transmitter: Transmitter,
-    queue: AnyScheduler<P>,
-    /// What waits in it: kept here, because which queue it is has to be looked up to ask it.
+    /// What waits in the queue: kept here, because which queue it is has to be looked up to ask it.
     standing: Standing,
-    values: Values,
     coin: Stream,
     wire: LossyWire,
     /// When the next packet's turn comes; [`NEVER`] while none waits.
@@ -80,6 +88,145 @@ pub struct TurnLink<P> {
     /// Sum of the arrival times of the packets that wait.
     arrivals_of_waiting: u128,
     books: LinkBooks,
+}
+
+/// A packet that is offered to a queue.
+struct Offer<'a, P, F> {
+    turns: &'a mut Turns,
+    now: u64,
+    packet: P,
+    dropped: &'a mut F,
+}
+
+impl<P: Packet, F: FnMut(Dropped<P>)> Visit<P> for Offer<'_, P, F> {
+    type Coin = Stream;
+    type Output = bool;
+
+    fn visit<Q: Scheduler<P, Stream>>(self, queue: &mut Q) -> bool {
+        self.turns.offer(queue, self.now, self.packet, self.dropped)
+    }
+}
+
+/// A turn that has come.
+struct Take<'a, F> {
+    turns: &'a mut Turns,
+    now: u64,
+    dropped: &'a mut F,
+}
+
+impl<P: Packet, F: FnMut(Dropped<P>)> Visit<P> for Take<'_, F> {
+    type Coin = Stream;
+    type Output = Option<Taken<P>>;
+
+    fn visit<Q: Scheduler<P, Stream>>(self, queue: &mut Q) -> Option<Taken<P>> {
+        self.turns.take(queue, self.now, self.dropped)
+    }
+}
+
+impl Turns {
+    /// See [`TurnLink::next_turn`].
+    #[inline(always)]
+    pub fn next_turn(&self) -> u64 {
+        self.next_turn
+    }
+
+    /// See [`TurnLink::delay`].
+    #[inline(always)]
+    pub fn delay(&self) -> u64 {
+        self.delay
+    }
+
+    /// See [`TurnLink::offer`].
+    #[inline(always)] // for every packet: a call would have it written to memory
+    pub fn offer<P: Packet>(
+        &mut self,
+        queue: &mut impl Scheduler<P, Stream>,
+        now: u64,
+        packet: P,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        self.hold_queue(now);
+        let free_at = self.transmitter.free_at();
+        let was_empty = self.standing.packets == 0;
+        let idle_since = (was_empty && free_at <= now).then_some(free_at);
+        let mut removal = Removal {
+            now,
+            books: &mut self.books,
+            arrivals_of_waiting: &mut self.arrivals_of_waiting,
+            dropped,
+        };
+        *removal.arrivals_of_waiting += u128::from(now);
+        let coin = &mut self.coin;
+        let marked = queue.enqueue(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
+        let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
+        self.books.window.count(verdict);
+        self.standing = queue.standing();
+        self.hold_average(now, queue);
+        if self.standing.packets == 0 {
+            self.next_turn = NEVER;
+        } else if self.next_turn == NEVER {
+            self.occupied_since = now;
+            self.next_turn = self.transmitter.begin(now);
+        }
+        marked
+    }
+
+    /// See [`TurnLink::take`].
+    #[inline(always)] // likewise
+    pub fn take<P: Packet>(
+        &mut self,
+        queue: &mut impl Scheduler<P, Stream>,
+        now: u64,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> Option<Taken<P>> {
+        self.hold_queue(now);
+        let mut removal = Removal {
+            now,
+            books: &mut self.books,
+            arrivals_of_waiting: &mut self.arrivals_of_waiting,
+            dropped,
+        };
+        let sent = queue.dequeue(now, &mut self.coin, &mut |gone| removal.of(gone));
+        self.standing = queue.standing();
+        self.hold_average(now, queue);
+        let Some(sent) = sent else {
+            self.next_turn = NEVER;
+            return None;
+        };
+        let size = sent.packet.size();
+        self.arrivals_of_waiting -= u128::from(sent.arrived);
+        self.books.window.marks += u64::from(sent.marked);
+        self.books.count_forwarded(size, now - sent.arrived);
+        self.end = self.transmitter.transmit(now, size);
+        self.next_turn = self.turn_after(now);
+        let lost = self.wire.loses();
+        self.books.window.losses += u64::from(lost);
+        let (arrived, marked) = (sent.arrived, sent.marked);
+        Some(Taken { packet: sent.packet, end: self.end, lost, arrived, marked })
+    }
+
+    /// When the turn of the next packet comes, not before `now`.
+    #[inline]
+    fn turn_after(&mut self, now: u64) -> u64 {
+        if self.standing.packets == 0 {
+            return NEVER;
+        }
+        self.transmitter.begin(self.occupied_since).max(now)
+    }
+
+    /// The queue has been as it is until `now`.
+    #[inline]
+    fn hold_queue(&mut self, now: u64) {
+        self.books.hold_queue(now, self.standing.packets, self.standing.bytes);
+    }
+
+    /// The discipline's average, if it keeps one, may be another from `now` on.
+    #[inline(always)] // twice for every packet, and few disciplines keep one
+    fn hold_average(&mut self, now: u64, queue: &impl Discipline) {
+        if self.books.has_average() {
+            self.books.hold_average(now, queue.average_queue());
+        }
+    }
 }
 
 impl<P: Packet> TurnLink<P> {
@@ -102,27 +249,32 @@ impl<P: Packet> TurnLink<P> {
         coin: Stream,
         wire: Stream,
     ) -> Self {
-        Self {
+        let turns = Turns {
             delay: link.delay_ns,
             transmitter: Transmitter::of(link),
             books: LinkBooks::new(queue.average_queue()),
             standing: queue.standing(),
-            queue,
-            values,
             coin,
             wire: LossyWire::new(link.loss, wire),
             next_turn: NEVER,
             end: 0,
             occupied_since: 0,
             arrivals_of_waiting: 0,
-        }
+        };
+        Self { queue, values, turns }
+    }
+
+    /// The queue and the rest.
+    #[inline(always)]
+    pub(crate) fn parts(&mut self) -> (&mut AnyScheduler<P>, &mut Turns) {
+        (&mut self.queue, &mut self.turns)
     }
 
     /// When [`TurnLink::take`] is due; [`NEVER`] while nothing waits.
     #[inline]
     #[must_use]
     pub fn next_turn(&self) -> u64 {
-        self.next_turn
+        self.turns.next_turn
     }
 
     /// Offers a packet at `now`: it waits for its turn, even if that comes at once, or is dropped.
@@ -130,120 +282,45 @@ impl<P: Packet> TurnLink<P> {
     /// the packet is marked.
     #[inline]
     pub fn offer(&mut self, now: u64, packet: P, dropped: &mut impl FnMut(Dropped<P>)) -> bool {
-        self.hold_queue(now);
-        let free_at = self.transmitter.free_at();
-        let was_empty = self.standing.packets == 0;
-        let idle_since = (was_empty && free_at <= now).then_some(free_at);
-        let mut removal = Removal {
-            now,
-            books: &mut self.books,
-            arrivals_of_waiting: &mut self.arrivals_of_waiting,
-            dropped,
-        };
-        *removal.arrivals_of_waiting += u128::from(now);
-        let coin = &mut self.coin;
-        let (marked, standing) =
-            self.queue.take_in(now, idle_since, packet, coin, &mut |gone| removal.of(gone));
-        let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
-        self.books.window.count(verdict);
-        self.standing = standing;
-        self.hold_average(now);
-        if standing.packets == 0 {
-            self.next_turn = NEVER;
-        } else if self.next_turn == NEVER {
-            self.occupied_since = now;
-            self.next_turn = self.transmitter.begin(now);
-        }
-        marked
+        self.queue.visit(Offer { turns: &mut self.turns, now, packet, dropped })
     }
 
     /// Takes the next packet to be sent at `now`, when a turn is due. `None` if the discipline drops
     /// every packet that waits. What it drops is given to `dropped`.
     #[inline]
     pub fn take(&mut self, now: u64, dropped: &mut impl FnMut(Dropped<P>)) -> Option<Taken<P>> {
-        self.hold_queue(now);
-        let mut removal = Removal {
-            now,
-            books: &mut self.books,
-            arrivals_of_waiting: &mut self.arrivals_of_waiting,
-            dropped,
-        };
-        let (sent, standing) =
-            self.queue.hand_over(now, &mut self.coin, &mut |gone| removal.of(gone));
-        self.standing = standing;
-        self.hold_average(now);
-        let Some(sent) = sent else {
-            self.next_turn = NEVER;
-            return None;
-        };
-        let size = sent.packet.size();
-        self.arrivals_of_waiting -= u128::from(sent.arrived);
-        self.books.window.marks += u64::from(sent.marked);
-        self.books.count_forwarded(size, now - sent.arrived);
-        self.end = self.transmitter.transmit(now, size);
-        self.next_turn = self.turn_after(now);
-        let lost = self.wire.loses();
-        self.books.window.losses += u64::from(lost);
-        let (arrived, marked) = (sent.arrived, sent.marked);
-        Some(Taken { packet: sent.packet, end: self.end, lost, arrived, marked })
-    }
-
-    /// When the turn of the next packet comes, not before `now`.
-    fn turn_after(&mut self, now: u64) -> u64 {
-        if self.standing.packets == 0 {
-            return NEVER;
-        }
-        self.transmitter.begin(self.occupied_since).max(now)
+        self.queue.visit(Take { turns: &mut self.turns, now, dropped })
     }
 
     /// Propagation delay in nanoseconds.
     #[inline]
     #[must_use]
     pub fn delay(&self) -> u64 {
-        self.delay
-    }
-
-    /// The queue has been as it is until `now`.
-    #[inline]
-    fn hold_queue(&mut self, now: u64) {
-        self.books.hold_queue(now, self.standing.packets, self.standing.bytes);
-    }
-
-    /// The discipline's average, if it keeps one, may be another from `now` on.
-    #[inline(always)] // twice for every packet, and few disciplines keep one
-    fn hold_average(&mut self, now: u64) {
-        if self.books.has_average() {
-            self.take_average(now);
-        }
-    }
-
-    #[inline(never)]
-    fn take_average(&mut self, now: u64) {
-        self.books.hold_average(now, self.queue.average_queue());
+        self.turns.delay
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
-        self.hold_queue(now);
-        self.books.close_window(now, &self.transmitter, (self.end, 0), into);
+        self.turns.hold_queue(now);
+        self.turns.books.close_window(now, &self.turns.transmitter, (self.turns.end, 0), into);
     }
 
     /// What has been measured since the last window was closed.
     #[must_use]
     pub fn window(&self) -> &LinkWindow {
-        &self.books.window
+        &self.turns.books.window
     }
 
     /// Totals since time 0, up to `now`.
     pub fn ledger(&mut self, now: u64) -> Ledger {
-        self.hold_queue(now);
-        self.books.ledger()
+        self.turns.hold_queue(now);
+        self.turns.books.ledger()
     }
 
     /// Waiting so far of the packets still in the queue, in nanoseconds.
     #[must_use]
     pub fn waiting_so_far(&self, now: u64) -> u128 {
-        u128::from(self.standing.packets) * u128::from(now) - self.arrivals_of_waiting
+        u128::from(self.turns.standing.packets) * u128::from(now) - self.turns.arrivals_of_waiting
     }
 
     /// Shows every packet that waits.
@@ -254,7 +331,7 @@ impl<P: Packet> TurnLink<P> {
     /// Packets and bytes waiting.
     #[must_use]
     pub fn queue(&self) -> (u32, u64) {
-        (self.standing.packets, self.standing.bytes)
+        (self.turns.standing.packets, self.turns.standing.bytes)
     }
 
     /// See [`Discipline::average_queue`].
@@ -289,60 +366,61 @@ impl<P: Packet> TurnLink<P> {
     pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let link = facts(self.transmitter.rate(), self.delay);
+        let link = facts(self.turns.transmitter.rate(), self.turns.delay);
         let values = self.queue.set_values(&values, link)?.to_values();
         let changed = values != self.values;
         self.values = values;
-        self.hold_average(now);
+        self.turns.hold_average(now, &self.queue);
         Ok(changed && self.queue.is_flushed_by_change())
     }
 
     /// Drops all packets that wait at `now`; the one in transmission is sent. Only disciplines that
     /// decide at arrival ask for it, and those stand in front of a first-in, first-out queue.
     pub fn flush(&mut self, now: u64, dropped: &mut impl FnMut(P)) {
-        let AnyScheduler::Fifo(queue) = &mut self.queue else { return };
-        let Standing { packets, bytes } = self.standing;
-        let waited = u128::from(packets) * u128::from(now) - self.arrivals_of_waiting;
-        self.books.hold_queue(now, packets, bytes);
-        self.books.count_flushed(packets.into(), waited);
-        self.arrivals_of_waiting = 0;
-        queue.flush(now, dropped);
-        self.standing = self.queue.standing();
-        self.next_turn = NEVER;
+        if !self.queue.flush(now, dropped) {
+            return;
+        }
+        let Standing { packets, bytes } = self.turns.standing;
+        let waited = u128::from(packets) * u128::from(now) - self.turns.arrivals_of_waiting;
+        self.turns.books.hold_queue(now, packets, bytes);
+        self.turns.books.count_flushed(packets.into(), waited);
+        self.turns.arrivals_of_waiting = 0;
+        self.turns.standing = self.queue.standing();
+        self.turns.next_turn = NEVER;
     }
 
     /// Changes the propagation delay for packets whose transmission begins from now on.
     pub fn set_delay(&mut self, delay: u64) {
-        self.delay = delay;
+        self.turns.delay = delay;
         self.tell_discipline();
     }
 
     /// Changes how the wire loses packets sent from now on.
     pub fn set_loss(&mut self, model: LossModel) {
-        self.wire.set_model(model);
+        self.turns.wire.set_model(model);
     }
 
     /// Changes the rate at `now`, to be constant from then on. The caller must have closed the window.
     /// When the packet in transmission, the last that was taken, would have been sent and when it
     /// will; `None` if there is none.
     pub fn set_rate(&mut self, now: u64, rate: u64) -> Option<(u64, u64)> {
-        let old_end = self.end;
+        let old_end = self.turns.end;
         let mut moved = None;
         if old_end > now {
-            let left = u128::from(old_end - now) * u128::from(self.transmitter.rate());
-            self.end = now + left.div_ceil(u128::from(rate)) as u64;
-            self.transmitter.replace(rate, self.end);
-            moved = Some((old_end, self.end));
+            let left = u128::from(old_end - now) * u128::from(self.turns.transmitter.rate());
+            self.turns.end = now + left.div_ceil(u128::from(rate)) as u64;
+            self.turns.transmitter.replace(rate, self.turns.end);
+            moved = Some((old_end, self.turns.end));
         } else {
-            self.transmitter.replace(rate, self.transmitter.free_at());
+            self.turns.transmitter.replace(rate, self.turns.transmitter.free_at());
         }
-        self.next_turn = self.turn_after(now);
+        self.turns.next_turn = self.turns.turn_after(now);
         self.tell_discipline();
         moved
     }
 
     fn tell_discipline(&mut self) {
-        self.queue.link_changed(facts(self.transmitter.rate(), self.delay));
+        self.queue.link_changed(facts(self.turns.transmitter.rate(), self.turns.delay));
     }
 }
 

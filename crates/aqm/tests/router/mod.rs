@@ -244,13 +244,13 @@ impl Router {
             AnyScheduler::from_values(algorithm.name, values, link).expect("settings in the table");
         let algorithm_in_force = queue.algorithm();
         assert_eq!(algorithm_in_force.name, algorithm.name);
-        let queue = match queue {
-            AnyScheduler::Fifo(fifo) => Kept::Advised(Fifo::around(Overheard {
-                discipline: Rc::new(RefCell::new(fifo.into_advisor())),
+        let queue = match queue.into_advisor() {
+            Ok(discipline) => Kept::Advised(Fifo::around(Overheard {
+                discipline: Rc::new(RefCell::new(discipline)),
                 told: Rc::clone(&told),
                 turn: Rc::clone(&turn),
             })),
-            keeping => Kept::Keeping(Box::new(keeping)),
+            Err(keeping) => Kept::Keeping(keeping),
         };
         Self {
             name: algorithm_in_force.name,

@@ -5,7 +5,7 @@ use vermilion_tcp::SackBlocks;
 
 use super::Simulation;
 use super::notes::{Queued, answer_record, beginning, marked};
-use super::turns::wait_for_turn;
+use super::turns::wait_for_turn_by_call;
 use crate::any_link::AnyLink;
 use crate::delay_line::NotedEnd;
 use crate::departure_link::{Fate, Gone};
@@ -349,7 +349,7 @@ impl Simulation {
                 let (lines, calendar) = (&mut self.lines, &mut self.calendar);
                 packet.next_hop();
                 let (times, rest) = packet.halves();
-                if wait_for_turn(state, now, times, rest, line, lines, calendar) {
+                if wait_for_turn_by_call(state, now, times, rest, line, lines, calendar) {
                     self.keep(record.map(|record| marked(record, PacketEvent::Mark)));
                 }
             }
@@ -415,13 +415,13 @@ impl Simulation {
     #[cold]
     pub(super) fn note_gone(&mut self, link: usize) {
         let AnyLink::AtDeparture(state) = &mut self.links[link] else { return };
-        let gone = std::mem::take(&mut state.gone);
+        let gone = std::mem::take(state.gone());
         for each in &gone {
             self.note_one_gone(link, each);
         }
         // What was dropped is still to be forgotten.
         if let AnyLink::AtDeparture(state) = &mut self.links[link] {
-            state.gone = gone;
+            *state.gone() = gone;
         }
     }
 

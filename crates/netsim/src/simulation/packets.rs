@@ -3,7 +3,7 @@
 use vermilion_tcp::Segment;
 
 use super::Simulation;
-use super::turns::wait_for_turn;
+use super::turns::{wait_for_turn, wait_for_turn_by_call};
 use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
@@ -311,7 +311,7 @@ impl Simulation {
                 let (lines, calendar) = (&mut self.lines, &mut self.calendar);
                 packet.next_hop();
                 let (times, rest) = packet.halves();
-                wait_for_turn(link, self.now, times, rest, hop.line, lines, calendar);
+                wait_for_turn_by_call(link, self.now, times, rest, hop.line, lines, calendar);
                 self.forget_dropped(hop.link as usize);
                 return;
             }
@@ -380,6 +380,8 @@ impl Simulation {
 
     /// A packet that waited for its sender's access link arrives at its first queue.
     fn on_access(&mut self) {
+        // At one instant turns come before.
+        self.take_all_turns(self.now + 1);
         let Some(packet) = self.access.pop() else { return };
         self.calendar.set(self.access_source(), self.access.next_time());
         self.offer_first(packet);

@@ -13,6 +13,10 @@ impl Simulation {
     pub(super) fn on_control(&mut self) {
         let event = self.schedule.pop();
         self.calendar.set(CONTROL, self.schedule.next_time());
+        if matches!(event, Some(Control::Boundary | Control::Change(_) | Control::Probe)) {
+            // Turns at this very instant come after it.
+            self.take_all_turns(self.now);
+        }
         match event {
             Some(Control::Boundary) => self.on_boundary(),
             Some(Control::Change(index)) => self.on_change(index as usize),
@@ -87,6 +91,7 @@ impl Simulation {
         }
         if let Some(delay) = change.delay_ns {
             self.links[link].set_delay(self.now, delay);
+            self.enter_turn(link);
         }
         if let Some(model) = change.loss {
             self.links[link].set_loss(model);

@@ -92,7 +92,7 @@ impl Simulation {
         let names = self.scenario.flows.iter().map(|group| group.name.clone());
         let flows = names.zip(groups).collect();
         let packets_forwarded = links.values().map(|link| link.ledger.forwarded).sum();
-        Results { packets_forwarded, events: self.events, links, flows }
+        Results { packets_forwarded, events: self.events + self.late_turns(), links, flows }
     }
 
     /// Counts the starved flows of every span, among the endless ones with a sender: what a call, or

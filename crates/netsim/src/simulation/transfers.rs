@@ -52,6 +52,7 @@ impl Simulation {
     /// Puts a flow into a vacant place, or into a new one while there may be more.
     #[inline(always)] // for one caller, who should not have to copy the flow for it
     fn place(&mut self, flow: Flow) -> Option<u32> {
+        self.take_all_turns(self.now); // what they drop may leave a place
         let books = self.books_of(flow.group);
         if let Some(place) = self.measured.transfers[books].vacant.pop() {
             self.flows[place as usize] = flow;
@@ -87,6 +88,14 @@ impl Simulation {
     /// The sender of a flow has nothing left to send or to wait for; may be said more than once.
     #[cold]
     pub(super) fn on_finished(&mut self, number: u32) {
+        if matches!(self.flows[number as usize].origin, Origin::Source(_)) {
+            self.take_all_turns(self.now); // places are left in the order of time
+        }
+        self.finish(number);
+    }
+
+    /// The same, once all turns that came before have been carried out.
+    fn finish(&mut self, number: u32) {
         let flow = &mut self.flows[number as usize];
         let first_time = flow.ended.is_none();
         flow.ended.get_or_insert(self.now);
@@ -113,7 +122,7 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         flow.in_flight -= 1;
         if flow.in_flight == 0 && flow.ended.is_some() {
-            self.on_finished(number);
+            self.finish(number);
         }
     }
 

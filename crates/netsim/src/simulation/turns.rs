@@ -1,11 +1,19 @@
 //! Queues whose discipline watches departures: packets wait there for their turn.
+//!
+//! What such a discipline decides needs nothing but the packet, the queue and the time of the turn. So nobody has
+//! to be told at that instant: what leaves arrives somewhere only after the delay of its line. Turns are
+//! therefore carried out late, each with the time at which it came, when somebody next asks the link, which
+//! mostly is the next packet that arrives there. The calendar has the last instant at which that is early enough.
+//! Where something else hangs on the instant, turns are carried out at their times.
 
 use super::Simulation;
 use crate::any_link::AnyLink;
-use crate::calendar::Calendar;
+use crate::calendar::{Calendar, NEVER};
+use crate::delay_line::DelayLine;
 use crate::delay_lines::DelayLines;
 use crate::departure_link::{DepartureLink, Fate};
-use crate::packet::{Half, Packet};
+use crate::packet::Half;
+use crate::scenario::Scenario;
 
 impl Simulation {
     /// Numbers the calendar's sources of the links that watch departures, from `first` on, and
@@ -21,22 +29,67 @@ impl Simulation {
         turns
     }
 
-    /// The turn of the next packet has come, at the link whose turns have number `turn`.
+    /// Tells links that watch departures how late their turns may be carried out.
+    pub(super) fn allow_late_turns(
+        scenario: &Scenario,
+        links: &mut [AnyLink],
+        lines: &[DelayLine],
+    ) {
+        // Transfers leave their places to others, some when their last packet is dropped: which is first has to be
+        // known, and between two links is not.
+        let is_dynamic = scenario.flows.iter().any(|group| group.traffic.is_dynamic());
+        let turns = links.iter().filter(|link| matches!(link, AnyLink::AtDeparture(_))).count();
+        let may_be_late = !is_dynamic || turns == 1;
+        for (index, (link, description)) in links.iter_mut().zip(&scenario.links).enumerate() {
+            let AnyLink::AtDeparture(link) = link else { continue };
+            // What a user's own discipline does besides is unknown.
+            if may_be_late && description.queue.foreign.is_none() {
+                let behind = lines.iter().filter(|line| line.link == Some(index as u32));
+                let least = behind.map(|line| line.extra_delay).min();
+                link.allow_late_turns(least.unwrap_or(0));
+            }
+        }
+    }
+
+    /// The turn of the next packet has come, or has to be carried out at last, at the link whose turns have
+    /// number `turn`.
     #[cold]
     pub(super) fn on_turn(&mut self, turn: usize) {
         let link = self.turns[turn] as usize;
-        if let AnyLink::AtDeparture(link) = &mut self.links[link] {
-            take(link, self.now, &mut self.lines, &mut self.calendar);
-            self.calendar.set(link.source, link.next_turn());
+        if let AnyLink::AtDeparture(state) = &mut self.links[link]
+            && state.is_prompt()
+        {
+            state.take(self.now, &mut self.lines, &mut self.calendar);
+            self.enter_turn(link);
+            return self.forget_dropped(link);
         }
-        self.forget_dropped(link);
+        self.events -= 1; // turns are counted where they are carried out
+        self.take_turns(link, self.now + 1);
+        self.enter_turn(link);
+    }
+
+    /// Carries out all turns that come before `end`, at all links.
+    pub(super) fn take_all_turns(&mut self, end: u64) {
+        for turn in 0..self.turns.len() {
+            self.take_turns(self.turns[turn] as usize, end);
+        }
+    }
+
+    /// The same at one link.
+    fn take_turns(&mut self, link: usize, end: u64) {
+        while let AnyLink::AtDeparture(state) = &mut self.links[link]
+            && state.next_turn() < end
+        {
+            state.take_late(&mut self.lines, &mut self.calendar);
+            self.forget_dropped(link);
+        }
     }
 
     /// Nothing on its way keeps what was dropped at link `link`.
     #[inline(always)] // for every packet that leaves
     pub(super) fn forget_dropped(&mut self, link: usize) {
-        if let AnyLink::AtDeparture(state) = &self.links[link]
-            && !state.gone.is_empty()
+        if let AnyLink::AtDeparture(state) = &mut self.links[link]
+            && state.has_gone()
         {
             self.forget_gone(link);
         }
@@ -49,7 +102,7 @@ impl Simulation {
             self.note_gone(link);
         }
         while let AnyLink::AtDeparture(state) = &mut self.links[link]
-            && let Some(gone) = state.gone.pop()
+            && let Some(gone) = state.next_gone()
         {
             if !matches!(gone.fate, Fate::Sent { .. }) {
                 self.forget(&gone.packet);
@@ -57,19 +110,26 @@ impl Simulation {
         }
     }
 
-    /// Enters a link's next turn in the calendar, if it has turns.
+    /// Turns that were carried out late, each of which is an event.
+    pub(super) fn late_turns(&self) -> u64 {
+        let of = |link: &AnyLink| match link {
+            AnyLink::AtArrival(_) => 0,
+            AnyLink::AtDeparture(link) => link.late_turns(),
+        };
+        self.links.iter().map(of).sum()
+    }
+
+    /// Enters in the calendar when a link's next turn has to be carried out, if it has turns.
     pub(super) fn enter_turn(&mut self, link: usize) {
-        if let AnyLink::AtDeparture(link) = &self.links[link] {
-            self.calendar.set(link.source, link.next_turn());
+        if let AnyLink::AtDeparture(link) = &mut self.links[link] {
+            enter(link, &mut self.calendar);
         }
     }
 }
 
 /// A packet arrives at a queue in which it has to wait for its turn, which may come at once. Whether it is
 /// marked on arrival.
-///
-/// Kept out of the callers' way, who mostly have to do with the other kind of link.
-#[cold]
+#[inline(always)] // in the place where most packets come from; see below
 pub(super) fn wait_for_turn(
     link: &mut DepartureLink,
     now: u64,
@@ -79,24 +139,34 @@ pub(super) fn wait_for_turn(
     lines: &mut DelayLines,
     calendar: &mut Calendar,
 ) -> bool {
-    let known = link.next_turn();
-    // At one instant turns come before arrivals, as at every link.
-    while link.next_turn() <= now {
-        take(link, now, lines, calendar);
-    }
-    let marked = link.offer(now, Packet::of_halves(times, rest), line);
-    if link.next_turn() <= now {
-        take(link, now, lines, calendar);
-    }
-    if link.next_turn() != known {
-        calendar.set(link.source, link.next_turn());
+    let marked = link.pass(now, times, rest, line, lines, calendar);
+    // An entry for a turn that has been carried out meanwhile may stay: it only comes too early.
+    if link.entered == NEVER {
+        enter(link, calendar);
     }
     marked
 }
 
-/// Sends the packet whose turn it is, if the discipline leaves one.
-fn take(link: &mut DepartureLink, now: u64, lines: &mut DelayLines, calendar: &mut Calendar) {
-    if let Some(taken) = link.take(now) {
-        lines.push(taken.line, taken.packet, taken.end + link.delay(), calendar);
-    }
+/// The same for the others: they mostly have to do with the other kind of link.
+#[cold]
+#[inline(never)]
+pub(super) fn wait_for_turn_by_call(
+    link: &mut DepartureLink,
+    now: u64,
+    times: Half,
+    rest: Half,
+    line: u32,
+    lines: &mut DelayLines,
+    calendar: &mut Calendar,
+) -> bool {
+    wait_for_turn(link, now, times, rest, line, lines, calendar)
+}
+
+/// Enters in the calendar when the link's next turn has to be carried out.
+#[cold]
+#[inline(never)]
+fn enter(link: &mut DepartureLink, calendar: &mut Calendar) {
+    let deadline = link.deadline();
+    link.entered = if link.is_prompt() { NEVER } else { deadline };
+    calendar.set(link.source, deadline);
 }
