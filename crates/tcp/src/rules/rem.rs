@@ -50,6 +50,11 @@ pub struct Rem {
     place: usize,
     /// How many of them were marked.
     count: u32,
+    /// The natural logarithm of phi.
+    log_phi: f64,
+    /// For how many of them the rate was worked out last, and that rate: most segments leave both as they are, and
+    /// logarithms take long.
+    rate: (u32, f64),
     /// Averaged round trip in seconds; 0 before the first.
     round_trip: f64,
     round_end: u32,
@@ -64,6 +69,8 @@ impl Rem {
             marks: vec![0; options.memory.div_ceil(64)].into_boxed_slice(),
             place: 0,
             count: 0,
+            log_phi: options.phi.ln(),
+            rate: (u32::MAX, 0.0),
             round_trip: 0.0,
             round_end: 0,
         }
@@ -84,13 +91,23 @@ impl Rem {
     pub fn price(&self) -> f64 {
         let fraction = f64::from(self.count) / self.options.memory as f64;
         // Not the negative: no mark must mean zero, not minus zero, which is worth the least rate.
-        (1.0 - fraction).ln().abs() / self.options.phi.ln()
+        (1.0 - fraction).ln().abs() / self.log_phi
     }
 
     /// The rate that this price is worth, in segments per second.
-    fn rate(&self) -> f64 {
+    #[inline]
+    fn rate(&mut self) -> f64 {
+        if self.rate.0 != self.count {
+            self.find_rate();
+        }
+        self.rate.1
+    }
+
+    #[inline(never)]
+    fn find_rate(&mut self) {
         let options = &self.options;
-        (options.weight / self.price()).min(options.most).max(options.least)
+        let rate = (options.weight / self.price()).min(options.most).max(options.least);
+        self.rate = (self.count, rate);
     }
 }
 
