@@ -152,6 +152,7 @@ fn assert_books(network: &Value, seed: u64) {
     }
     assert!(left_alone == measured(results), "results depend on what is asked for");
 
+    // Where notes are taken, turns of queues are carried out at their times, and late elsewhere.
     let mut traced = build().expect("it was accepted before");
     let counted = trace_everything(&mut traced, until);
     let results = traced.results(true);
