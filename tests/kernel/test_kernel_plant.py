@@ -210,9 +210,10 @@ def test_data_crosses_every_link_of_its_path_and_acknowledgements_theirs():
     result = run_on_kernel(parse_scenario(text), 1)
     through, calls = result.flows("through").total, result.flows("calls").total
     assert result.link("second").total["utilization"] == pytest.approx(1.0, abs=0.02)
-    # They are dropped where the others are marked (one to three in a hundred, as the kernel draws),
-    # and up to six of 300 wait at one end of the window and not at the other.
-    assert calls["goodput_bit_per_s"]["total"] == pytest.approx(400e3, rel=0.05)
+    # Of 300 packets as many arrive as are not dropped (the others are marked), but for those that
+    # wait at one end of the window and not at the other: six, or 2 %.
+    arrived = calls["goodput_bit_per_s"]["total"] * 3.0 / (8 * 500)
+    assert 300 - 6 - result.link("second").total["drops"] <= arrived <= 300 + 6
     assert through["goodput_bit_per_s"]["total"] == pytest.approx(1.6e6, rel=0.05)
     assert result.link("second").total["marks"] > 0
     # One acknowledgement for every second packet, about: those of the calls have none.
@@ -279,33 +280,50 @@ objective = { name = "queue-deviation", link = "b", target = "10 packets" }
 """
 
 
-def test_one_seed_gives_the_same_readings_and_decisions(tmp_path):
-    scenario = parse_scenario(CONTROLLED)
+def controlled(seed, folder):
+    """A network of the kernel kept tuned, and the readings of its controller."""
+    path = folder / f"{seed}.sqlite"
+    found = run_online(
+        parse_scenario(CONTROLLED),
+        seed=seed,
+        clock="fixed",
+        evaluations=16,
+        re_evaluations=4,
+        comparisons=4,
+        journal_path=path,
+        plant=KernelPlant(),
+    )
+    return found, readings(path)
 
-    def controlled(name):
-        path = tmp_path / f"{name}.sqlite"
-        found = run_online(
-            scenario,
-            seed=3,
-            clock="fixed",
-            evaluations=16,
-            re_evaluations=4,
-            comparisons=4,
-            journal_path=path,
-            plant=KernelPlant(),
-        )
-        return found, readings(path)
 
-    first, first_readings = controlled("first")
-    again, again_readings = controlled("again")
+@pytest.fixture(scope="module")
+def first_seed(tmp_path_factory):
+    return controlled(3, tmp_path_factory.mktemp("first"))
+
+
+def test_one_seed_gives_the_same_readings_and_decisions(first_seed, tmp_path):
+    first, first_readings = first_seed
+    again, again_readings = controlled(3, tmp_path)
     assert len(first_readings) >= 130
     assert first_readings == again_readings
     assert first.decisions == again.decisions
     assert without_timing(first.tuned) == without_timing(again.tuned)
     assert "applied" in {each.kind for each in first.decisions}
-    # Whether it gains is for benches/kernel_online.py: sixteen settings tried and one draw of a
-    # kernel do not tell.
     assert len(first.settings) >= 2
+
+
+def test_the_queue_is_nearer_to_its_target_than_left_alone(first_seed, tmp_path):
+    """Both phases of two seeds: what sixteen settings gain in one differs with a kernel's draws."""
+    runs = [first_seed[0], controlled(4, tmp_path)[0]]
+    alone, tuned = (
+        sum(
+            window["queue_packets"]["sd"] ** 2 + (window["queue_packets"]["mean"] - 10) ** 2
+            for result in results
+            for window in result.link("b").phases
+        )
+        for results in ([each.reference for each in runs], [each.tuned for each in runs])
+    )
+    assert tuned < alone
 
 
 def readings(path):

@@ -262,6 +262,8 @@ def test_text_page_and_json_show_it_beside_the_best(found):
         if line.startswith(("warning:", "sturdier:")):
             assert escape(line).replace(" +- ", " ± ") in page
     assert "warning: " in page
+    for line in found.robustness.broken():
+        assert escape(line).replace(" +- ", " ± ") in page
     data = json.loads(found.to_json())["sturdier"]
     assert set(data) == {
         "parameters", "objective", "harm", "constraints", "metrics", "robustness", "device",

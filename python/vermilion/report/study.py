@@ -11,6 +11,7 @@ from vermilion.report.importance import FEWEST, shares
 from vermilion.report.numbers import ABSENT
 from vermilion.report.queue_scale import milliseconds_per_packet
 from vermilion.report.study_outcome import (
+    broken,
     decision,
     device_words,
     kept,
@@ -186,13 +187,14 @@ def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, objec
     """What the recommendation says: nothing before there is one."""
     if outcome is None:
         nothing: tuple[str, ...] = ("decision", "neighbourhood", "sturdier", "device")
-        return {"tables": [], "kept": [], **dict.fromkeys(nothing)}
+        return {"tables": [], "kept": [], "broken": [], **dict.fromkeys(nothing)}
     several = plan.kind == "robust"
     return {
         "decision": decision(outcome),
         "tables": outcome_tables(outcome, plan.objective, plan.unit, several=several),
         "kept": kept(outcome, several=several),
         "neighbourhood": neighbourhood(outcome),
+        "broken": broken(outcome, several=several),
         "sturdier": sturdier(outcome),
         "device": device_words(outcome),
     }

@@ -114,6 +114,26 @@ def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
     return [_kept(*each) for each in found]
 
 
+def broken(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
+    """Which bound the recommended setting breaks around its conditions, and by how much.
+
+    Args:
+        outcome: the recommendation.
+        several: whether it is of several scenarios.
+    """
+    cases = outcome["scenarios"] if several else [outcome]
+    return [
+        {
+            "scenario": str(case["scenario"]) if several else "",
+            "condition": str(each["condition"]),
+            **each["breaks"],
+        }
+        for case in cases
+        for each in (case.get("robustness") or {}).get("conditions", ())
+        if "breaks" in each
+    ]
+
+
 def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
     """How the recommended setting fares around its conditions; ``None`` where nobody has looked."""
     robustness = outcome.get("robustness")
@@ -138,11 +158,6 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
                 "sturdier_verdict": str(sturdier.get(str(each["key"]), {}).get("verdict", ABSENT)),
             }
             for each in robustness["conditions"]
-        ],
-        "broken": [
-            {"condition": str(each["condition"]), **each["breaks"]}
-            for each in robustness["conditions"]
-            if "breaks" in each
         ],
         "untried": [str(each) for each in robustness["untried"]],
     }

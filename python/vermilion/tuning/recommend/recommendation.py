@@ -354,7 +354,8 @@ class Recommendation:
         table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
-        said = [self.reason, *self._warned_of(), *self._missed_by_rivals()]
+        broken = () if self.robustness is None else self.robustness.broken()
+        said = [self.reason, *self._warned_of(), *broken, *self._missed_by_rivals()]
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
         return page.replace(" +- ", " ± ")
