@@ -17,6 +17,8 @@ from vermilion.scenario.core_network import CoreLink, CoreQueue
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds, TuningProgress, search_best
+from vermilion.tuning.measure.candidates import Candidates
+from vermilion.tuning.measure.evaluation import Evaluation
 from vermilion.tuning.measure.simulations import Simulations
 
 LEVEL = "links.bottleneck.queue.level"
@@ -392,6 +394,60 @@ def test_progress_goes_through_the_stages(monkeypatch):
 def test_batches_keep_the_processors_busy_and_no_more(threads, seeds, size):
     simulations = Simulations(None, OBJECTIVE, [], threads)
     assert simulations.batch_size(seeds) == size
+
+
+def test_a_generation_is_simulated_together():
+    batches = {}
+    for search in ("cma-es", "localised-recursive-random-search"):
+        with pytest.MonkeyPatch.context() as patch:
+            outcome, core = tune(patch, search=search, threads=2, budget=60)
+        batches[search] = [len(settings) for settings, seeds in core.calls if len(seeds) == 1]
+        assert outcome.evaluations == 60
+    # 16 of 20 spread points, then generations of 6. The other search goes on with what it has just
+    # learned.
+    assert max(batches["cma-es"]) == 16
+    assert batches["cma-es"].count(6) >= 3
+    assert max(batches["localised-recursive-random-search"]) == 2
+
+
+def test_a_generation_that_the_deadline_does_not_allow_is_begun_in_part(monkeypatch):
+    class Sizes(Slow):
+        def __call__(self, texts, seeds, **options):
+            if tuple(seeds) == SEEDS.search[:1]:
+                sizes.append(len(texts))
+            return super().__call__(texts, seeds, **options)
+
+    sizes = []
+    clock = SimulatedClock(monkeypatch)
+    core = Sizes(clock)
+    outcome, _ = tune(monkeypatch, core, search="cma-es", budget=10_000, deadline_s=0.4, threads=1)
+    assert outcome.end == "deadline"
+    assert sizes.count(6) > 10
+    assert sizes[-1] < 6
+
+
+def test_long_batches_are_kept_in_portions(monkeypatch):
+    class Kept:
+        def __init__(self):
+            self.counts = []
+
+        def recall(self, *_):
+            return {}
+
+        def keep(self, _length, _made_for, outcomes):
+            self.counts.append(len(outcomes))
+
+    clock = SimulatedClock(monkeypatch)
+    core = Slow(clock, 2.0, 2.0)  # seconds for a simulation: five in ten seconds
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
+    kept, told = Kept(), []
+    simulations = Simulations(Candidates(MODEL, SPACE.names), OBJECTIVE, [], 1, memory=kept)
+    simulations.run([Evaluation(STANDARD)], [1])
+    others = [Evaluation({LEVEL: float(level), OTHER: 0.5}) for level in range(12)]
+    simulations.run(others, [1], progress=told.append)
+    assert kept.counts == [1, 5, 5, 2]
+    assert told == [1] * 5 + [6] * 5 + [11] * 2  # by this core, each run is a first
+    assert all(each.seeds == [1] for each in others)
 
 
 def test_a_seed_serves_one_purpose():

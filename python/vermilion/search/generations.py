@@ -68,6 +68,11 @@ class Generations(Search):
     def _remember_generations(self, memory: Mapping[str, Any]) -> None:
         """Takes back what ``_generations_memory`` gave."""
 
+    def independent(self) -> int:
+        """What is left of the present generation, or of the start points."""
+        starts = len(self._start_points) - self._starts_given
+        return starts or (self._size() - self._proposed if self._starts_known else 0)
+
     def _propose(self) -> Point | None:
         if not self._starts_known or self._proposed == self._size():
             return None

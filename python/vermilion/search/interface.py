@@ -75,7 +75,7 @@ class Search(ABC):
     turns points into parameter values.
 
     To write one, implement ``_propose``, ``_learn``, ``_memory`` and ``_remember`` (and
-    ``settings`` if the constructor takes more), add its line to
+    ``settings`` if the constructor takes more, and ``independent`` if it knows), add its line to
     ``vermilion.search.registry``, and test it with ``vermilion.search.testing``.
     :class:`vermilion.search.generations.Generations` has what searches have in common that go
     from one batch of points to the next.
@@ -130,6 +130,13 @@ class Search(ABC):
             self._next_number += 1
             points.append(point)
         return points
+
+    def independent(self) -> int:
+        """How many of the next points it will give and use whatever the values not told yet are.
+
+        Who has many processors asks for these together. 0: it cannot tell.
+        """
+        return 0
 
     def tell(self, points: Sequence[Point], values: Sequence[float]) -> list[Point]:
         """Takes the values of points that were asked for.

@@ -86,6 +86,16 @@ class SearchConformance:
             best = min(path, key=bowl)
             _require(search.recommend() == best, f"it recommends {search.recommend()}, not {best}")
 
+    def test_points_that_are_independent_are_all_given_and_used(self) -> None:
+        for function in (bowl, lambda point: -bowl(point), lambda _: math.inf):
+            search = self.make(2, start_points=[(0.25, 0.75), (0.5, 0.5)])
+            while search.evaluations < _ENOUGH:
+                count = search.independent()
+                points = search.ask(max(1, count))
+                _require(len(points) >= count, f"{count} are independent, {len(points)} given")
+                used = search.tell(points, [function(point) for point in points])
+                _require(used[:count] == points[:count], f"of {count} it uses {len(used)}")
+
     def test_values_may_be_told_while_others_are_outstanding(self) -> None:
         search = self.make(2)
         waiting: list[Point] = []

@@ -70,6 +70,10 @@ use for the time."""
 _MOST_REFINEMENT = 0.15
 """The same for further settings along the constraints' edge."""
 
+_TURNS = 8
+"""Settings for each core that are simulated together, where none depends on another's value. At the
+end of every batch the cores wait for the last of them, and for what is made of it."""
+
 _SHORT = 3
 """Of these, one in so many is of a short simulation, where the search used them."""
 
@@ -176,7 +180,8 @@ class Tuning(TuningState):
         seeds = self.seeds.search
         simulations = self.horizon.simulations
         first = seeds[:1] if len(seeds) > 1 else seeds
-        at_once = simulations.batch_size(len(first))
+        fewest = simulations.batch_size(len(first))
+        most = _TURNS * simulations.threads
         own = self._own_setting()
         waiting: dict[Point, tuple[Evaluation, float]] = {}
         # Several points may mean one setting, of whole numbers or of what a device has.
@@ -184,12 +189,15 @@ class Tuning(TuningState):
         # Of a search that is gone on with, the first points have been asked for already.
         points = self.search.outstanding()
         while points or self.evaluations < budget:
-            points = points or self.search.ask(min(at_once, budget - self.evaluations))
             until = self._search_until(budget)
             # Something is tried in any case: the first simulations may have met a busy machine.
-            each = 0.0 if self.best is None else simulations.least_seconds_each
-            expected = each * len(points) * len(seeds)
-            if until is not None and time.monotonic() + expected > until:
+            each = 0.0 if self.best is None else simulations.least_seconds_each * len(seeds)
+            left = math.inf if until is None else until - time.monotonic()
+            affordable = most if each == 0.0 else min(most, left / each)
+            together = min(affordable, self.search.independent())
+            at_once = min(max(fewest, int(together)), budget - self.evaluations)
+            points = points or self.search.ask(at_once)
+            if each * len(points) > left:
                 self.end = "deadline"
                 return
             batch: dict[Point, Evaluation] = {}

@@ -42,46 +42,52 @@ class Screening:
     """The memory of a search about how well one seed predicts all of them."""
 
     def __init__(self) -> None:
-        self._met_all: deque[Evaluation] = deque(maxlen=_MEMORY)
-        self._best: Evaluation | None = None
+        # What each came to with the first seed, and with all of them.
+        self._met_all: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
+        self._best: tuple[float, float] | None = None
         self._best_value = math.inf
+        # Of the differences from the best, as a root mean square; ``None`` where too few are known.
+        self._typical_miss: float | None = None
 
     def is_hopeless(self, evaluation: Evaluation) -> bool:
         """Whether the first seed alone shows that a setting is not worth the others."""
-        best = self._best
-        if best is None or not evaluation.objectives or self._best_value >= BROKEN:
+        if self._best is None or self._typical_miss is None or not evaluation.objectives:
             return False
-        misses = self._misses(best)
-        if len(misses) < _FEWEST:
-            return False
-        typical = math.sqrt(math.fsum(miss * miss for miss in misses) / len(misses))
-        return _distance(evaluation.first_objective, best.first_objective) > _MARGIN * typical
+        distance = _distance(evaluation.first_objective, self._best[0])
+        return distance > _MARGIN * self._typical_miss
 
     def expected(self, evaluation: Evaluation) -> float:
         """The objective that a hopeless setting would have if all seeds were like the first."""
-        best = self._best
-        if best is None:
+        if self._best is None:
             return evaluation.objective
         first = evaluation.first_objective
-        distance = max(0.0, _distance(first, best.first_objective))
-        return best.objective + distance * (abs(first) + abs(best.objective))
+        best_first, best = self._best
+        distance = max(0.0, _distance(first, best_first))
+        return best + distance * (abs(first) + abs(best))
 
     def learn(self, value: float, evaluation: Evaluation) -> None:
         """Takes in a setting that met all seeds, with the value that the search was told."""
         if evaluation.refusal is not None or not math.isfinite(evaluation.objective):
             return
-        self._met_all.append(evaluation)
+        met = evaluation.first_objective, evaluation.objective
+        self._met_all.append(met)
         if value < self._best_value:
-            self._best, self._best_value = evaluation, value
+            self._best, self._best_value = met, value
+        self._typical_miss = self._miss()
 
-    def _misses(self, best: Evaluation) -> list[float]:
-        """By how much the first seed misjudged each setting's distance from the best."""
-        return [
-            _distance(each.objective, best.objective)
-            - _distance(each.first_objective, best.first_objective)
+    def _miss(self) -> float | None:
+        """By how much the first seed misjudges a setting's distance from the best, typically."""
+        best = self._best
+        if best is None or self._best_value >= BROKEN:
+            return None
+        misses = [
+            _distance(each[1], best[1]) - _distance(each[0], best[0])
             for each in self._met_all
             if each is not best
         ]
+        if len(misses) < _FEWEST:
+            return None
+        return math.sqrt(math.fsum(miss * miss for miss in misses) / len(misses))
 
 
 def _distance(one: float, other: float) -> float:

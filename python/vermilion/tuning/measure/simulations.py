@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _BUSY: Final = 0.9
 """The share of the cores that should be at work, on average."""
 
+_MOST_LOST: Final = 10.0
+"""Seconds of simulation that are lost at most when somebody interrupts what is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -179,13 +182,16 @@ class Simulations:
         missing = [each for each, row in zip(pieces, known, strict=True) if row is None]
         done = (len(pieces) - len(missing)) * len(seeds)
 
-        def report(simulated: int) -> None:
-            if progress is not None:
-                progress((done + simulated) // scenarios)
+        simulated: list[list[Result | None]] = []
+        for portion in self._portions(missing, len(seeds)):
 
-        new = iter(
-            self._simulate(missing, seeds, until, None if progress is None else report, made_for)
-        )
+            def report(more: int, before: int = done + len(simulated) * len(seeds)) -> None:
+                if progress is not None:
+                    progress((before + more) // scenarios)
+
+            told = None if progress is None else report
+            simulated += self._simulate(portion, seeds, until, told, made_for)
+        new = iter(simulated)
         rows = [next(new) if row is None else row for row in known]
         if made_for == "comparison":
             for (_, piece), row in zip(pieces, rows, strict=True):
@@ -193,6 +199,17 @@ class Simulations:
         for each in evaluations:
             each.gather()
         return rows
+
+    def _portions(
+        self, pieces: Sequence[tuple[Measured, Evaluation]], seeds: int
+    ) -> list[Sequence[tuple[Measured, Evaluation]]]:
+        """What is simulated and then kept, before the next of them begins."""
+        each = self._seconds / self._timed * seeds if self._timed else 0.0
+        is_kept = any(measured.memory is not None for measured, _ in pieces)
+        if not is_kept or each * len(pieces) <= _MOST_LOST:
+            return [pieces]
+        size = max(self.batch_size(seeds), int(_MOST_LOST / each))
+        return [pieces[first : first + size] for first in range(0, len(pieces), size)]
 
     def _recalled(
         self,
