@@ -74,6 +74,24 @@ MISTAKES = {
     ),
     "a rate that is NaN": ('"10 Mbit/s"', "nan", "links.bottleneck.rate", "a rate"),
     "no rate": ('rate = "10 Mbit/s"', "", "links.bottleneck.rate", "a rate"),
+    "a queue's key beside it": (
+        'rate = "10',
+        'limit = "9 packets"\nrate = "10',
+        "links.bottleneck.limit",
+        '; "limit" goes into links.bottleneck.queue',
+    ),
+    "a sender's key beside it": (
+        'sender = "reno"',
+        'sender = "reno"\noption_set = "linux"',
+        "flows.early.option_set",
+        '; "option_set" goes into flows.early.sender',
+    ),
+    "a traffic's key beside it": (
+        'sender = "reno"',
+        'sender = "reno"\nmean_gap = "1 s"',
+        "flows.early.mean_gap",
+        '; "mean_gap" goes into flows.early.traffic',
+    ),
     "a misspelt key": ('rate = "10', 'rat = "10', "links.bottleneck.rat", 'did you mean "rate"?'),
     "thresholds the wrong way round": (
         'min_threshold = "15 packets"',

@@ -67,7 +67,13 @@ def test_the_scenario_can_give_boxes():
     [
         ([], {}, "tuning.parameters", "at least one dimension"),
         ([f"{QUEUE}.wait"], {}, "path", "wait"),
-        ([f"{QUEUE}.limit"], {}, "tuning.parameters", "has a box to search"),
+        (
+            [f"{QUEUE}.limit"],
+            {},
+            "tuning.parameters",
+            f'give it one, with units: [tuning.space] "{QUEUE}.limit" = [LOWEST, HIGHEST]',
+        ),
+        ([f"{QUEUE}.gentle"], {}, "tuning.parameters", "a parameter that is a number"),
         (["links.bottleneck.rate"], {}, "path", "links.bottleneck.rate"),
         ([f"{QUEUE}.weight"] * 2, {}, "tuning.parameters", "each name only once"),
         ([f"{QUEUE}.weight"], {f"{QUEUE}.weight": (0.1, 0.1)}, "tuning.parameters", "0.1 .. 0.1"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import AfterValidator, Field, ValidationError
 
 from vermilion import _core
+from vermilion.scenario.algorithms import disciplines, senders
 from vermilion.scenario.errors import (
     MISSING,
     FieldError,
@@ -24,7 +25,7 @@ from vermilion.scenario.tables import Duration, FlowGroup, Link, names_are_plain
 from vermilion.scenario.written_scenario import AnyScenario, Source, WrittenScenario
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
@@ -123,14 +124,28 @@ def _field_error(detail: ErrorDetails) -> FieldError:
     if kind == "extra_forbidden":
         known = fields_at(location[:-1])
         place = ".".join(location[:-1]) or "a scenario"
-        return FieldError(
-            path, detail["input"], f"a key of {place}: {did_you_mean(location[-1], known)}"
-        )
+        expected = f"a key of {place}: {did_you_mean(location[-1], known)}"
+        return FieldError(path, detail["input"], expected + _where_it_goes(location))
     if kind == "missing":
         fields = fields_at(location[:-1])
         return FieldError(path, MISSING, _accepted_by(fields.get(location[-1])))
     accepted = _EXPECTED.get(kind)
     return FieldError(path, detail["input"], accepted or _plain(detail["msg"]))
+
+
+_ALGORITHMS: Final = {"queue": disciplines, "sender": senders}
+"""Tables whose further keys are the parameters of what they name."""
+
+
+def _where_it_goes(location: Sequence[str]) -> str:
+    """Which table within this one has the key, if one has: `` "limit" goes into links.a.queue``."""
+    *table, key = location
+    for name in fields_at(table):
+        inner = fields_at([*table, name])
+        named = _ALGORITHMS[name]().values() if name in _ALGORITHMS and inner else ()
+        if key in inner or any(key in algorithm.parameters for algorithm in named):
+            return f'; "{key}" goes into {".".join([*table, name])}'
+    return ""
 
 
 _EXPECTED: Final = {

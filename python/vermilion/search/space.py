@@ -294,8 +294,13 @@ def searched_box(
     from vermilion.scenario.structure import search_box
 
     box = (boxes or {}).get(path) or search_box(scenario, path)
-    if scenario.parameter(path).kind != "number" or box is None:
-        accepted = "a parameter that is a number and has a box to search; see tuning.space"
+    if scenario.parameter(path).kind != "number":
+        raise FieldError("tuning.parameters", path, "a parameter that is a number")
+    if box is None:
+        accepted = (
+            "a parameter that has a box to search; this one has none of its own, so give it one, "
+            f'with units: [tuning.space] "{path}" = [LOWEST, HIGHEST]'
+        )
         raise FieldError("tuning.parameters", path, accepted)
     return box
 
