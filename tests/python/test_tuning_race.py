@@ -141,3 +141,13 @@ def test_it_finds_the_best_more_often_than_equal_shares_of_the_same_simulations(
         shared += int(np.argmin(averages)) == 0
     assert raced > shared
     assert lost <= 0.10 * repetitions
+
+
+def test_where_no_seed_was_met_the_first_leader_wins():
+    # The leaders of a search with short simulations have met no seed of the whole length.
+    made = Made(lambda *_: 1.0, constraints=[USED])
+    leaders = [Evaluation({"name": name}) for name in ("first", "second")]
+    runner = Race(made, [USED], made.evaluation("incumbent"), leaders, 10.0)
+    runner.run(SEEDS, 0)
+    assert runner.winner is leaders[0]
+    assert runner.report.simulations == 0

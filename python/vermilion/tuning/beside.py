@@ -6,7 +6,7 @@ All are simulated after the tuning, in the time that is left. No run is made twi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -85,13 +85,13 @@ class Beside:
             incumbent: simulations of what is in force, with the first seeds of the comparison.
         """
         tuning, case, session = self.tuning, self.case, self.session
-        plan = tuning.plan
+        plan, seeds = tuning.plan, self._met(incumbent)
         links = list(
             dict.fromkeys(
                 path.split(".")[1] for path in tuning.space.names if path.startswith("links")
             )
         )
-        if not plan.rivals or not links:
+        if not plan.rivals or not links or len(seeds) < 2:  # noqa: PLR2004 - an interval needs two
             return ()
         self._report("rivals", 0, RIVAL_BUDGET)
         rivals = simple_rivals(
@@ -99,7 +99,7 @@ class Beside:
             case.objective,
             case.asked,
             links=links,
-            seeds=tuning.seeds,
+            seeds=replace(tuning.seeds, comparison=seeds),
             budget=min(RIVAL_BUDGET, plan.budget),
             device=plan.profile,
             search_seed=plan.seed,
@@ -108,13 +108,13 @@ class Beside:
             deadline_s=self._seconds,
             progress=lambda progress: self._report("rivals", progress.done, progress.total),
         )
-        now = self._evaluated(tuning.seeds.comparison, incumbent)
+        now = self._evaluated(seeds, incumbent)
         found = [
             self._outcome(rival.name, rival.parameters, rival.seeds, rival.results, now)
             for rival in rivals
             if rival.objective is not None
         ]
-        return tuple(each for each in (*self._carried_over(now), *found) if each is not None)
+        return tuple(each for each in (*self._carried_over(seeds, now), *found) if each is not None)
 
     def robustness(self, best: Setting) -> Robustness | None:
         """How a setting fares around the conditions that it was found for."""
@@ -154,7 +154,7 @@ class Beside:
     ) -> list[Alternative]:
         """Those that are better than what is in force beyond doubt, the best first."""
         tuning, case = self.tuning, self.case
-        seeds = tuning.seeds.comparison
+        seeds = self._met(incumbent)
         self._report("alternatives", 0, len(settings) * len(seeds))
         rows = self._run([case.candidates.text(each) for each in settings], seeds)
         now = self._evaluated(seeds, incumbent)
@@ -199,12 +199,15 @@ class Beside:
             progress=lambda done: self._report(stage, done, total),
         )
 
-    def _carried_over(self, now: Evaluation) -> list[RivalOutcome | None]:
+    def _met(self, incumbent: Sequence[Result]) -> tuple[int, ...]:
+        """The seeds of the comparison that what is in force has met: a deadline may leave some out."""
+        return self.tuning.seeds.comparison[: len(incumbent)]
+
+    def _carried_over(self, seeds: Sequence[int], now: Evaluation) -> list[RivalOutcome | None]:
         """The new discipline as it takes over, untuned, where it is another one."""
         tuning, case = self.tuning, self.case
         if case.before is None:
             return []
-        seeds = tuning.seeds.comparison
         [row] = self._run([case.text], seeds)
         results = [result for result in row if result is not None]
         if len(results) < len(seeds):

@@ -140,7 +140,9 @@ class Race:
 
     @property
     def winner(self) -> Evaluation:
-        """The likely best of those left."""
+        """The likely best of those left; where time was up before they met a seed, the first."""
+        if not all(each.seeds for each in self._left):
+            return self._left[0]
         return min(self._left, key=self._value)
 
     @property

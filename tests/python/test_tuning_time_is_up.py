@@ -1,0 +1,95 @@
+"""Wherever a tuning's time is up, it ends with what it has, and can say so.
+
+Some of a machine's simulations take much longer than those before them: somebody else is busy there. So a
+deadline can come within any batch. What was measured by then may be less than any stage expects.
+"""
+
+import pytest
+
+from vermilion import tune
+from vermilion.scenario import parse_scenario
+from vermilion.simulate.runs import run_many
+from vermilion.tuning.check import rivals, robustness
+from vermilion.tuning.measure import remembered_runs, simulations
+
+MODULES = (simulations, remembered_runs, rivals, robustness)
+"""Those of a tuning that simulate against a deadline."""
+
+SCENARIO = """
+duration = "2 s"
+warm_up = "0.5 s"
+[links.bottleneck]
+rate = "2 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "fq-codel" }
+[flows.uploads]
+count = 6
+path = ["bottleneck"]
+rtt = "30 ms"
+sender = "cubic"
+start = "0 s .. 0.5 s"
+[flows.browsing]
+count = 2
+path = ["bottleneck"]
+rtt = "50 ms"
+sender = "cubic"
+traffic = { kind = "web", mean_gap = "300 ms", size = "20 kB" }
+[tuning]
+objective = { name = "knee", link = "bottleneck" }
+"""
+
+
+class Simulator:
+    """One whose time is up within a certain batch, of which only the first half is done.
+
+    Args:
+        last: the number of the batch, from 1; 0 for never.
+        for_good: whether there is no time for any later batch either.
+    """
+
+    def __init__(self, last, *, for_good):
+        self.last = last
+        self.for_good = for_good
+        self.batches = 0
+
+    def __call__(self, texts, seeds, *, deadline_s=None, **options):
+        rows = run_many(texts, seeds, **options)
+        if deadline_s is None:
+            return rows
+        self.batches += 1
+        if self.last == 0 or self.batches < self.last:
+            return rows
+        if self.batches > self.last:
+            done = 0 if self.for_good else len(texts) * len(seeds)
+        else:
+            done = len(texts) * len(seeds) // 2
+        numbers = [range(each * len(seeds), (each + 1) * len(seeds)) for each in range(len(texts))]
+        return [
+            [result if number < done else None for number, result in zip(of_row, row, strict=True)]
+            for of_row, row in zip(numbers, rows, strict=True)
+        ]
+
+
+def tuned(monkeypatch, simulator):
+    for module in MODULES:
+        monkeypatch.setattr(module, "run_many", simulator)
+    scenario = parse_scenario(SCENARIO, "small")
+    return tune(scenario, search="cma-es", budget=8, deadline_s=1e6, threads=2)
+
+
+@pytest.mark.parametrize("for_good", [True, False])
+def test_a_tuning_ends_with_what_it_has(monkeypatch, for_good):
+    simulator = Simulator(0, for_good=for_good)
+    whole = tuned(monkeypatch, simulator)
+    assert whole.end == "budget"
+    assert simulator.batches > 20
+    accepted, without_rivals = set(), 0
+    for last in range(1, simulator.batches + 1, 3):
+        found = tuned(monkeypatch, Simulator(last, for_good=for_good))
+        assert found.end in {"budget", "deadline"}
+        assert found.reason in str(found)
+        assert found.incumbent == whole.incumbent
+        accepted.add(found.accepted)
+        without_rivals += not found.rivals
+    assert False in accepted
+    assert without_rivals > 0
