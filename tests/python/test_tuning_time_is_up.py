@@ -1,7 +1,8 @@
 """Wherever a tuning's time is up, it ends with what it has, and can say so.
 
-Some of a machine's simulations take much longer than those before them: somebody else is busy there. So a
-deadline can come within any batch. What was measured by then may be less than any stage expects.
+Where somebody else is busy on the machine, some simulations take much longer than those before. So
+a deadline can come within any batch, and what was measured by then may be less than any stage
+expects.
 """
 
 import pytest

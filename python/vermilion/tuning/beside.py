@@ -200,7 +200,7 @@ class Beside:
         )
 
     def _met(self, incumbent: Sequence[Result]) -> tuple[int, ...]:
-        """The seeds of the comparison that what is in force has met: a deadline may leave some out."""
+        """The seeds of the comparison that what is in force has met, before time was up."""
         return self.tuning.seeds.comparison[: len(incumbent)]
 
     def _carried_over(self, seeds: Sequence[int], now: Evaluation) -> list[RivalOutcome | None]:
