@@ -74,3 +74,38 @@ def test_a_recommendation_shows_its_decision_and_both_settings():
     if recommendation.comparison is not None:
         assert "±" in page.row("queue-deviation (packets^2)")[0]
         assert "±" in page.row("starved flows")[0]
+
+
+def test_one_setting_for_several_scenarios_shows_what_it_reaches_in_each():
+    paths = [load_scenario("varying-load", (*SHORT, f"flows.early.count={n}")) for n in (12, 16)]
+    found = vermilion.tune_robust(paths, budget=8, robustness=False)
+    page = Page(found._repr_html_())
+    assert found.reason.replace("+-", "±") in "".join(page.texts)
+    for path, text in found.readable.items():
+        assert page.row(path) == [text]
+    [_, *comparisons] = [cells for cells in page.rows if "best found" in cells]
+    assert len(comparisons) == 2
+    assert "±" in page.row("queue-deviation (packets^2)")[0]
+
+
+def test_a_front_shows_its_settings_and_the_one_in_force():
+    front = vermilion.tune_front(load_scenario("varying-load", SHORT), budget=12)
+    page = Page(front._repr_html_())
+    settings = [cells for cells in page.rows if cells[0].isdigit()]
+    assert len(settings) == len(front.points) > 0
+    assert page.row("now")[-4:] == front.parameter_cells(front.incumbent)
+    assert "seeds" in "".join(page.texts)
+    assert str(front).splitlines()[0] in "".join(page.texts)
+
+
+def test_a_run_on_line_shows_its_decisions_and_what_it_came_to():
+    run = vermilion.run_online(load_scenario("varying-load", SHORT), clock="fixed", evaluations=8)
+    text, page = str(run), "".join(Page(run._repr_html_()).texts)
+    for decision in run.decisions:
+        assert f"{decision.kind.value}" in text
+        assert decision.reason in text
+        assert decision.reason in page
+    reached = f"{run.objective.measure(run.tuned):.4g} packets^2 kept tuned"
+    assert reached in text.splitlines()[-1]
+    assert reached in page
+    assert len(repr(run)) < 300

@@ -240,7 +240,7 @@ class Beside:
             parameters=parameters,
             objective=mean_interval(sign * value for value in evaluation.objectives),
             metrics=price_intervals(results, self.link, over_of(case.objective)),
-            missed=tuple(str(each) for each in verdicts if each.holds != "met"),
+            missed=tuple(dict.fromkeys(str(each) for each in verdicts if each.holds != "met")),
         )
 
     def _evaluated(self, seeds: Sequence[int], results: Sequence[Result]) -> Evaluation:

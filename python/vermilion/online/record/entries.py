@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
+from vermilion.objectives.interface import NotMeasuredError
 from vermilion.routers.queue_set import joint_name
 
 if TYPE_CHECKING:
@@ -73,16 +75,48 @@ class OnlineRun:
             the set is called.
     """
 
-    scenario: Scenario
+    scenario: Scenario = field(repr=False)
     seed: int
     link: str
     objective: Objective
     parameters: tuple[str, ...]
-    decisions: tuple[Decision, ...]
-    settings: tuple[tuple[float, dict[str, float]], ...]
-    tuned: Result
-    reference: Result
+    decisions: tuple[Decision, ...] = field(repr=False)
+    settings: tuple[tuple[float, dict[str, float]], ...] = field(repr=False)
+    tuned: Result = field(repr=False)
+    reference: Result = field(repr=False)
     links: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """What was decided, in order of time, and what it came to."""
+        widest = max((len(each.kind.value) for each in self.decisions), default=0)
+        decided = [
+            f"{each.time_s:8.1f} s  {each.kind.value:<{widest}}  {each.reason}"
+            for each in self.decisions
+        ]
+        return "\n".join([self._title(), *decided, self._came_to()])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same."""
+        decided = [
+            f"<li>{each.time_s:.1f} s, <b>{escape(each.kind.value)}</b>: {escape(each.reason)}</li>"
+            for each in self.decisions
+        ]
+        title, last = (f"<p>{escape(line)}</p>" for line in (self._title(), self._came_to()))
+        return "\n".join(["<div>", title, "<ul>", *decided, "</ul>", last, "</div>"])
+
+    def _title(self) -> str:
+        of = f"{self.scenario.title}: " if self.scenario.title else ""
+        return f"{of}{self.link} kept tuned, seed {self.seed}"
+
+    def _came_to(self) -> str:
+        """What the operator wants small, or large, in both networks."""
+        measure = self.objective.measure
+        try:
+            alone, tuned = measure(self.reference), measure(self.tuned)
+        except NotMeasuredError as absent:
+            return f"{self.objective.label}: {absent}"
+        unit = f" {self.objective.unit}" if self.objective.unit else ""
+        return f"{self.objective.label}: {tuned:.4g}{unit} kept tuned, {alone:.4g}{unit} left alone"
 
     @property
     def by_queue(self) -> tuple[OnlineRun, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.price import PRICE
@@ -12,6 +13,7 @@ from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.how_many import how_many
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
+from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.judge.price_table import ABSENT
 from vermilion.tuning.measure.seeds import Seeds
 from vermilion.tuning.recommend.recommendation import ended_by
@@ -211,47 +213,61 @@ class Front:
 
     def __str__(self) -> str:
         """A page of text: the front with its intervals, and the incumbent."""
-        headings = [
-            f"{name}{f' ({unit})' if unit else ''}"
-            for name, unit in zip(self.objectives, self.units, strict=True)
-        ]
-        beside = [heading for heading, _ in self.beside]
-        rows = [["", *headings, *beside, *self.parameter_headings()]]
-        named = [(str(number), point) for number, point in enumerate(self.points, 1)]
-        named += [] if self.incumbent is None else [("now", self.incumbent)]
-        rows += [
-            [name, *_objectives(point), *self.beside_cells(point), *self.parameter_cells(point)]
-            for name, point in named
-        ]
+        rows = [["", *self._headings()], *([name, *cells] for name, cells in self._rows())]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
+        return "\n".join([self._title(), "", *lines, "", *self._said()])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same as a table."""
+        table = ShownTable(self._title(), self._headings(), [Section("setting", self._rows())])
+        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in self._said())
+        return f"<div>\n{table.html()}\n{paragraphs}\n</div>".replace(" +- ", " ± ")
+
+    def _title(self) -> str:
         wanted = " against ".join(
             f"{'more' if high else 'less'} {name}"
             for name, high in zip(self.objectives, self.maximised, strict=True)
         )
+        return f"{self.scenario}: the front of {wanted}"
+
+    def _headings(self) -> list[str]:
+        """What stands above both objectives, what is shown beside them, and the parameters."""
+        objectives = [
+            f"{name}{f' ({unit})' if unit else ''}"
+            for name, unit in zip(self.objectives, self.units, strict=True)
+        ]
+        beside = [heading for heading, _ in self.beside]
+        return [*objectives, *beside, *self.parameter_headings()]
+
+    def _rows(self) -> list[tuple[str, list[str]]]:
+        """The settings by their numbers, and the one in force."""
+        named = [(str(number), point) for number, point in enumerate(self.points, 1)]
+        named += [] if self.incumbent is None else [("now", self.incumbent)]
+        return [
+            (name, [*_objectives(point), *self.beside_cells(point), *self.parameter_cells(point)])
+            for name, point in named
+        ]
+
+    def _said(self) -> list[str]:
+        """What stands below the table."""
         met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
         tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
         if self.fresh:
             tried += f", {self.dropped} that led were not confirmed"
         if met:
             tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
-        return "\n".join(
-            [
-                f"{self.scenario}: the front of {wanted}",
-                "",
-                *lines,
-                "",
-                "*: significantly better than now, on the same seeds"
-                if self.fresh
-                else "not confirmed on fresh seeds: the search's own favoured these settings",
-                tried,
-                *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
-                f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
-            ]
-        )
+        return [
+            "*: significantly better than now, on the same seeds"
+            if self.fresh
+            else "not confirmed on fresh seeds: the search's own favoured these settings",
+            tried,
+            *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
+            f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
+        ]
 
 
 def _objectives(point: FrontPoint) -> list[str]:

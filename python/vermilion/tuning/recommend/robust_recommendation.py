@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario.how_many import how_many
+from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.judge.price_table import aligned, kept_lines, price_rows
 from vermilion.tuning.recommend.recommendation import ended_by, present, rival_data, verdict_data
 
@@ -167,10 +169,27 @@ class RobustRecommendation:
             }
         return json.dumps(present(data), indent=indent, allow_nan=False)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the decision, the setting, what it achieves in each scenario."""
+        said = [self.reason, *(f"warning: {warning}" for warning in self.warnings)]
+        settings = [(path, [text]) for path, text in self.readable.items()]
+        table = ShownTable(self._title(), ["best found"], [Section("parameter", settings)])
+        parts = [table.html(), *(f"<p>{escape(line)}</p>" for line in said)]
+        for case in self.cases:
+            if rows := _price_rows(case):
+                [(title, *headings), *cells] = rows
+                section = Section(title, [(label, each) for label, *each in cells])
+                parts.append(ShownTable(case.scenario, headings, [section]).html())
+            parts += [f"<p>{escape(line)}</p>" for line in _kept(case)]
+        return "\n".join(["<div>", *parts, "</div>"]).replace(" +- ", " ± ")
+
+    def _title(self) -> str:
+        decision = "use the best setting found in all of them" if self.accepted else "no change"
+        return f"{len(self.cases)} scenarios, {self.over}: {decision}"
+
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
-        decision = "use the best setting found in all of them" if self.accepted else "no change"
-        lines = [f"{len(self.cases)} scenarios, {self.over}: {decision}", self.reason]
+        lines = [self._title(), self.reason]
         lines += [*(f"warning: {warning}" for warning in self.warnings), ""]
         widest = max((len(path) for path in self.readable), default=0)
         lines += [f"  {path:<{widest}}  {text}" for path, text in self.readable.items()]
@@ -182,12 +201,8 @@ class RobustRecommendation:
                 reached = f"{_text(each.best)}{unit} instead of {_text(each.incumbent)}{unit}"
                 lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
                 lines += [f"  {line}" for line in kept_lines(each.best_verdicts)]
-                lines += _price_lines(case)
-                lines += [
-                    f"  * {rival.label} does not keep: {'; '.join(rival.missed)}"
-                    for rival in case.rivals
-                    if rival.missed
-                ]
+                lines += aligned(_price_rows(case))
+                lines += [f"  {line}" for line in _missed(case)]
             if case.robustness is not None:
                 lines += [str(case.robustness)]
         last = self.seeds.comparison
@@ -205,8 +220,23 @@ class RobustRecommendation:
         return "\n".join(lines)
 
 
-def _price_lines(case: RobustCase) -> list[str]:
-    """What both settings cost in a scenario, as a table."""
+def _kept(case: RobustCase) -> list[str]:
+    """What the best found and its rivals keep in a scenario and around it, and what they do not."""
+    each, around = case.comparison, case.robustness
+    kept = [] if each is None else [*kept_lines(each.best_verdicts), *_missed(case)]
+    return kept if around is None else [*kept, *around.broken()]
+
+
+def _missed(case: RobustCase) -> list[str]:
+    return [
+        f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
+        for rival in case.rivals
+        if rival.missed
+    ]
+
+
+def _price_rows(case: RobustCase) -> list[tuple[str, ...]]:
+    """What both settings and their rivals reach and cost in a scenario, below their headings."""
     if not case.metrics:
         return []
     best, incumbent = (
@@ -226,8 +256,7 @@ def _price_lines(case: RobustCase) -> list[str]:
         reached = (each.incumbent, each.best, *(rival.objective for rival in rivals))
         name = f"{case.objective} ({case.unit})" if case.unit else case.objective
         rows.append((name, *map(_text, reached)))
-    rows += price_rows([incumbent, best, *(rival.metrics for rival in rivals)])
-    return aligned(rows)
+    return rows + price_rows([incumbent, best, *(rival.metrics for rival in rivals)])
 
 
 def _case(case: RobustCase) -> dict[str, Any]:
