@@ -191,12 +191,13 @@ impl ConstantRate {
             self.whole = bits / self.rate;
             self.remainder = bits % self.rate;
         }
-        self.carried += self.remainder;
-        if self.carried >= self.rate {
-            self.carried -= self.rate;
-            self.whole + 1
-        } else {
-            self.whole
+        if self.remainder == 0 {
+            return self.whole; // sizes and rates are round as a rule
         }
+        // No branch: which packets take a nanosecond more is hard to guess, and a wrong guess is dear.
+        let carried = self.carried + self.remainder;
+        let (left, is_less) = carried.overflowing_sub(self.rate);
+        self.carried = if is_less { carried } else { left };
+        self.whole + u64::from(!is_less)
     }
 }
