@@ -132,26 +132,29 @@ impl Simulation {
         let number = packet.flow();
         let flow = &mut self.flows[number as usize];
         let Source::Window(connection) = &mut flow.source else { return };
-        flow.in_flight -= 1;
         let answer = connection
             .receiver
             .on_segment(self.now, &packet.to_segment())
             .map(|answer| self.answers.keep(&answer));
         let deadline = connection.receiver.deadline();
-        if connection.receiver.next_expected() >= flow.awaited {
+        let complete = connection.receiver.next_expected() >= flow.awaited;
+        let group = flow.group;
+        // An answer takes the place of what it answers in the network.
+        flow.in_flight -= u32::from(answer.is_none());
+        if complete {
             self.on_complete(number);
         }
-        self.arm(timer_of(number, RECEIVER), deadline);
-        if let Some(answer) = answer {
-            self.send_acknowledgement(number, answer);
+        match answer {
+            // Who has answered waits for nothing.
+            Some(answer) => self.send_acknowledgement(number, group, answer),
+            None => self.arm(timer_of(number, RECEIVER), deadline),
         }
     }
 
-    /// An acknowledgement that is kept under this number begins its way.
-    fn send_acknowledgement(&mut self, flow: u32, number: u32) {
-        let state = &mut self.flows[flow as usize];
-        state.in_flight += 1;
-        let group = &self.groups[state.group as usize];
+    /// An acknowledgement that is kept under this number begins its way; `group` is that of its flow.
+    #[inline(never)] // from one place, so that it is put on its line without a call
+    fn send_acknowledgement(&mut self, flow: u32, group: u32, number: u32) {
+        let group = &self.groups[group as usize];
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
             .coloured(group.colour);
         let line = group.route.acknowledgement_line.expect("laid for separate receivers");
@@ -159,6 +162,19 @@ impl Simulation {
             self.note_answer(&packet);
         }
         self.lines.push(line, packet, self.now, &mut self.calendar);
+    }
+
+    /// A receiver has waited long enough for one more segment.
+    #[cold]
+    #[inline(never)]
+    fn on_waited(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let Source::Window(connection) = &mut flow.source else { return };
+        let Some(answer) = connection.receiver.on_timer() else { return };
+        let answer = self.answers.keep(&answer);
+        flow.in_flight += 1;
+        let group = flow.group;
+        self.send_acknowledgement(number, group, answer);
     }
 
     /// An acknowledgement reaches its sender. Whether there is one.
@@ -434,12 +450,7 @@ impl Simulation {
                 connection.sender.on_timer(now);
                 self.send(number);
             }
-            Source::Window(connection) => {
-                if let Some(answer) = connection.receiver.on_timer() {
-                    let answer = self.answers.keep(&answer);
-                    self.send_acknowledgement(number, answer);
-                }
-            }
+            Source::Window(_) => self.on_waited(number),
         }
     }
 }
