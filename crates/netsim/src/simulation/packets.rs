@@ -350,10 +350,16 @@ impl Simulation {
         self.on_lost(packet.flow());
     }
 
-    /// A packet of an open-loop flow begins its way.
+    /// A packet of so many bytes of an open-loop flow begins its way; `group` is that of the flow.
     #[inline(always)] // for every packet of such a flow
-    fn send_open_loop(&mut self, packet: Packet) {
-        let group = &self.groups[self.flows[packet.flow() as usize].group as usize];
+    fn send_open_loop(&mut self, number: u32, group: u32, size: u32) {
+        let group = &self.groups[group as usize];
+        let place = match &mut self.notes {
+            Some(notes) => notes.number(number, group.number),
+            None => 0,
+        };
+        let segment = Segment { sequence: place, sent: self.now, ..Segment::default() };
+        let packet = Packet::data(number, size, &segment).coloured(group.colour);
         let hop = group.route.first;
         let AnyLink::AtArrival(link) = &mut self.links[hop.link as usize] else {
             return self.send_open_loop_to_wait(&packet);
@@ -420,25 +426,24 @@ impl Simulation {
             let (number, end) = flow_of(timer);
             flows[number as usize].deadline(end)
         });
+        if let Some(timer) = expired
+            && let (number, _) = flow_of(timer)
+            && let flow = &mut self.flows[number as usize]
+            && let Source::OpenLoop(source) = &mut flow.source
+        {
+            let size = source.send();
+            // Before the calendar is told of the timers, so that it is told once.
+            self.timers.arm(timer, source.next_time());
+            flow.in_flight += 1;
+            let group = flow.group;
+            self.calendar.set(self.timers_source(), self.timers.next_time());
+            return self.send_open_loop(number, group, size);
+        }
         self.calendar.set(self.timers_source(), self.timers.next_time());
         let Some(timer) = expired else { return };
         let (number, end) = flow_of(timer);
         match &mut self.flows[number as usize].source {
-            Source::OpenLoop(source) => {
-                let size = source.send();
-                let next = source.next_time();
-                let flow = &mut self.flows[number as usize];
-                flow.in_flight += 1;
-                let colour = self.groups[flow.group as usize].colour;
-                let place = match &mut self.notes {
-                    Some(notes) => notes.number(number, self.groups[flow.group as usize].number),
-                    None => 0,
-                };
-                let segment = Segment { sequence: place, sent: now, ..Segment::default() };
-                let packet = Packet::data(number, size, &segment).coloured(colour);
-                self.send_open_loop(packet);
-                self.arm(timer, next);
-            }
+            Source::OpenLoop(_) => {} // as above
             Source::Transfers(source) => {
                 let transfer = source.take();
                 let next = source.next_time();
