@@ -24,6 +24,7 @@ impl Simulation {
         let heard = match end {
             End::ReceiverAndBack => self.tell_and_hear(packet),
             End::Sender => self.hear(&packet),
+            End::ReturnLink => return self.offer(packet, true),
             end => {
                 let (times, rest) = packet.halves();
                 return self.on_end(end, times, rest);
@@ -316,8 +317,15 @@ impl Simulation {
     }
 
     /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
-    #[inline]
-    pub(super) fn offer(&mut self, mut packet: Packet, back: bool) {
+    #[inline(always)]
+    pub(super) fn offer(&mut self, packet: Packet, back: bool) {
+        let (times, rest) = packet.halves();
+        self.offer_halves(times, rest, back);
+    }
+
+    #[inline(never)] // one place for all of them
+    fn offer_halves(&mut self, times: Half, rest: Half, back: bool) {
+        let mut packet = Packet::of_halves(times, rest);
         let route = &self.groups[self.flows[packet.flow() as usize].group as usize].route;
         let path = if back { &route.backward } else { &route.forward };
         let hop = path[packet.hop() as usize];
@@ -332,7 +340,7 @@ impl Simulation {
                 return;
             }
         };
-        let offered = link.offer_by_call(self.now, packet.halves().1, hop.line);
+        let offered = link.offer(self.now, rest, hop.line);
         let (lines, calendar) = (&mut self.lines, &mut self.calendar);
         if !cross(offered, packet, link.delay(), hop.line, lines, calendar) {
             self.forget(&packet);
