@@ -235,10 +235,12 @@ impl<P: Packet> Discipline for DualPi2<P> {
 }
 
 impl<P: Packet> Queue<P> for DualPi2<P> {
+    #[inline]
     fn len(&self) -> usize {
         self.classic.len() + self.low_latency.len()
     }
 
+    #[inline]
     fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -249,6 +251,7 @@ impl<P: Packet> Queue<P> for DualPi2<P> {
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
+    #[inline(always)] // a call would have the packet written to memory
     fn enqueue(
         &mut self,
         now: u64,
@@ -268,7 +271,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
         let low_latency = self.fixed.is_low_latency(packet.ecn());
         let mut marked = false;
         if self.fixed.drop_on_arrival {
-            match self.fate(&packet, low_latency, coin) {
+            match self.fate(packet.ecn(), low_latency, coin) {
                 Fate::Drop => {
                     dropped(Dropped { packet, arrived: now, reason: early(low_latency) });
                     return false;
@@ -288,6 +291,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
         marked
     }
 
+    #[inline(always)] // likewise
     fn dequeue(
         &mut self,
         now: u64,
@@ -300,7 +304,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
             let fate = if self.fixed.drop_on_arrival {
                 Fate::Pass
             } else {
-                self.fate(&packet, low_latency, coin)
+                self.fate(packet.ecn(), low_latency, coin)
             };
             if fate == Fate::Drop {
                 dropped(Dropped { packet, arrived, reason: early(low_latency) });
@@ -361,7 +365,7 @@ impl Configuration {
 impl<P: Packet> DualPi2<P> {
     /// Takes the packet whose turn it is out of its queue: the packet, whether it is of the low-latency
     /// queue, and what sending it does to the credit.
-    #[inline]
+    #[inline(always)] // as above
     fn next(&mut self) -> Option<(Waiting<P>, bool, i64)> {
         let both = !self.classic.is_empty() && !self.low_latency.is_empty();
         let low_latency = if both { self.credit <= 0 } else { self.classic.is_empty() };
@@ -376,17 +380,23 @@ impl<P: Packet> DualPi2<P> {
         Some((waiting, low_latency, if both { weight * i64::from(size) } else { 0 }))
     }
 
-    /// What p does to a packet that is not, or not any more, in its queue.
-    fn fate(&self, packet: &P, low_latency: bool, coin: &mut impl Coin) -> Fate {
+    /// What p does to a packet of this codepoint that is not, or not any more, in its queue.
+    #[inline]
+    fn fate(&self, ecn: Ecn, low_latency: bool, coin: &mut impl Coin) -> Fate {
         if self.bytes < 2 * self.fixed.maximum_packet_size || self.probability == 0 {
             return Fate::Pass;
         }
+        self.fate_by_coins(ecn, low_latency, coin)
+    }
+
+    #[inline(never)] // much code, for few packets where queues are short
+    fn fate_by_coins(&self, ecn: Ecn, low_latency: bool, coin: &mut impl Coin) -> Fate {
         let coupled = u64::from(self.probability) * self.fixed.coupling;
         let overload = coupled > u64::from(CERTAIN);
         if !low_latency {
             return if !self.strikes_twice(coin) {
                 Fate::Pass
-            } else if packet.ecn().is_capable() && !overload {
+            } else if ecn.is_capable() && !overload {
                 Fate::Mark
             } else {
                 Fate::Drop
@@ -418,6 +428,14 @@ impl<P: Packet> DualPi2<P> {
     /// Makes up for every update that was due by `now`; since the last look the heads have been the same.
     #[inline]
     fn catch_up(&mut self, now: u64) {
+        if now - self.updated >= self.fixed.interval {
+            self.catch_up_by_call(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)] // much code, asked for twice for every packet and needed seldom
+    fn catch_up_by_call(&mut self, now: u64) {
         while now - self.updated >= self.fixed.interval {
             self.updated += self.fixed.interval;
             let first = [&self.classic, &self.low_latency]
