@@ -157,6 +157,7 @@ impl<P: Packet> Queue<P> for Choke<P> {
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for Choke<P> {
+    #[inline(always)] // a call would have the packet written to memory
     fn enqueue(
         &mut self,
         now: u64,
@@ -200,13 +201,15 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for Choke<P> {
         marked
     }
 
+    #[inline(always)] // likewise
     fn dequeue(
         &mut self,
         now: u64,
         _coin: &mut C,
         _dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
-        let Waiting { packet, arrived } = self.take(now, 0)?;
+        let Waiting { packet, arrived } = self.packets.pop_front()?;
+        self.note_taken(now, packet.size());
         Some(Sent { packet, arrived, marked: false })
     }
 }
@@ -238,10 +241,16 @@ impl<P: Packet> Choke<P> {
     /// Takes the packet at `place` out of the queue.
     fn take(&mut self, now: u64, place: usize) -> Option<Waiting<P>> {
         let waiting = self.packets.remove(place)?;
-        self.bytes -= u64::from(waiting.packet.size());
+        self.note_taken(now, waiting.packet.size());
+        Some(waiting)
+    }
+
+    /// A packet of so many bytes has been taken out.
+    #[inline]
+    fn note_taken(&mut self, now: u64, size: u32) {
+        self.bytes -= u64::from(size);
         if self.packets.is_empty() {
             self.empty_since = now;
         }
-        Some(waiting)
     }
 }
