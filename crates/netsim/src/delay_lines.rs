@@ -71,8 +71,15 @@ impl DelayLines {
 
     /// The packet arrives that is first of the calendar's source `source`, counted from
     /// [`FIRST_LINE`]: what awaits it, and itself. `None` where there is no such line, or nothing in it.
+    ///
+    /// Where lines stand together, `bring` is called with the packet that is next after it, unless that is far off.
     #[inline(always)] // for every packet
-    pub fn pop(&mut self, source: usize, calendar: &mut Calendar) -> Option<(End, Packet)> {
+    pub fn pop(
+        &mut self,
+        source: usize,
+        calendar: &mut Calendar,
+        bring: impl FnOnce(&Packet),
+    ) -> Option<(End, Packet)> {
         let (end, packet, next) = match &mut self.together {
             None => {
                 let line = self.lines.get_mut(source)?;
@@ -81,6 +88,9 @@ impl DelayLines {
             }
             Some(wheel) => {
                 let (packet, line) = wheel.pop()?;
+                if let Some(next) = wheel.first() {
+                    bring(next);
+                }
                 (self.lines[line as usize].end, packet, wheel.next_time())
             }
         };
@@ -228,7 +238,8 @@ mod tests {
                     assert_eq!(end, (index > 0).then_some(End::Sink));
                     expected[index].push(packet.sequence());
                 });
-                let (_, packet) = lines.pop(source, &mut calendar).expect("there are some");
+                let popped = lines.pop(source, &mut calendar, |_| ());
+                let (_, packet) = popped.expect("there are some");
                 assert_eq!(packet.sequence(), arriving);
             }
             for mut expected in expected {
@@ -239,6 +250,28 @@ mod tests {
                 assert!(count > 250, "{count}"); // where they stand together, a turn's first ones are not
             }
         }
+    }
+
+    #[test]
+    fn where_lines_stand_together_the_next_packet_is_brought() {
+        let [_, (mut lines, mut calendar)] = both();
+        for sequence in 0..300 {
+            let segment = Segment { sequence, ..Segment::default() };
+            let (line, time) = (sequence % 9, u64::from(sequence) * 700);
+            lines.push(line, Packet::data(1, 1000, &segment), time, &mut calendar);
+        }
+        let (mut brought, mut count) = (None, 0);
+        loop {
+            let mut next = None;
+            let popped = lines.pop(0, &mut calendar, |packet| next = Some(packet.sequence()));
+            let Some((_, packet)) = popped else { break };
+            if let Some(brought) = brought {
+                assert_eq!(packet.sequence(), brought);
+                count += 1;
+            }
+            brought = next;
+        }
+        assert!(count > 250, "{count}"); // the first of a turn is not
     }
 
     #[test]
@@ -278,7 +311,7 @@ mod tests {
                     if source < FIRST_LINE {
                         return None;
                     }
-                    let packet = lines.pop(source - FIRST_LINE, calendar)?.1;
+                    let packet = lines.pop(source - FIRST_LINE, calendar, |_| ())?.1;
                     assert_eq!(packet.time, time);
                     Some((time, packet.sequence()))
                 });

@@ -252,6 +252,12 @@ impl<T: Due> Wheel<T> {
         self.first_time
     }
 
+    /// The first entry, if it stands in the first ring or in the heap. What stands farther is due much later.
+    #[inline]
+    pub fn first(&self) -> Option<&T> {
+        self.nodes.get(self.first as usize).map(|node| &node.entry)
+    }
+
     /// Puts an entry in. Whether it is now the first.
     #[inline(always)] // an entry should not be written anywhere but to its place
     pub fn push(&mut self, entry: T, rank: u32) -> bool {

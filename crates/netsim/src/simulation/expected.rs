@@ -5,7 +5,8 @@ use vermilion_tcp::registry::Profile;
 
 use super::{Group, Simulation};
 use crate::delay_line::End;
-use crate::flow::Source;
+use crate::flow::{Flow, Source};
+use crate::packet::Packet;
 use crate::prefetch::prefetch;
 use crate::timers::flow_of;
 use crate::wheel::EXPECTATIONS;
@@ -16,6 +17,16 @@ const MOST_NEAR: usize = 20_000;
 /// How many packets are before one on its line when its flow is brought, and when each depth of what its
 /// sender keeps apart is: measured, with 100,000 flows. In between, what was asked for arrives.
 const DISTANCES: [usize; EXPECTATIONS] = [10, 6, 3, 1];
+
+/// Brings the flow of the packet that is next, and its group. Of the many flows whose round trips differ each has a
+/// group of its own, and which of them is next is known one packet ahead at no cost. That is early enough for what a
+/// processor has in its farther caches.
+#[inline(always)] // for every packet where very many lines stand together
+pub(super) fn bring_flow(flows: &[Flow], groups: &[Group], packet: &Packet) {
+    let flow = &flows[packet.flow() as usize];
+    prefetch(flow);
+    prefetch(&groups[flow.group as usize]);
+}
 
 impl Simulation {
     /// Whether flows are far from the processor.

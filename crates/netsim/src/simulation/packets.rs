@@ -2,13 +2,14 @@
 
 use vermilion_tcp::Segment;
 
-use super::Simulation;
+use super::expected::bring_flow;
 use super::turns::{wait_for_turn, wait_for_turn_by_call};
+use super::{Group, Simulation};
 use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
 use crate::delay_lines::DelayLines;
-use crate::flow::{PACING, RECEIVER, SENDER, Source};
+use crate::flow::{Flow, PACING, RECEIVER, SENDER, Source};
 use crate::packet::{Half, Packet};
 use crate::timers::{flow_of, timer_of};
 
@@ -20,7 +21,9 @@ impl Simulation {
     #[inline(always)] // for nearly every packet of most networks
     pub(super) fn on_first_line(&mut self) {
         // Where there is no line, the first source is a later one.
-        let Some((end, packet)) = self.take_from_line(0) else { return self.on_other_source(0) };
+        let Some((end, packet)) = self.take_from_line(0, bring_flow) else {
+            return self.on_other_source(0);
+        };
         let heard = match end {
             End::ReceiverAndBack => self.tell_and_hear(packet),
             End::Sender => self.hear(&packet),
@@ -41,17 +44,23 @@ impl Simulation {
         if source >= self.lines.sources() {
             return self.on_later_source(source - self.lines.sources());
         }
-        if let Some((end, packet)) = self.take_from_line(source) {
+        // Lines that stand together are the first.
+        if let Some((end, packet)) = self.take_from_line(source, |_, _, _| ()) {
             self.arrive(end, packet);
         }
     }
 
     #[inline(always)] // as above
-    fn take_from_line(&mut self, source: usize) -> Option<(End, Packet)> {
+    fn take_from_line(
+        &mut self,
+        source: usize,
+        bring: impl FnOnce(&[Flow], &[Group], &Packet),
+    ) -> Option<(End, Packet)> {
         if self.is_far() {
             self.expect_packets(source);
         }
-        self.lines.pop(source, &mut self.calendar)
+        let (flows, groups) = (&self.flows, &self.groups);
+        self.lines.pop(source, &mut self.calendar, |next| bring(flows, groups, next))
     }
 
     #[inline(never)] // for the rarer ends of the first line
