@@ -5,6 +5,7 @@ The simulator is replaced by formulas, so that what is best, and by how much luc
 
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -408,6 +409,16 @@ def test_a_generation_is_simulated_together():
     assert max(batches["cma-es"]) == 16
     assert batches["cma-es"].count(6) >= 3
     assert max(batches["localised-recursive-random-search"]) == 2
+
+
+def test_a_generation_tells_of_its_settings_on_the_way(monkeypatch):
+    reports = []
+    tune(monkeypatch, search="cma-es", threads=2, budget=60, progress=reports.append)
+    done = [report.done for report in reports if report.stage == "search"]
+    assert done == sorted(done)
+    assert done[-1] == 60
+    # Those that one seed shows to be hopeless are told of at the end, all at once.
+    assert max(later - earlier for earlier, later in pairwise(done)) < 6
 
 
 def test_a_generation_that_the_deadline_does_not_allow_is_begun_in_part(monkeypatch):

@@ -39,7 +39,7 @@ from vermilion.tuning.judge.verdict import mean_violation
 from vermilion.tuning.measure.memory import Used
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vermilion.search import Point
     from vermilion.simulate import Result
@@ -85,6 +85,27 @@ def complete(setting: Setting) -> list[dict[str, float]]:
     """The setting in a list, as a point to start from; none if some of its values are automatic."""
     numbers = {name: value for name, value in setting.items() if value is not None}
     return [numbers] if len(numbers) == len(setting) else []
+
+
+def _within(
+    progress: Callable[[int], object] | None, settings: int, simulations: int, before: int = 0
+) -> Callable[[int], object] | None:
+    """Reports simulations of a batch as so many of its settings, once there is one.
+
+    Args:
+        progress: is told the number of settings; ``None`` if nobody listens.
+        settings: of the batch.
+        simulations: that these take in all.
+        before: those that have been done.
+    """
+    if progress is None:
+        return None
+
+    def report(done: int) -> None:
+        if some := settings * (before + done) // simulations:
+            progress(some)
+
+    return report
 
 
 def race_budget_of(shortlist: int, seeds: Seeds) -> int:
@@ -212,15 +233,18 @@ class Tuning(TuningState):
                 )
             asked = list({id(each): each for each in batch.values()}.values())
             progress = self.report("search", budget, self.evaluations)
-            simulations.run(
-                [each for each in asked if not each.is_complete(first)], first, until=until
-            )
+            new = [each for each in asked if not each.is_complete(first)]
+            begun = len(new) * len(first)
+            told = _within(progress, len(points), len(points) * len(seeds))
+            simulations.run(new, first, until=until, progress=told)
             promising = [
                 each
                 for each in asked
                 if not each.is_complete(seeds) and not self.screening.is_hopeless(each)
             ]
-            simulations.run(promising, seeds[len(first) :], until=until)
+            rest = seeds[len(first) :]
+            told = _within(progress, len(points), begun + len(promising) * len(rest), begun)
+            simulations.run(promising, rest, until=until, progress=told)
             if not all(each.is_complete(first) for each in asked) or not all(
                 each.is_complete(seeds) for each in promising
             ):
