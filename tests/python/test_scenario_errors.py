@@ -92,6 +92,12 @@ MISTAKES = {
         "flows.early.mean_gap",
         '; "mean_gap" goes into flows.early.traffic',
     ),
+    "a link's key beside all links": (
+        'duration = "80',
+        'rate = "1 Mbit/s"\nduration = "80',
+        "rate",
+        '; "rate" goes into links.NAME',
+    ),
     "a misspelt key": ('rate = "10', 'rat = "10', "links.bottleneck.rat", 'did you mean "rate"?'),
     "thresholds the wrong way round": (
         'min_threshold = "15 packets"',
@@ -316,6 +322,12 @@ def test_a_mistake_is_named_with_what_would_be_accepted(mistake):
     assert field in message
     assert "expected" in message
     assert len(message.splitlines()) == 1
+
+
+def test_a_key_that_no_table_has_is_sent_nowhere():
+    error = refusal(GOOD.replace('sender = "reno"', 'sender = "reno"\nparameters = 3', 1))
+    assert error.field == "flows.early.parameters"
+    assert error.accepted.endswith('"start", "stop"')
 
 
 def test_the_message_reads_as_promised():

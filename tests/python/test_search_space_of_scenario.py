@@ -71,7 +71,10 @@ def test_the_scenario_can_give_boxes():
             [f"{QUEUE}.limit"],
             {},
             "tuning.parameters",
-            f'give it one, with units: [tuning.space] "{QUEUE}.limit" = [LOWEST, HIGHEST]',
+            (
+                "has a box to search; this one has none of its own, so give it one, with units: "
+                f'[tuning.space] "{QUEUE}.limit" = [LOWEST, HIGHEST]'
+            ),
         ),
         ([f"{QUEUE}.gentle"], {}, "tuning.parameters", "a parameter that is a number"),
         (["links.bottleneck.rate"], {}, "path", "links.bottleneck.rate"),

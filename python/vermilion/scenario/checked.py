@@ -136,15 +136,21 @@ def _field_error(detail: ErrorDetails) -> FieldError:
 _ALGORITHMS: Final = {"queue": disciplines, "sender": senders}
 """Tables whose further keys are the parameters of what they name."""
 
+_NAMED: Final = ("links", "flows")
+"""Tables of tables, each with a name of its own."""
+
 
 def _where_it_goes(location: Sequence[str]) -> str:
     """Which table within this one has the key, if one has: `` "limit" goes into links.a.queue``."""
     *table, key = location
     for name in fields_at(table):
-        inner = fields_at([*table, name])
-        named = _ALGORITHMS[name]().values() if name in _ALGORITHMS and inner else ()
-        if key in inner or any(key in algorithm.parameters for algorithm in named):
-            return f'; "{key}" goes into {".".join([*table, name])}'
+        keys = set(fields_at([*table, name]))
+        if keys and name in _ALGORITHMS:
+            keys.remove("parameters")  # which are the table's own further keys
+            keys.update(*(each.parameters for each in _ALGORITHMS[name]().values()))
+        if key in keys:
+            inner = [*table, name, *(["NAME"] if name in _NAMED else [])]
+            return f'; "{key}" goes into {".".join(inner)}'
     return ""
 
 
