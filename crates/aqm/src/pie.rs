@@ -16,13 +16,16 @@
 //! Departures from the source:
 //! 1. ECN-capable packets are marked (below a probability of 10 %) by default; Linux: only with
 //!    `ecn`.
-//! 2. The first update comes after one `interval`; Linux starts its timer with half a second. The
-//!    timer keeps its pace when settings change, and its period is not rounded to ticks.
+//! 2. The first update comes after one `interval`, as in the RFC. In the dialect `linux` it comes after half a
+//!    second. The timer's period is not rounded: Linux rounds it up to ticks, and its timer
+//!    wheel adds one (15 ms become 30 with 100 ticks a second, 20 with 250, 16 with 1000).
 //! 3. Updates are not timed: those that have passed are made up for at the next arrival or
 //!    departure. Between two of these neither delay nor backlog changes.
 //! 4. `mark_probability`, the 10 % of the source, can be set.
-//! 5. The probability is at most 1. The kernel guards the end of 64 bits, so that in a lasting
-//!    overload its probability runs on beyond 1 and takes long to come back.
+//! 5. The probability is at most 1, as in the RFC. In the dialect `linux` it is not: the kernel guards the end of
+//!    64 bits, so that in a lasting overload its probability runs on beyond 1 and takes long to come
+//!    back. 64 flows that begin together drop everything for a second
+//!    (docs/validation-kernel.md).
 //! 6. Packets beyond a limit that has been lowered stay.
 //! 7. Sizes are those of the packets on the link; Linux's byte mode and rate estimate leave out the
 //!    link-layer header on some devices.
@@ -40,6 +43,8 @@ const CERTAIN: u64 = u64::MAX >> 8;
 const LARGEST_STEP: i64 = (CERTAIN / 50) as i64;
 /// A delay of 250 ms, from which on the probability grows faster.
 const LONG_DELAY: u64 = 250_000_000 >> UNIT_LOG;
+/// When the timer of Linux expires first, in nanoseconds.
+const LINUX_BEGINS: u64 = 500_000_000;
 /// Bytes over which a departure rate is measured, and below which it is not.
 const MEASURED_BYTES: u64 = 16_384;
 /// Binary places of the departure rate.
@@ -91,6 +96,8 @@ pub(crate) struct Configuration {
     byte_mode: bool,
     ecn: bool,
     estimate_rate: bool,
+    /// Whether the probability may exceed 1.
+    unbounded: bool,
 }
 
 /// See the module's head.
@@ -115,8 +122,8 @@ pub(crate) struct Controller {
     measured: Option<u64>,
     /// Bytes in a unit of time.
     departure_rate: u64,
-    /// Nanoseconds.
-    updated: u64,
+    /// When the next update is due, in nanoseconds.
+    due: u64,
 }
 
 impl Listed for Pie {
@@ -144,13 +151,21 @@ impl Listed for Pie {
                 "RFC 8033, section 5.1",
             ),
             ESTIMATE_RATE,
+            Parameter::choice("dialect", "rfc8033", &["rfc8033", "linux"]).described(
+                "when updates begin, and whether the probability ends at 1",
+                "RFC 8033; Linux: half a second, and it does not",
+            ),
         ],
         ordered: &[],
     };
 
     fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
-        let (limit, fixed) = (settings.number("limit") as u32, Configuration::new(settings));
-        Ok(Self { limit, fixed, controller: Controller::new(&fixed) })
+        let fixed = Configuration::of_pie(settings);
+        let mut controller = Controller::new(&fixed);
+        if fixed.unbounded {
+            controller.due = LINUX_BEGINS;
+        }
+        Ok(Self { limit: settings.number("limit") as u32, fixed, controller })
     }
 }
 
@@ -161,7 +176,7 @@ impl Discipline for Pie {
 
     fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
         self.limit = settings.number("limit") as u32;
-        self.fixed = Configuration::new(settings);
+        self.fixed = Configuration::of_pie(settings);
         Ok(())
     }
 
@@ -187,6 +202,11 @@ impl<C: Coin> Decide<C> for Pie {
 }
 
 impl Configuration {
+    /// From PIE's own settings.
+    fn of_pie(settings: &Settings) -> Self {
+        Self { unbounded: settings.is("dialect", "linux"), ..Self::new(settings) }
+    }
+
     /// From settings that have PIE's parameters.
     pub(crate) fn new(settings: &Settings) -> Self {
         let units = |name| (settings.number(name) * 1e9).round() as u64 >> UNIT_LOG;
@@ -211,6 +231,7 @@ impl Configuration {
             byte_mode: settings.switch("byte_mode"),
             ecn: settings.switch("ecn"),
             estimate_rate: settings.switch("estimate_rate"),
+            unbounded: false,
         }
     }
 }
@@ -237,7 +258,7 @@ impl Controller {
             departed: None,
             measured: None,
             departure_rate: 0,
-            updated: 0,
+            due: fixed.interval,
         };
         it.start_afresh(fixed);
         it
@@ -245,7 +266,7 @@ impl Controller {
 
     /// The probability in force after the last packet.
     pub(crate) fn probability(&self) -> f64 {
-        self.probability as f64 / CERTAIN as f64
+        self.probability.min(CERTAIN) as f64 / CERTAIN as f64
     }
 
     /// Decides over a packet that arrives at the queue, `full` or not; the queue that the arrival
@@ -316,7 +337,7 @@ impl Controller {
         if probability == 0 {
             self.accumulated = 0;
         } else {
-            self.accumulated += probability;
+            self.accumulated = self.accumulated.saturating_add(probability);
         }
         if self.accumulated < CERTAIN / 100 * 85 {
             return false;
@@ -373,7 +394,7 @@ impl Controller {
     /// Makes up for every update that was due by `now`, with `backlog` bytes waiting meanwhile.
     #[inline(always)] // twice for every packet, and few come after the end of an interval
     fn catch_up(&mut self, fixed: &Configuration, now: u64, backlog: u64) {
-        if now - self.updated >= fixed.interval {
+        if now >= self.due {
             self.make_up(fixed, now, backlog);
         }
     }
@@ -381,13 +402,13 @@ impl Controller {
     /// The same where there are some.
     #[inline(never)]
     fn make_up(&mut self, fixed: &Configuration, now: u64, backlog: u64) {
-        while now - self.updated >= fixed.interval {
-            self.updated += fixed.interval;
+        while now >= self.due {
+            self.due += fixed.interval;
             let before = self.moving();
             self.update(fixed, backlog);
-            if before == self.moving() {
+            if before == self.moving() && now >= self.due {
                 // So it would be at all the others.
-                self.updated += (now - self.updated) / fixed.interval * fixed.interval;
+                self.due += ((now - self.due) / fixed.interval + 1) * fixed.interval;
             }
         }
     }
@@ -420,8 +441,9 @@ impl Controller {
         if delay > LONG_DELAY {
             step += LARGEST_STEP;
         }
-        let probability = self.probability as i64 + step;
-        self.probability = probability.clamp(0, CERTAIN as i64) as u64;
+        let moved = self.probability.saturating_add_signed(step);
+        let overflows = step > 0 && moved == u64::MAX;
+        self.probability = if fixed.unbounded && !overflows { moved } else { moved.min(CERTAIN) };
         if delay == 0 && last_delay == 0 && !tiny_backlog {
             self.probability -= self.probability / 64;
         }

@@ -28,7 +28,7 @@ class FqPie:
         "limit": 10240.0,
         "flows": 1024.0,
         "quantum": 1514.0,
-        **{name: value for name, value in Pie.DEFAULTS.items() if name != "limit"},
+        **{name: value for name, value in Pie.DEFAULTS.items() if name not in {"limit", "dialect"}},
         "perturbation": None,
     }
 

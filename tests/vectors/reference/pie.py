@@ -27,6 +27,9 @@ probability is a whole number of parts of ALL = 2^56 - 1.
   64th. If both are below half the target and the probability is 0 (estimate_rate: and there is an
   A), all starts afresh: full burst allowance, S 0, no last departure, no measurement, no A. Then
   last delay <- delay.
+- In the dialect `linux` (net/sched/sch_pie.c, pie_init and pie_calculate_probability) the first
+  update comes after 500 ms, whatever the interval, and the probability ends at 2^64 - 1 instead of
+  ALL: what would exceed that becomes ALL.
 """
 
 from collections.abc import Callable
@@ -73,6 +76,7 @@ class Pie:
         "ecn": True,
         "mark_probability": 0.1,
         "estimate_rate": False,
+        "dialect": "rfc8033",
     }
 
     def __init__(self, parameters: Parameters, link: Link, comparison: Comparison) -> None:
@@ -81,6 +85,7 @@ class Pie:
         self._delay = 0
         self._last_delay = 0
         self._updates = 0
+        self._linux = parameters.get("dialect") == "linux"
         self.reconfigure(parameters, link)
         self._start_afresh()
 
@@ -163,7 +168,8 @@ class Pie:
 
     def _update_until(self, now: int, backlog: int) -> None:
         interval = int(self._number("interval") * 10**9)
-        while (self._updates + 1) * interval <= now:
+        first = 500 * MILLISECOND if self._linux else interval
+        while first + self._updates * interval <= now:
             self._updates += 1
             self._update(backlog)
 
@@ -182,7 +188,9 @@ class Pie:
             change = ALL // 100 * 2
         if self._delay > 250 * MILLISECOND // 64:
             change += ALL // 50
-        self._probability = min(max(self._probability + change, 0), ALL)
+        self._probability = max(self._probability + change, 0)
+        if self._probability > (2**64 - 1 if self._linux else ALL):
+            self._probability = ALL
         if self._delay == 0 and self._last_delay == 0 and backlog == 0:
             self._probability -= self._probability // 64
         quiet = max(self._delay, self._last_delay) < self._target // 2
@@ -192,7 +200,7 @@ class Pie:
             self._last_delay = self._delay
 
     def figures(self) -> dict[str, Decimal | None]:
-        probability = Decimal(self._probability) / ALL
+        probability = Decimal(min(self._probability, ALL)) / ALL
         return {"average_queue_packets": None, "drop_probability": probability}
 
 
@@ -287,6 +295,43 @@ def _hand_cases() -> list[Case]:
                 step(50, coins=[0.5], time_ns=1_105 * MILLISECOND),
                 step(50, "drop early", coins=[0.4], time_ns=1_105 * MILLISECOND),
                 step(50, time_ns=1_105 * MILLISECOND),
+            ],
+        ),
+        Case(
+            name="Linux begins after half a second",
+            about="target 15 ms, a delay of 0.4 s from 400 ms on: the updates at 400 to 490 ms are "
+            "left out. The one at 500 ms adds (0.125 x 0.385 + 1.25 x 0.4) / 2048 = 0.00026764, "
+            "and 0.02",
+            parameters=BARE | {"dialect": "linux"},
+            link=LINK,
+            by_hand=True,
+            steps=[
+                _waits(400, 400, 0.0),
+                _waits(495, 400, 0.0),
+                _waits(505, 400, Within(0.0202676, 1e-6)),
+            ],
+        ),
+        Case(
+            name="Linux runs on beyond 1",
+            about="target 0, a delay of 1 s: 0.42317 at 1100 ms (see above), 4.42317 at 2100 ms. "
+            "Then the queue is empty: 1.25 x 1 less at 2110 ms, and a 64th at each of the next: "
+            "3.17317 x (63/64)^73 = 1.00511 at 2840 ms, 0.98941 at 2850 ms. What is told ends "
+            "at 1",
+            parameters={
+                "interval": 0.01,
+                "burst_allowance": 0.0,
+                "target": 0.0,
+                "dialect": "linux",
+            },
+            link=LINK,
+            by_hand=True,
+            steps=[
+                _waits(1_005, 1_000),
+                _waits(1_105, 1_000, Within(0.42317, 1e-5)),
+                _waits(2_105, 1_000, 1.0),
+                _waits(2_106, 1_000, 1.0, behind=0),
+                step(0, time_ns=2_845 * MILLISECOND, idle_since_ns=0, probability=1.0),
+                step(0, time_ns=2_855 * MILLISECOND, probability=Within(0.98941, 1e-5)),
             ],
         ),
         Case(
@@ -394,6 +439,14 @@ def _simulated() -> list[Case]:
                 Pause(80 * MILLISECOND),
                 Stretch(2.0, 150),
             ],
+        ),
+        recorded(
+            Pie,
+            "the dialect of Linux",
+            "it begins late, and long queues take its probability beyond 1",
+            lively | {"dialect": "linux", "alpha": 2.0, "target": 0.001},
+            LINK,
+            program=[Stretch(0.8, 300), Stretch(3.0, 400), Stretch(0.3, 80), Stretch(2.0, 150)],
         ),
         recorded(
             Pie,

@@ -1,4 +1,4 @@
-"""PIE of Linux (``pie``): the discipline ``pie`` of Vermilion.
+"""PIE of Linux (``pie``): the discipline ``pie`` of Vermilion in the dialect ``linux``.
 
 Source: net/sched/sch_pie.c and include/net/pie.h (Linux 6.12), tc/q_pie.c (iproute2 6.1), tried
 on a Linux 6.12 kernel. As :mod:`.pie_family`, and: it marks only up to a probability of 0.1.
@@ -38,7 +38,7 @@ class PieOptions(PieFamilyOptions):
 
     kind: ClassVar[str] = "pie"
     discipline: ClassVar[str | None] = "pie"
-    built_in: ClassVar[Parameters] = {**BUILT_IN, "mark_probability": 0.1}
+    built_in: ClassVar[Parameters] = {**BUILT_IN, "mark_probability": 0.1, "dialect": "linux"}
     numbers_sent: ClassVar[Mapping[str, int]] = {
         "limit": 2,
         "tupdate_us": 3,
