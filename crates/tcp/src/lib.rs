@@ -28,6 +28,7 @@ pub mod senders;
 pub mod sent;
 mod table;
 mod tick;
+mod timer_wheel;
 mod window;
 
 pub use foreign::{ForeignRule, ForeignSenders};

@@ -56,6 +56,7 @@ const LINUX: &[(&str, Preset)] = &[
     ("delayed_acknowledgements", Switch(true)),
     ("acknowledgement_delay", Number(0.04)),
     ("quick_acknowledgements", Number(16.0)),
+    ("quick_acknowledgements_renewed", Switch(true)),
 ];
 
 fn set(name: &str) -> &'static [(&'static str, Preset)] {

@@ -24,9 +24,29 @@ pub enum AcknowledgementPolicy {
         wait: u64,
         /// The first segments of a connection, which are acknowledged at once.
         quick: u32,
+        /// Whether others are after each of the events of [`Receiver::renew`].
+        renewed: bool,
         /// Whether a segment marked differently from the one before is acknowledged at once.
         accurate: bool,
     },
+}
+
+/// Pauses between segments are measured in 2 to this power nanoseconds, 1.05 ms: about as Linux
+/// measures them.
+const SHIFT: u32 = 20;
+/// No segment has arrived yet.
+const NEVER: u32 = u32::MAX;
+/// The retransmission timeout of Linux before it has a sample (`TCP_TIMEOUT_INIT`), in nanoseconds.
+const INITIAL_TIMEOUT: u64 = 1_000_000_000;
+/// What it adds to the smoothed round trip at least (`TCP_RTO_MIN`), in nanoseconds.
+const LEAST_VARIATION: u64 = 200_000_000;
+
+/// Acknowledgements that go at once after a pause (`TCP_MAX_QUICKACKS`).
+const MOST_QUICK: u32 = 16;
+
+/// A time in nanoseconds in units of [`SHIFT`].
+const fn units(time: u64) -> u16 {
+    (time >> SHIFT) as u16
 }
 
 /// One flow's receiver.
@@ -42,9 +62,20 @@ pub struct Receiver {
     pending: bool,
     /// Segments that will still be acknowledged at once although nothing is missing.
     quick: u32,
-    policy: AcknowledgementPolicy,
+    /// [`AcknowledgementPolicy::Delayed`]; false if every segment is acknowledged.
+    renewed: bool,
+    /// [`AcknowledgementPolicy`]: 0 if every segment is acknowledged.
+    wait: u64,
+    /// Likewise.
+    accurate: bool,
     /// Whether arrivals beyond a gap are reported.
     selective: bool,
+    /// When the last segment in order arrived, in units of [`SHIFT`]; [`NEVER`] before.
+    last: u32,
+    /// The receiver's own retransmission timeout, likewise.
+    timeout: u16,
+    /// Whether a segment of data was ECN-capable.
+    capable_seen: bool,
     /// When a waiting acknowledgement must go, in nanoseconds.
     deadline: u64,
     /// Timestamp to be echoed.
@@ -65,9 +96,11 @@ impl Receiver {
     #[inline(always)] // see `Profile::ends`
     #[must_use]
     pub fn new(policy: AcknowledgementPolicy, selective: bool, first: u32) -> Self {
-        let quick = match policy {
-            AcknowledgementPolicy::Delayed { quick, .. } => quick,
-            AcknowledgementPolicy::EverySegment => 0,
+        let (wait, quick, renewed, accurate) = match policy {
+            AcknowledgementPolicy::Delayed { wait, quick, renewed, accurate } => {
+                (wait.max(1), quick, renewed, accurate)
+            }
+            AcknowledgementPolicy::EverySegment => (0, 0, false, false),
         };
         Self {
             next_expected: first,
@@ -76,7 +109,12 @@ impl Receiver {
             last_was_marked: false,
             pending: false,
             quick,
-            policy,
+            last: NEVER,
+            timeout: units(INITIAL_TIMEOUT),
+            capable_seen: false,
+            renewed,
+            wait,
+            accurate,
             selective,
             deadline: u64::MAX,
             echo: 0,
@@ -97,36 +135,67 @@ impl Receiver {
         // The SYN's mark does not count: nothing that its sender did led to it, and Linux hands none of it to
         // the congestion control.
         let marked = segment.congestion_experienced && segment.sequence > 0;
+        if self.renewed {
+            self.renew(now, segment, marked && !self.accurate);
+        }
         if marked {
             self.congestion_echo = true;
             self.marked = self.marked.wrapping_add(1);
         }
         let in_order = segment.sequence == self.next_expected && !self.has_gap;
-        match self.policy {
-            AcknowledgementPolicy::EverySegment if in_order => {
-                self.next_expected += 1;
+        if in_order && self.wait == 0 {
+            self.next_expected += 1;
+            self.echo = segment.sent;
+        } else if in_order && self.quick == 0 && !self.accurate && segment.sequence > 0 {
+            self.next_expected += 1;
+            self.pending = !self.pending;
+            if self.pending {
                 self.echo = segment.sent;
+                self.deadline = now + self.wait;
+                return None;
             }
-            // The answer to the opening segment is never delayed.
-            AcknowledgementPolicy::Delayed { wait, accurate: false, .. }
-                if in_order && self.quick == 0 && segment.sequence > 0 =>
-            {
-                self.next_expected += 1;
-                self.pending = !self.pending;
-                if self.pending {
-                    self.echo = segment.sent;
-                    self.deadline = now + wait;
-                    return None;
-                }
-                self.deadline = u64::MAX;
-            }
-            _ => {
-                if !self.takes_slowly(now, segment.sequence, segment.sent, marked, in_order) {
-                    return None;
-                }
-            }
+            self.deadline = u64::MAX;
+        } else if !self.takes_slowly(now, segment.sequence, segment.sent, marked, in_order) {
+            return None;
         }
         Some(self.acknowledgement())
+    }
+
+    /// Linux acknowledges at once again
+    /// 1. up to 16 segments after a pause that was longer than the receiver's own
+    ///    retransmission timeout (`tcp_event_data_recv`: the sender's window has shrunk), and after one
+    ///    that it had already (`tcp_data_queue`);
+    /// 2. two after the first mark that it echoes, and after one that is not ECN-capable where others
+    ///    have been, which has probably been sent again (`__tcp_ecn_check_ce`);
+    /// 3. the segment whose sender says that it has reduced its window (`tcp_ecn_accept_cwr`).
+    ///
+    /// A receiver that sends nothing has one sample of its round trip: the handshake.
+    #[inline]
+    fn renew(&mut self, now: u64, segment: &Segment, marked: bool) {
+        let now = (now >> SHIFT) as u32;
+        if segment.sequence == self.next_expected {
+            let pause = now.wrapping_sub(self.last);
+            if segment.sequence == 1 && self.last != NEVER {
+                let variation = u32::from(units(LEAST_VARIATION)).max(pause.saturating_mul(2));
+                self.timeout = u16::try_from(pause.saturating_add(variation)).unwrap_or(u16::MAX);
+            } else if segment.sequence > 1 && pause > self.timeout.into() {
+                self.quick = self.quick.max(MOST_QUICK);
+            }
+            self.last = now;
+        } else if segment.sequence < self.next_expected {
+            self.quick = self.quick.max(MOST_QUICK);
+        }
+        if segment.ecn_capable {
+            self.capable_seen |= segment.sequence > 0;
+            if marked && !self.congestion_echo {
+                self.quick = self.quick.max(2);
+            }
+        } else if self.capable_seen {
+            self.quick = self.quick.max(2);
+        }
+        if segment.window_reduced {
+            self.quick = self.quick.max(1);
+        }
     }
 
     /// As [`Receiver::on_segment`], for what is rare. Whether to acknowledge.
@@ -158,12 +227,12 @@ impl Receiver {
         marked: bool,
         in_order: bool,
     ) -> bool {
-        let AcknowledgementPolicy::Delayed { wait, accurate, .. } = self.policy else {
+        if self.wait == 0 {
             self.echo = sent;
             return true;
-        };
+        }
         let waiting = self.pending;
-        let changed = accurate && marked != self.last_was_marked;
+        let changed = self.accurate && marked != self.last_was_marked;
         self.last_was_marked = marked;
         if !waiting {
             self.echo = sent;
@@ -172,7 +241,7 @@ impl Receiver {
         self.quick = self.quick.saturating_sub(1);
         let at_once = !in_order || waiting || changed || quick || sequence == 0;
         self.pending = !at_once;
-        self.deadline = if at_once { u64::MAX } else { now + wait };
+        self.deadline = if at_once { u64::MAX } else { now + self.wait };
         at_once
     }
 
@@ -311,7 +380,7 @@ mod tests {
     use super::*;
 
     const DELAYED: AcknowledgementPolicy =
-        AcknowledgementPolicy::Delayed { wait: 100, quick: 0, accurate: false };
+        AcknowledgementPolicy::Delayed { wait: 100, quick: 0, renewed: false, accurate: false };
 
     fn answer(receiver: &mut Receiver, sequence: u32) -> Option<Acknowledgement<'_>> {
         receiver.on_segment(0, &Segment { sequence, sent: sequence.into(), ..Segment::default() })
@@ -387,15 +456,82 @@ mod tests {
 
     #[test]
     fn the_first_segments_are_acknowledged_quickly_if_told_so() {
-        let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 3, accurate: false };
+        let policy =
+            AcknowledgementPolicy::Delayed { wait: 100, quick: 3, renewed: false, accurate: false };
         let mut receiver = Receiver::new(policy, true, 0);
         let answers = [0, 1, 2, 3, 4].map(|sequence| take(&mut receiver, sequence));
         assert_eq!(answers, [Some(1), Some(2), Some(3), None, Some(5)]);
     }
 
+    /// Whether segments of data are acknowledged at once by a receiver as Linux', whose handshake took
+    /// 50 ms, and whose three quick acknowledgements are used up. Each has its time in milliseconds.
+    fn at_once<const N: usize>(segments: [(u64, Segment); N]) -> [bool; N] {
+        const MS: u64 = 1_000_000;
+        let policy = AcknowledgementPolicy::Delayed {
+            wait: 40 * MS,
+            quick: 3,
+            renewed: true,
+            accurate: false,
+        };
+        let mut receiver = Receiver::new(policy, true, 0);
+        for (sequence, at) in [(0, 0), (1, 50), (2, 51)] {
+            let segment = Segment { sequence, ecn_capable: sequence > 0, ..Segment::default() };
+            assert!(receiver.on_segment(at * MS, &segment).is_some());
+        }
+        segments.map(|(at, segment)| receiver.on_segment(at * MS, &segment).is_some())
+    }
+
+    /// A segment of data that may be marked.
+    fn data(sequence: u32) -> Segment {
+        Segment { sequence, ecn_capable: true, ..Segment::default() }
+    }
+
+    /// How many of 18 segments from `sequence` on are acknowledged at once, one after the other, if they
+    /// arrive at once after `before`.
+    fn at_once_after<const N: usize>(before: [(u64, Segment); N], sequence: u32, at: u64) -> usize {
+        let mut segments = [(at, Segment::default()); 20];
+        segments[..N].copy_from_slice(&before);
+        for (number, segment) in segments[N..].iter_mut().enumerate() {
+            segment.1 = data(sequence + number as u32);
+        }
+        at_once(segments)[N..].iter().take_while(|at_once| **at_once).count()
+    }
+
+    #[test]
+    fn a_pause_longer_than_the_timeout_of_the_receiver_renews_quick_acknowledgements() {
+        // Its timeout is 50 + 200 ms.
+        let before = [(60, data(3)), (60, data(4))];
+        assert_eq!(at_once_after(before, 5, 60 + 240), 0);
+        assert_eq!(at_once_after(before, 5, 60 + 260), 16);
+    }
+
+    #[test]
+    fn what_it_has_already_renews_quick_acknowledgements() {
+        // It is acknowledged at once itself.
+        assert_eq!(at_once_after([(60, data(3)), (61, data(1))], 4, 61), 15);
+    }
+
+    #[test]
+    fn a_first_mark_and_a_segment_sent_again_give_two_of_them() {
+        let marked = |sequence| Segment { congestion_experienced: true, ..data(sequence) };
+        let first = at_once([(60, marked(3)), (60, data(4)), (60, marked(5)), (60, data(6))]);
+        assert_eq!(first, [true, true, false, true]);
+        let incapable = Segment { ecn_capable: false, ..data(3) };
+        let again = at_once([(60, incapable), (60, data(4)), (60, data(5)), (60, data(6))]);
+        assert_eq!(again, [true, true, false, true]);
+    }
+
+    #[test]
+    fn a_sender_that_has_reduced_its_window_is_answered_at_once() {
+        let reduced = Segment { window_reduced: true, ..data(3) };
+        let answers = at_once([(60, reduced), (60, data(4)), (60, data(5))]);
+        assert_eq!(answers, [true, false, true]);
+    }
+
     #[test]
     fn a_change_of_marking_is_told_at_once() {
-        let policy = AcknowledgementPolicy::Delayed { wait: 100, quick: 0, accurate: true };
+        let policy =
+            AcknowledgementPolicy::Delayed { wait: 100, quick: 0, renewed: false, accurate: true };
         let mut receiver = Receiver::new(policy, true, 0);
         let mut counts = |sequence, congestion_experienced| {
             let segment = Segment { sequence, congestion_experienced, ..Segment::default() };

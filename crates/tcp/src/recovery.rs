@@ -208,7 +208,7 @@ impl AnyRecovery {
 
     /// Segment `sequence` leaves at `now`; `again`: not for the first time.
     #[inline(always)] // as above
-    pub(crate) fn note_sent(&mut self, flight: &Flight, now: u64, sequence: u32, again: bool) {
+    pub(crate) fn note_sent(&mut self, flight: &mut Flight, now: u64, sequence: u32, again: bool) {
         match self {
             Self::Duplicates(_) | Self::Sack1(_) => {}
             Self::Counted(recovery) => recovery.note_sent(),

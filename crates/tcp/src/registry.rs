@@ -127,6 +127,7 @@ impl Profile {
                     maximum_timeout: nanoseconds("maximum_timeout"),
                     tick: nanoseconds("clock_tick"),
                     timer_tick: nanoseconds("timer_tick"),
+                    shared_clock: settings.switch("shared_clock"),
                 },
                 loss_window: if settings.is("loss_window", "flight-size") {
                     LossWindow::FlightSize
@@ -150,7 +151,8 @@ impl Profile {
             },
             acknowledgements: if settings.switch("delayed_acknowledgements") {
                 let quick = settings.number("quick_acknowledgements") as u32;
-                AcknowledgementPolicy::Delayed { wait, quick, accurate }
+                let renewed = settings.switch("quick_acknowledgements_renewed");
+                AcknowledgementPolicy::Delayed { wait, quick, renewed, accurate }
             } else {
                 AcknowledgementPolicy::EverySegment
             },

@@ -13,6 +13,7 @@
 //! 3. A backed-off timeout stays in force until a newly sent segment's round trip has been timed.
 
 use crate::tick::Tick;
+use crate::timer_wheel;
 
 /// What the minimum timeout is a minimum of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +37,22 @@ pub struct TimerRules {
     pub maximum_timeout: u64,
     /// Clock tick in which round trips are counted, in nanoseconds, at least 1.
     pub tick: u64,
-    /// Ticks of the host at which its timers expire, in nanoseconds; 0 if they expire exactly.
+    /// Ticks of the host at which its timers expire, on Linux's timer wheel, in nanoseconds; 0 if
+    /// they expire exactly.
     pub timer_tick: u64,
+    /// Whether the clock is that of all other senders that share one.
+    pub shared_clock: bool,
 }
 
 impl TimerRules {
-    /// The longer of the two ticks, at least 1.
+    /// In how many ways the clock of a host may stand apart from others', in nanoseconds, at least 1: after
+    /// that time it ticks as at the beginning, the longest bucket of the timer wheel included.
     #[must_use]
-    pub fn longest_tick(&self) -> u64 {
-        self.tick.max(self.timer_tick)
+    pub fn clock_phases(&self) -> u64 {
+        if self.shared_clock {
+            return 1;
+        }
+        self.tick.max(self.timer_tick << timer_wheel::COARSEST)
     }
 }
 
@@ -70,7 +78,7 @@ pub struct RoundTripEstimator {
     backoff: u32,
     /// Where in a tick the host's clock stood at time 0, in nanoseconds.
     clock_phase: u64,
-    /// The same for the tick of its timers.
+    /// What the clock of its timers said then.
     timer_phase: u64,
 }
 
@@ -94,7 +102,7 @@ impl RoundTripEstimator {
             timeout: 0,
             backoff: 1,
             clock_phase: clock_phase % rules.tick,
-            timer_phase: clock_phase % rules.timer_tick.max(1),
+            timer_phase: if rules.timer_tick == 0 { 0 } else { clock_phase },
         };
         estimator.set_timeout();
         estimator
@@ -149,21 +157,20 @@ impl RoundTripEstimator {
     #[inline]
     #[must_use]
     pub fn expiry(&self, now: u64) -> u64 {
-        self.after(now, self.timeout(), 0)
+        self.after(now, self.timeout())
     }
 
     /// When a timer set at `now` for `time` nanoseconds expires. Where timers move in ticks, the
-    /// time is rounded up to ticks and `spare` of them are added, counted from the tick before now
-    /// (Linux: jiffies).
+    /// time is rounded up to ticks and counted from the tick before now, and the timer comes to the wheel.
     #[inline]
     #[must_use]
-    pub fn after(&self, now: u64, time: u64, spare: u64) -> u64 {
+    pub fn after(&self, now: u64, time: u64) -> u64 {
         let tick = self.timer_tick;
         if tick.length() == 0 {
             return now.saturating_add(time);
         }
-        let ticks = tick.whole(now + self.timer_phase) + tick.begun(time) + spare;
-        (ticks * tick.length() - self.timer_phase).max(now)
+        let clock = tick.whole(now + self.timer_phase);
+        timer_wheel::expiry(clock, tick.begun(time)) * tick.length() - self.timer_phase
     }
 
     /// The timer has expired: the next timeout is twice as long.
@@ -200,6 +207,7 @@ mod tests {
         maximum_timeout: 60_000 * MS,
         tick: MS,
         timer_tick: 0,
+        shared_clock: false,
     };
 
     #[test]
@@ -241,9 +249,21 @@ mod tests {
     fn timers_that_move_in_ticks_expire_at_one() {
         let rules = TimerRules { timer_tick: 10 * MS, ..RULES };
         let estimator = RoundTripEstimator::new(rules, 3 * MS);
-        // The host's ticks are at 7, 17, 27 ms. 15 ms are two ticks, counted from the one at 17.
-        assert_eq!(estimator.after(20 * MS, 15 * MS, 0), 37 * MS);
-        assert_eq!(estimator.after(20 * MS, 15 * MS, 2), 57 * MS);
-        assert_eq!(RoundTripEstimator::new(RULES, 0).after(20 * MS, 15 * MS, 2), 35 * MS);
+        // The host's ticks are at 7, 17, 27 ms. 15 ms are two ticks, counted from the one at 17, and
+        // the timer is never early.
+        assert_eq!(estimator.after(20 * MS, 15 * MS), 47 * MS);
+        assert_eq!(RoundTripEstimator::new(RULES, 0).after(20 * MS, 15 * MS), 35 * MS);
+    }
+
+    #[test]
+    fn hosts_stand_apart_by_all_that_their_timers_can_tell() {
+        assert_eq!(RULES.clock_phases(), MS);
+        let ticking = TimerRules { timer_tick: 10 * MS, ..RULES };
+        assert_eq!(ticking.clock_phases(), 40_960 * MS);
+        assert_eq!(TimerRules { shared_clock: true, ..ticking }.clock_phases(), 1);
+        // Two hosts, whose timers of 1 s have buckets of 80 ms.
+        let expiries =
+            [0, 30 * MS].map(|phase| RoundTripEstimator::new(ticking, phase).after(0, 1000 * MS));
+        assert_eq!(expiries, [1040 * MS, 1010 * MS]);
     }
 }

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 32;
+pub const COMMON_COUNT: usize = 34;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +72,12 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         Parameter::number("clock_tick", "seconds", Some(0.01), 1e-9, 1.0)
             .described("granularity in which round trips are timed", "ns-2.35 (since 2002)"),
         Parameter::number("timer_tick", "seconds", Some(0.0), 0.0, 1.0).described(
-            "ticks at which the host's timers expire; 0: exactly when due",
-            "Linux: 1/HZ, 1 to 10 ms",
+            "ticks at which the host's timers expire, on Linux's timer wheel; 0: exactly when due",
+            "Linux: 1/HZ, 1 to 10 ms; kernel/time/timer.c",
+        ),
+        Parameter::switch("shared_clock", false).described(
+            "the clock of the sender's host is that of all others that share one: their timers expire together",
+            "flows of one Linux host",
         ),
         Parameter::switch("timestamps", defaults.timestamps).described(
             "every acknowledgement of new data times a round trip, not only one in each",
@@ -160,6 +164,10 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
                 "delayed acknowledgements: first segments of a connection acknowledged at once",
                 "Linux has 16",
             ),
+        Parameter::switch("quick_acknowledgements_renewed", false).described(
+            "others at once after a pause, a duplicate or a first mark: 16, 16 and 2",
+            "Linux: tcp_incr_quickack, tcp_enter_quickack_mode",
+        ),
     ]
 }
 

@@ -10,11 +10,13 @@ use vermilion_tcp::{Acknowledgement, Sender};
 
 const MS: u64 = 1_000_000;
 
-/// A Reno window with Linux's options and recovery by time, and whatever is given besides.
+/// A Reno window with Linux's options and recovery by time, timers that expire exactly when they are due, so that sums
+/// come out even, and whatever is given besides.
 fn started(parameters: &[(&str, Value)], segments: u32) -> Sender {
     let mut values = Values::from([
         ("option_set".to_owned(), Value::Choice("linux".to_owned())),
         ("handshake".to_owned(), Value::Switch(false)),
+        ("timer_tick".to_owned(), Value::Number(0.0)),
     ]);
     values.extend(parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let profile = Profile::from_values("sack", &values).unwrap();
@@ -211,4 +213,34 @@ fn the_first_ten_segments_are_not_spaced() {
     assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]).len(), 10);
     // The eleventh waits for its share of half a round trip: 100 / (2 * 20) ms.
     assert_eq!(sender.release(), 102_500_000);
+}
+
+#[test]
+fn the_timer_runs_from_the_last_sending_of_the_first_missing_segment() {
+    // Linux 6.12, tcp_xmit_retransmit_queue and tcp_rto_delta_us: a repair that is lost and sent again
+    // is waited for from then on.
+    let mut sender = started(&window(4.0), 8);
+    assert_eq!(sent(&mut sender, 0), [1, 2, 3, 4]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, 5)]), [1, 5]);
+    // 1 has been lost again: 5 was sent after it, and has arrived.
+    let again = answered(&mut sender, [100 * MS, 230 * MS], 1, &[(2, 6)]);
+    assert_eq!(again.first(), Some(&1));
+    // No round trip has been timed: one second from there.
+    assert_eq!(sender.deadline(), (230 + 1000) * MS);
+}
+
+#[test]
+fn what_has_been_sent_again_tells_of_what_was_sent_before_it() {
+    // RFC 8985, section 6.2: every arrival of what was sent later tells, also that of a segment sent again, and also
+    // if the only segment outstanding is the one that is lost.
+    let mut sender = started(&window(3.0), 4);
+    assert_eq!(sent(&mut sender, 0), [1, 2, 3]);
+    // 1 is lost; 4 leaves in answer to 2, and is lost too; 1 follows when the timer for reordering expires.
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, 3)]), [4]);
+    assert_eq!(sender.deadline(), 127 * MS);
+    sender.on_timer(127 * MS);
+    assert_eq!(sent(&mut sender, 127 * MS), [1]);
+    assert_eq!(answered(&mut sender, [0, 130 * MS], 1, &[(2, 4)]), []);
+    // 1 arrives 100 ms after it was sent, and 4, which left 27 ms before it, has not.
+    assert_eq!(answered(&mut sender, [127 * MS, 227 * MS], 4, &[]), [4]);
 }

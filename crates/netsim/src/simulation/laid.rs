@@ -136,10 +136,10 @@ impl<'a> Plan<'a> {
             let source = OpenLoop::new(self.group, self.seed, index);
             return Source::OpenLoop(Box::new(source.expect("other traffic has a sender")));
         };
-        let tick = profile.sender.timer.longest_tick();
-        match Transfers::new(self.group, self.seed, index, tick) {
+        let clocks = profile.sender.timer.clock_phases();
+        match Transfers::new(self.group, self.seed, index, clocks) {
             Some(source) => Source::Transfers(Box::new(source)),
-            None => Source::Window(Connection::new(profile, phases.uniform_between(0, tick - 1))),
+            None => Source::Window(Connection::new(profile, phases.uniform_between(0, clocks - 1))),
         }
     }
 }

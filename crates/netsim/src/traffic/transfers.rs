@@ -12,7 +12,7 @@ use crate::variate::{Drawn, Variate};
 pub struct Transfer {
     /// Goodput, in bytes.
     pub bytes: u64,
-    /// Where in a tick the sender's clock stands, in nanoseconds.
+    /// Where the sender's clock stands, in nanoseconds.
     pub clock_phase: u64,
 }
 
@@ -48,7 +48,8 @@ pub struct Transfers {
     gap_stream: Stream,
     size_stream: Stream,
     clock_stream: Stream,
-    clock_tick: u64,
+    /// In how many ways hosts' clocks stand apart, in nanoseconds.
+    clock_phases: u64,
     /// When the next transfer begins in nanoseconds, with its fraction; infinite for never.
     next: f64,
     /// Until when transfers begin.
@@ -57,9 +58,9 @@ pub struct Transfers {
 
 impl Transfers {
     /// A source that has not begun; `None` for traffic that is not made of arriving transfers.
-    /// `index` tells the sources of a scenario apart; clocks tick every `clock_tick` nanoseconds.
+    /// `index` tells the sources of a scenario apart; hosts' clocks stand apart in `clock_phases` ways.
     #[must_use]
-    pub fn new(group: &FlowGroup, seed: u64, index: u64, clock_tick: u64) -> Option<Self> {
+    pub fn new(group: &FlowGroup, seed: u64, index: u64, clock_phases: u64) -> Option<Self> {
         let (arrivals, sizes) = match &group.traffic {
             Traffic::Web { mean_gap_ns, size } => {
                 (Arrivals::Poisson { mean_gap: *mean_gap_ns }, size.clone())
@@ -81,7 +82,7 @@ impl Transfers {
             gap_stream: stream(Purpose::TransferGaps),
             size_stream: stream(Purpose::TransferSizes),
             clock_stream: stream(Purpose::TransferClocks),
-            clock_tick,
+            clock_phases,
             next: f64::INFINITY,
             stop: NEVER,
         })
@@ -128,7 +129,7 @@ impl Transfers {
                 size.clamp(1.0, LARGEST_TRANSFER as f64) as u64
             }
         };
-        let clock_phase = self.clock_stream.uniform_between(0, self.clock_tick - 1);
+        let clock_phase = self.clock_stream.uniform_between(0, self.clock_phases - 1);
         Transfer { bytes, clock_phase }
     }
 

@@ -245,7 +245,7 @@ impl Rack {
             }
             let due = time + self.round_trip + window;
             if due > now {
-                self.reordering_deadline = clock.after(now, due - now + SPARE_TIME, 0);
+                self.reordering_deadline = clock.after(now, due - now + SPARE_TIME);
                 break;
             }
             board.mark_lost(sequence);
@@ -273,7 +273,7 @@ impl Rack {
             return;
         }
         self.planned = now;
-        self.probe_deadline = timer.estimator.after(now, self.wait, 0).min(timer.deadline);
+        self.probe_deadline = timer.estimator.after(now, self.wait).min(timer.deadline);
     }
 
     /// Arms the probe, if one is `wanted` and none is in the network, for two of the smoothed round
@@ -295,7 +295,7 @@ impl Rack {
             Some(smoothed) if outstanding == 1 => 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY,
             Some(smoothed) => 2 * smoothed + SPARE_TIME,
         };
-        self.probe_deadline = timer.estimator.after(now, self.wait, 0).min(timer.deadline);
+        self.probe_deadline = timer.estimator.after(now, self.wait).min(timer.deadline);
     }
 
     /// Whether a probe is in the network.

@@ -144,7 +144,7 @@ impl Selective {
 
     /// Segment `sequence` leaves; `again`: not for the first time.
     #[inline]
-    pub(super) fn note_sent(&mut self, flight: &Flight, now: u64, sequence: u32, again: bool) {
+    pub(super) fn note_sent(&mut self, flight: &mut Flight, now: u64, sequence: u32, again: bool) {
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent();
         }
@@ -156,6 +156,11 @@ impl Selective {
         if let Some(rack) = &mut self.rack {
             rack.note_sent(now, sequence, again.then_some(flight.highest));
             if again {
+                // Linux waits for the repair of the first missing segment from its last sending on
+                // (`tcp_xmit_retransmit_queue`, `tcp_rto_delta_us`).
+                if sequence == flight.unacknowledged {
+                    flight.timer.restart(now);
+                }
                 return;
             }
             // Only from one to two does it matter how many are outstanding.
@@ -372,6 +377,9 @@ impl Selective {
         }
         self.judge_probe(flight, now, acknowledged, newly == 0 && answer.blocks.is_empty());
         let mut counted = if self.cumulative_counting { newly } else { delivered };
+        // What was sent again and has arrived tells of what was sent before it, also if that is the first
+        // outstanding segment and nothing is reported.
+        let told_by_repairs = self.rack.is_some() && self.is_repairing_anything();
         if acknowledged >= flight.recover {
             if self.after_timeout && (self.cumulative_counting || self.timeouts_of_ns3) {
                 counted = acknowledged - flight.recover;
@@ -379,7 +387,7 @@ impl Selective {
             self.end(flight);
         }
         let mut lost = 0;
-        if !self.board.is_clean() {
+        if told_by_repairs || !self.board.is_clean() {
             lost = self.find_losses(now, &flight.timer.estimator);
             if self.board.any_lost() && !self.is_repairing_anything() {
                 self.begin(flight, now);
