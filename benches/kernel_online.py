@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 RESULTS: Final = HERE / "results" / "kernel-online.jsonl"
-CUBIC: Final = '{ congestion_control = "cubic", option_set = "linux", timer_tick = "10 ms" }'
+CUBIC: Final = (
+    '{ congestion_control = "cubic", option_set = "linux", timer_tick = "10 ms",'
+    " shared_clock = true }"
+)
 TARGET_PACKETS: Final = 30.0
 CASES: Final[dict[str, tuple[str, list[str]]]] = {
     "load, RED, Reno": ("load-red", []),

@@ -63,6 +63,7 @@ _AS_LINUX_DOES: Final[Mapping[str, tuple[object, ...]]] = {
     "tail_loss_probe": (True,),
     "handshake": (True,),
     "timer_tick": (0.01, 0.004, 0.001),
+    "shared_clock": (True,),
     "ecn_feedback": ("classic",),
     "recovery": ("rack", "sack", "linux-newreno"),
 }
