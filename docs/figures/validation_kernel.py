@@ -184,9 +184,9 @@ those of `vermilion run --packets`. Each is in the kernel's source, and has a te
 - *A receiver acknowledges at once again* after a pause longer than its own timeout, a duplicate,
   or a first mark (`tcp_incr_quickack`, `tcp_enter_quickack_mode`). The simulator's did so at the
   beginning only. Over FQ-CoDel with 64 flows many round trips became 40 ms shorter.
-- *A repair of the first missing segment starts the retransmission timer anew*, also the second one
-  (`tcp_xmit_retransmit_queue`). The simulator's ran from the first, so such timeouts came 100 ms
-  early.
+- *Each repair of the first missing segment restarts the retransmission timer*
+  (`tcp_xmit_retransmit_queue`). The simulator's ran from the first repair, so a timeout after the
+  second one came 100 ms early.
 - *A repair that arrives reveals what was sent before it*, also when nothing else is missing (RFC
   8985, section 6.2). The simulator looked only while something was reported. Over FQ-CoDel with 64
   flows 14 % of the repairs arrive now that an acknowledgement calls. On the kernel it is 15 %; it
@@ -231,7 +231,7 @@ measured beside what its model had promised. From the journals of `benches/kerne
 - How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over RED with
   ECN over SNMP, and while round trips change, it is fewer.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  a third or more of the objective; six of seventy-three made it worse.
+  a third or more of the objective; seven of seventy-two made it worse.
 """
 
 

@@ -72,6 +72,7 @@ def sender_table(case: dict[str, Any]) -> str:
         "congestion_control": f'"{control}"',
         "option_set": '"linux"',
         "timer_tick": '"10 ms"',
+        "shared_clock": "true",
         "window_cap": '"10000 packets"',
         "ecn": truth(value=sysctl.get("tcp_ecn")),
     }

@@ -41,7 +41,7 @@ CASES = {f"{case['scenario']} {case['label']}": case for case in reference("ns3"
 FEW, MANY = (5, 20), (25, 80)
 
 AT_THE_EDGE = (
-    "as much beyond the tolerance as a few hundredths of it. With the counting, the reduction and "
+    "outside the tolerance by a few hundredths of it. With the counting, the reduction and "
     "the recovery of ns-3 (`cumulative_counting`, `reduction_bound`, `recovery_dialect`) it is "
     "+5.2 %; with the counting alone it was +8.8 %, with none -23.7 %"
 )

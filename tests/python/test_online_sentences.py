@@ -408,7 +408,7 @@ def said():
     short = ["duration=12 s", "warm_up=4 s", "settle=4 s", "flows.late.start=6 s .. 7 s"]
     quickly = {"clock": "fixed", "re_evaluations": 1, "comparisons": 3}
     scenario = load_scenario("varying-load", short)
-    run = run_online(scenario, seed=3, evaluations=6, **quickly)
+    run = run_online(scenario, seed=4, evaluations=6, **quickly)
     one = LinkConfiguration("bottleneck", "red", 0.01)
     found += [(each.kind, each.reason, each.details, one) for each in run.decisions]
     policy = SimpleNamespace(mode="observe", changes_per_minute=6, at_exit="keep")

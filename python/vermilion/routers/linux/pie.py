@@ -1,22 +1,26 @@
-"""PIE of Linux (``pie``): the discipline ``pie`` of Vermilion in the dialect ``linux``.
+"""PIE of Linux (``pie``): the discipline ``pie`` of Vermilion.
 
 Source: net/sched/sch_pie.c and include/net/pie.h (Linux 6.12), tc/q_pie.c (iproute2 6.1), tried
 on a Linux 6.12 kernel. As :mod:`.pie_family`, and: it marks only up to a probability of 0.1.
+
+What is read names no dialect. That of Linux differs where a queue begins and where all is dropped
+for long. A live queue has begun long ago, but a model of it begins anew each time.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from vermilion.routers.linux.attributes import AnswerError
+from vermilion.routers.linux.options import refuse_fixed
 from vermilion.routers.linux.pie_family import BUILT_IN, PieFamilyOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vermilion.routers.linux.options import Parameters
+    from vermilion.routers.linux.options import Parameters, Surroundings
 
 _STATISTICS: Final = struct.Struct("=Q8I")
 _COUNTERS: Final = (
@@ -38,7 +42,7 @@ class PieOptions(PieFamilyOptions):
 
     kind: ClassVar[str] = "pie"
     discipline: ClassVar[str | None] = "pie"
-    built_in: ClassVar[Parameters] = {**BUILT_IN, "mark_probability": 0.1, "dialect": "linux"}
+    built_in: ClassVar[Parameters] = {**BUILT_IN, "mark_probability": 0.1}
     numbers_sent: ClassVar[Mapping[str, int]] = {
         "limit": 2,
         "tupdate_us": 3,
@@ -49,6 +53,10 @@ class PieOptions(PieFamilyOptions):
         "bytemode": 7,
         "dq_rate_estimator": 8,
     }
+
+    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
+        """The options that have to be told."""
+        return super().request(refuse_fixed(changes, {"dialect": "linux"}, "it is Linux"), around)
 
     @classmethod
     def counters(cls, told: bytes) -> dict[str, int]:

@@ -245,7 +245,7 @@ TABLE_OF: Final[Mapping[str, SettingsTable]] = {
 
 BUILT_INTO: Final[Mapping[str, Mapping[str, ParameterValue]]] = {
     "red": {"burst": None},
-    "pie": {**BUILT_IN, "dialect": "linux"},
+    "pie": BUILT_IN,
     "fq_pie": BUILT_IN,
     "codel": {"dialect": "linux"},
     "fq_codel": {"dialect": "linux"},
