@@ -41,7 +41,7 @@ pub struct Connection {
 
 impl Connection {
     /// Both ends of a connection that has not begun, with endless data (as endless as sequence
-    /// numbers allow). `clock_phase`: where in a tick the sender's clock stands, in nanoseconds.
+    /// numbers allow). `clock_phase`: what the clock of the sender's host says at time 0, in nanoseconds.
     #[inline(always)] // so that it is made where it will stand
     pub fn new(profile: &Profile, clock_phase: u64) -> Self {
         let (mut sender, receiver) = profile.ends(clock_phase);

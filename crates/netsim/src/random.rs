@@ -20,7 +20,7 @@ pub enum Purpose {
     StartTimes = 1,
     /// When the flows of a group stop.
     StopTimes = 2,
-    /// Where in a tick the hosts' clocks stand.
+    /// How far the hosts' clocks stand apart.
     ClockPhases = 3,
     /// The coin of a queue discipline.
     QueueCoin = 4,
@@ -36,7 +36,7 @@ pub enum Purpose {
     TransferGaps = 16,
     /// Sizes of the transfers of one source.
     TransferSizes = 17,
-    /// Where in a tick the clocks of their hosts stand.
+    /// How far the clocks of their hosts stand apart.
     TransferClocks = 18,
 }
 
