@@ -68,6 +68,7 @@ def test_what_a_kernel_does_not_have_is_refused_by_field_and_value(changes, fiel
 def test_what_linux_does_anyway_is_accepted():
     sender = {"congestion_control": "sack", "option_set": "linux", "timer_tick": "10 ms"}
     check_scenario(core({"flows.a.sender": sender}))
+    check_scenario(core({"flows.a.sender": {**sender, "shared_clock": True}}))
 
 
 @pytest.mark.parametrize(

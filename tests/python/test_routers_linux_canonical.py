@@ -301,6 +301,7 @@ def test_the_price_of_a_lower_limit_is_what_it_has_no_room_for():
         ("pie", {"target": -1.0}, "a time from 0 s to 10 s"),
         ("pie", {"burst_allowance": 0.1}, "0.15: the kernel has no option for it"),
         ("pie", {"mark_probability": 0.2}, "0.1: the kernel has no option for it"),
+        ("pie", {"dialect": "rfc8033"}, "linux: it is Linux"),
         ("fq_pie", {"mark_probability": 0.123}, "a whole number of percents"),
         ("codel", {"dialect": "rfc8289"}, "linux: it is Linux"),
         ("codel", {"maximum_packet_size": 9000}, "from the interface's MTU"),

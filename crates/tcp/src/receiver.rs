@@ -7,7 +7,8 @@
 //! says it has reduced its window); RFC 9768 (accurate feedback: the count of marks); RFC 8257,
 //! section 3.2 (a change of marking is told at once); RFC 7323, section 4.3 (which timestamp is
 //! echoed: that of the earliest segment not yet acknowledged); RFC 6817, section 2.3 (how long the last
-//! segment was on its way).
+//! segment was on its way); Linux 6.12, `net/ipv4/tcp_input.c` (what is acknowledged at
+//! once all the same: `renew` below).
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,7 @@ pub enum AcknowledgementPolicy {
         wait: u64,
         /// The first segments of a connection, which are acknowledged at once.
         quick: u32,
-        /// Whether others are after each of the events of [`Receiver::renew`].
+        /// Whether others are, too, after a pause, a duplicate or a mark, as in Linux.
         renewed: bool,
         /// Whether a segment marked differently from the one before is acknowledged at once.
         accurate: bool,
