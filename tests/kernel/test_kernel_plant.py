@@ -157,6 +157,29 @@ def test_the_metrics_are_those_of_the_simulator():
     }
 
 
+def test_a_link_sends_one_packet_after_another_also_when_it_was_idle():
+    """Eight datagrams at once wait for none to seven others, each for 8 ms, every 104 ms."""
+    text = """
+        duration = "21 s"
+        warm_up = "1 s"
+        settle = "0 s"
+        [links.b]
+        rate = "1 Mbit/s"
+        delay = "10 ms"
+        queue = { discipline = "drop-tail", limit = "100 packets" }
+        [flows.datagrams]
+        count = 8
+        path = ["b"]
+        rtt = "28 ms"
+        traffic = { kind = "constant-rate", rate = "77 kbit/s" }
+    """
+    link = run_on_kernel(parse_scenario(text)).link("b").total
+    waiting = link["queue_packets"]
+    assert waiting["max"] == 7
+    assert waiting["mean"] == pytest.approx(sum(range(8)) * 8e-3 / (8000 / 77e3), rel=0.02)
+    assert link["utilization"] == pytest.approx(8 * 0.077, rel=0.01)
+
+
 def test_what_changes_at_a_moment_changes_then():
     changes = """
         [[changes]]

@@ -41,6 +41,9 @@ _LOCAL_RULE: Final = 1000
 _TRANSIT_RULE: Final = 100
 _FIRST_TABLE: Final = 100
 _PACKETS_ON_THE_WAY: Final = 1_000_000
+_BURST_BYTES: Final = 1
+"""The least that htb takes. With two packets a link that was idle sent three of them at once, and a
+queue was shorter by up to two packets than behind a link."""
 
 
 def router(link: int) -> str:
@@ -72,10 +75,9 @@ class Commands:
 
 def rate_command(rate_bit_per_s: float, verb: str) -> str:
     """A line of ``tc`` that gives a router's interface a rate."""
-    burst = 2 * LARGEST_PACKET_BYTES
     return (
         f"class {verb} dev {OUT} parent 1: classid {SHAPED_CLASS} htb"
-        f" rate {round(rate_bit_per_s)}bit burst {burst} cburst {burst}"
+        f" rate {round(rate_bit_per_s)}bit burst {_BURST_BYTES} cburst {_BURST_BYTES}"
         f" quantum {LARGEST_PACKET_BYTES}"
     )
 
