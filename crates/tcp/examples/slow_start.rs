@@ -19,7 +19,8 @@ pub fn main() {
         println!("round {round}: {} segments, window {:.0}", flight.len(), sender.window());
         for segment in &flight {
             // Half a round trip there, half a round trip back.
-            if let Some(answer) = receiver.on_segment(now + ROUND_TRIP / 2, segment) {
+            if let Some(answer) = receiver.on_segment(now + ROUND_TRIP / 2, segment, sender.clock())
+            {
                 sender.on_acknowledgement(now + ROUND_TRIP, &answer);
             }
         }

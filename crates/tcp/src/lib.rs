@@ -13,6 +13,7 @@
 
 pub mod delivery_rate;
 pub mod foreign;
+mod host_clock;
 mod numbers;
 pub mod option_sets;
 mod receiver;
@@ -32,7 +33,8 @@ mod timer_wheel;
 mod window;
 
 pub use foreign::{ForeignRule, ForeignSenders};
-pub use receiver::{AcknowledgementPolicy, Receiver};
+pub use host_clock::HostClock;
+pub use receiver::{AcknowledgementPolicy, LinuxReceiver, Receiver};
 pub use recovery::{Recovery, RecoveryOptions, ReductionBound};
 pub use round_trip::{RoundTripEstimator, TimeoutFloor, TimerRules};
 pub use rule::WindowRule;

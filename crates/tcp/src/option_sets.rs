@@ -57,6 +57,7 @@ const LINUX: &[(&str, Preset)] = &[
     ("acknowledgement_delay", Number(0.04)),
     ("quick_acknowledgements", Number(16.0)),
     ("quick_acknowledgements_renewed", Switch(true)),
+    ("adaptive_acknowledgement_delay", Switch(true)),
 ];
 
 fn set(name: &str) -> &'static [(&'static str, Preset)] {

@@ -7,12 +7,15 @@
 //! says it has reduced its window); RFC 9768 (accurate feedback: the count of marks); RFC 8257,
 //! section 3.2 (a change of marking is told at once); RFC 7323, section 4.3 (which timestamp is
 //! echoed: that of the earliest segment not yet acknowledged); RFC 6817, section 2.3 (how long the last
-//! segment was on its way); Linux 6.12, `net/ipv4/tcp_input.c` (what is acknowledged at
-//! once all the same: `renew` below).
+//! segment was on its way). What Linux does besides: [`linux`].
+
+mod linux;
 
 use std::collections::VecDeque;
 
-use crate::{Acknowledgement, SackBlocks, Segment};
+pub use linux::LinuxReceiver;
+
+use crate::{Acknowledgement, HostClock, SackBlocks, Segment};
 
 /// When the receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,29 +28,11 @@ pub enum AcknowledgementPolicy {
         wait: u64,
         /// The first segments of a connection, which are acknowledged at once.
         quick: u32,
-        /// Whether others are, too, after a pause, a duplicate or a mark, as in Linux.
-        renewed: bool,
+        /// What it does as Linux does, as it is at the beginning.
+        linux: Option<LinuxReceiver>,
         /// Whether a segment marked differently from the one before is acknowledged at once.
         accurate: bool,
     },
-}
-
-/// Pauses between segments are measured in 2 to this power nanoseconds, 1.05 ms: about as Linux
-/// measures them.
-const SHIFT: u32 = 20;
-/// No segment has arrived yet.
-const NEVER: u32 = u32::MAX;
-/// The retransmission timeout of Linux before it has a sample (`TCP_TIMEOUT_INIT`), in nanoseconds.
-const INITIAL_TIMEOUT: u64 = 1_000_000_000;
-/// What it adds to the smoothed round trip at least (`TCP_RTO_MIN`), in nanoseconds.
-const LEAST_VARIATION: u64 = 200_000_000;
-
-/// Acknowledgements that go at once after a pause (`TCP_MAX_QUICKACKS`).
-const MOST_QUICK: u32 = 16;
-
-/// A time in nanoseconds in units of [`SHIFT`].
-const fn units(time: u64) -> u16 {
-    (time >> SHIFT) as u16
 }
 
 /// One flow's receiver.
@@ -63,20 +48,14 @@ pub struct Receiver {
     pending: bool,
     /// Segments that will still be acknowledged at once although nothing is missing.
     quick: u32,
-    /// [`AcknowledgementPolicy::Delayed`]; false if every segment is acknowledged.
-    renewed: bool,
+    /// [`AcknowledgementPolicy::Delayed`].
+    linux: Option<LinuxReceiver>,
     /// [`AcknowledgementPolicy`]: 0 if every segment is acknowledged.
     wait: u64,
     /// Likewise.
     accurate: bool,
     /// Whether arrivals beyond a gap are reported.
     selective: bool,
-    /// When the last segment in order arrived, in units of [`SHIFT`]; [`NEVER`] before.
-    last: u32,
-    /// The receiver's own retransmission timeout, likewise.
-    timeout: u16,
-    /// Whether a segment of data was ECN-capable.
-    capable_seen: bool,
     /// When a waiting acknowledgement must go, in nanoseconds.
     deadline: u64,
     /// Timestamp to be echoed.
@@ -97,11 +76,11 @@ impl Receiver {
     #[inline(always)] // see `Profile::ends`
     #[must_use]
     pub fn new(policy: AcknowledgementPolicy, selective: bool, first: u32) -> Self {
-        let (wait, quick, renewed, accurate) = match policy {
-            AcknowledgementPolicy::Delayed { wait, quick, renewed, accurate } => {
-                (wait.max(1), quick, renewed, accurate)
+        let (wait, quick, linux, accurate) = match policy {
+            AcknowledgementPolicy::Delayed { wait, quick, linux, accurate } => {
+                (wait.max(1), quick, linux, accurate)
             }
-            AcknowledgementPolicy::EverySegment => (0, 0, false, false),
+            AcknowledgementPolicy::EverySegment => (0, 0, None, false),
         };
         Self {
             next_expected: first,
@@ -110,10 +89,7 @@ impl Receiver {
             last_was_marked: false,
             pending: false,
             quick,
-            last: NEVER,
-            timeout: units(INITIAL_TIMEOUT),
-            capable_seen: false,
-            renewed,
+            linux,
             wait,
             accurate,
             selective,
@@ -126,9 +102,15 @@ impl Receiver {
         }
     }
 
-    /// Takes a segment at time `now` (nanoseconds); the acknowledgement to send, if any.
+    /// Takes a segment at time `now` (nanoseconds), by the host's `clock`; the acknowledgement to send, if
+    /// any.
     #[inline(always)] // every packet of data
-    pub fn on_segment(&mut self, now: u64, segment: &Segment) -> Option<Acknowledgement<'_>> {
+    pub fn on_segment(
+        &mut self,
+        now: u64,
+        segment: &Segment,
+        clock: &HostClock,
+    ) -> Option<Acknowledgement<'_>> {
         self.forward_delay = now.saturating_sub(segment.sent);
         if segment.window_reduced {
             self.congestion_echo = false;
@@ -136,8 +118,12 @@ impl Receiver {
         // The SYN's mark does not count: nothing that its sender did led to it, and Linux hands none of it to
         // the congestion control.
         let marked = segment.congestion_experienced && segment.sequence > 0;
-        if self.renewed {
-            self.renew(now, segment, marked && !self.accurate);
+        let mut ticks = 0;
+        if let Some(linux) = &mut self.linux {
+            ticks = clock.ticks(now);
+            let first_mark = marked && !self.accurate && !self.congestion_echo;
+            let quick = linux.take(ticks, segment, self.next_expected, first_mark);
+            self.quick = self.quick.max(quick);
         }
         if marked {
             self.congestion_echo = true;
@@ -152,51 +138,14 @@ impl Receiver {
             self.pending = !self.pending;
             if self.pending {
                 self.echo = segment.sent;
-                self.deadline = now + self.wait;
+                self.deadline = self.held_until(now, ticks, clock);
                 return None;
             }
             self.deadline = u64::MAX;
-        } else if !self.takes_slowly(now, segment.sequence, segment.sent, marked, in_order) {
+        } else if !self.takes_slowly(now, segment.sequence, segment.sent, marked, in_order, clock) {
             return None;
         }
         Some(self.acknowledgement())
-    }
-
-    /// Linux acknowledges at once again
-    /// 1. up to 16 segments after a pause that was longer than the receiver's own
-    ///    retransmission timeout (`tcp_event_data_recv`: the sender's window has shrunk), and after one
-    ///    that it had already (`tcp_data_queue`);
-    /// 2. two after the first mark that it echoes, and after one that is not ECN-capable where others
-    ///    have been, which has probably been sent again (`__tcp_ecn_check_ce`);
-    /// 3. the segment whose sender says that it has reduced its window (`tcp_ecn_accept_cwr`).
-    ///
-    /// A receiver that sends nothing has one sample of its round trip: the handshake.
-    #[inline]
-    fn renew(&mut self, now: u64, segment: &Segment, marked: bool) {
-        let now = (now >> SHIFT) as u32;
-        if segment.sequence == self.next_expected {
-            let pause = now.wrapping_sub(self.last);
-            if segment.sequence == 1 && self.last != NEVER {
-                let variation = u32::from(units(LEAST_VARIATION)).max(pause.saturating_mul(2));
-                self.timeout = u16::try_from(pause.saturating_add(variation)).unwrap_or(u16::MAX);
-            } else if segment.sequence > 1 && pause > self.timeout.into() {
-                self.quick = self.quick.max(MOST_QUICK);
-            }
-            self.last = now;
-        } else if segment.sequence < self.next_expected {
-            self.quick = self.quick.max(MOST_QUICK);
-        }
-        if segment.ecn_capable {
-            self.capable_seen |= segment.sequence > 0;
-            if marked && !self.congestion_echo {
-                self.quick = self.quick.max(2);
-            }
-        } else if self.capable_seen {
-            self.quick = self.quick.max(2);
-        }
-        if segment.window_reduced {
-            self.quick = self.quick.max(1);
-        }
     }
 
     /// As [`Receiver::on_segment`], for what is rare. Whether to acknowledge.
@@ -207,8 +156,9 @@ impl Receiver {
         sent: u64,
         marked: bool,
         in_order: bool,
+        clock: &HostClock,
     ) -> bool {
-        let at_once = self.is_answered_at_once(now, sequence, sent, marked, in_order);
+        let at_once = self.is_answered_at_once(now, sequence, sent, marked, in_order, clock);
         // Last, so that as a rule nothing has to be kept meanwhile.
         if in_order {
             self.next_expected += 1;
@@ -218,7 +168,7 @@ impl Receiver {
         at_once
     }
 
-    /// Whether segment `sequence` is acknowledged at once.
+    /// Whether a segment is acknowledged at once.
     #[inline]
     fn is_answered_at_once(
         &mut self,
@@ -227,6 +177,7 @@ impl Receiver {
         sent: u64,
         marked: bool,
         in_order: bool,
+        clock: &HostClock,
     ) -> bool {
         if self.wait == 0 {
             self.echo = sent;
@@ -240,10 +191,24 @@ impl Receiver {
         }
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
+        if let Some(linux) = &mut self.linux
+            && quick
+            && self.quick == 0
+        {
+            linux.end_quick();
+        }
         let at_once = !in_order || waiting || changed || quick || sequence == 0;
         self.pending = !at_once;
-        self.deadline = if at_once { u64::MAX } else { now + self.wait };
+        self.deadline =
+            if at_once { u64::MAX } else { self.held_until(now, clock.ticks(now), clock) };
         at_once
+    }
+
+    /// Until when an acknowledgement is held back from `now` on, where the host's clock has counted `ticks`.
+    #[inline]
+    fn held_until(&self, now: u64, ticks: u64, clock: &HostClock) -> u64 {
+        let linux = self.linux.as_ref().and_then(|linux| linux.expiry(ticks, clock));
+        linux.unwrap_or(now + self.wait)
     }
 
     /// Files a segment that is out of order, or fills a gap, and what is to be reported of it.
@@ -263,6 +228,11 @@ impl Receiver {
     /// The wait for a second segment is over: the acknowledgement to send.
     pub fn on_timer(&mut self) -> Option<Acknowledgement<'_>> {
         self.deadline = u64::MAX;
+        if self.pending
+            && let Some(linux) = &mut self.linux
+        {
+            linux.miss();
+        }
         std::mem::take(&mut self.pending).then(|| self.acknowledgement())
     }
 
@@ -381,10 +351,15 @@ mod tests {
     use super::*;
 
     const DELAYED: AcknowledgementPolicy =
-        AcknowledgementPolicy::Delayed { wait: 100, quick: 0, renewed: false, accurate: false };
+        AcknowledgementPolicy::Delayed { wait: 100, quick: 0, linux: None, accurate: false };
+
+    /// What a receiver says to a segment at time 0.
+    fn hand<'a>(receiver: &'a mut Receiver, segment: &Segment) -> Option<Acknowledgement<'a>> {
+        receiver.on_segment(0, segment, &HostClock::new(0, 0))
+    }
 
     fn answer(receiver: &mut Receiver, sequence: u32) -> Option<Acknowledgement<'_>> {
-        receiver.on_segment(0, &Segment { sequence, sent: sequence.into(), ..Segment::default() })
+        hand(receiver, &Segment { sequence, sent: sequence.into(), ..Segment::default() })
     }
 
     fn take(receiver: &mut Receiver, sequence: u32) -> Option<u32> {
@@ -458,85 +433,20 @@ mod tests {
     #[test]
     fn the_first_segments_are_acknowledged_quickly_if_told_so() {
         let policy =
-            AcknowledgementPolicy::Delayed { wait: 100, quick: 3, renewed: false, accurate: false };
+            AcknowledgementPolicy::Delayed { wait: 100, quick: 3, linux: None, accurate: false };
         let mut receiver = Receiver::new(policy, true, 0);
         let answers = [0, 1, 2, 3, 4].map(|sequence| take(&mut receiver, sequence));
         assert_eq!(answers, [Some(1), Some(2), Some(3), None, Some(5)]);
     }
 
-    /// Whether segments of data are acknowledged at once by a receiver as Linux', whose handshake took
-    /// 50 ms, and whose three quick acknowledgements are used up. Each has its time in milliseconds.
-    fn at_once<const N: usize>(segments: [(u64, Segment); N]) -> [bool; N] {
-        const MS: u64 = 1_000_000;
-        let policy = AcknowledgementPolicy::Delayed {
-            wait: 40 * MS,
-            quick: 3,
-            renewed: true,
-            accurate: false,
-        };
-        let mut receiver = Receiver::new(policy, true, 0);
-        for (sequence, at) in [(0, 0), (1, 50), (2, 51)] {
-            let segment = Segment { sequence, ecn_capable: sequence > 0, ..Segment::default() };
-            assert!(receiver.on_segment(at * MS, &segment).is_some());
-        }
-        segments.map(|(at, segment)| receiver.on_segment(at * MS, &segment).is_some())
-    }
-
-    /// A segment of data that may be marked.
-    fn data(sequence: u32) -> Segment {
-        Segment { sequence, ecn_capable: true, ..Segment::default() }
-    }
-
-    /// How many of 18 segments from `sequence` on are acknowledged at once, one after the other, if they
-    /// arrive at once after `before`.
-    fn at_once_after<const N: usize>(before: [(u64, Segment); N], sequence: u32, at: u64) -> usize {
-        let mut segments = [(at, Segment::default()); 20];
-        segments[..N].copy_from_slice(&before);
-        for (number, segment) in segments[N..].iter_mut().enumerate() {
-            segment.1 = data(sequence + number as u32);
-        }
-        at_once(segments)[N..].iter().take_while(|at_once| **at_once).count()
-    }
-
-    #[test]
-    fn a_pause_longer_than_the_timeout_of_the_receiver_renews_quick_acknowledgements() {
-        // Its timeout is 50 + 200 ms.
-        let before = [(60, data(3)), (60, data(4))];
-        assert_eq!(at_once_after(before, 5, 60 + 240), 0);
-        assert_eq!(at_once_after(before, 5, 60 + 260), 16);
-    }
-
-    #[test]
-    fn what_it_has_already_renews_quick_acknowledgements() {
-        // It is acknowledged at once itself.
-        assert_eq!(at_once_after([(60, data(3)), (61, data(1))], 4, 61), 15);
-    }
-
-    #[test]
-    fn a_first_mark_and_a_segment_sent_again_give_two_of_them() {
-        let marked = |sequence| Segment { congestion_experienced: true, ..data(sequence) };
-        let first = at_once([(60, marked(3)), (60, data(4)), (60, marked(5)), (60, data(6))]);
-        assert_eq!(first, [true, true, false, true]);
-        let incapable = Segment { ecn_capable: false, ..data(3) };
-        let again = at_once([(60, incapable), (60, data(4)), (60, data(5)), (60, data(6))]);
-        assert_eq!(again, [true, true, false, true]);
-    }
-
-    #[test]
-    fn a_sender_that_has_reduced_its_window_is_answered_at_once() {
-        let reduced = Segment { window_reduced: true, ..data(3) };
-        let answers = at_once([(60, reduced), (60, data(4)), (60, data(5))]);
-        assert_eq!(answers, [true, false, true]);
-    }
-
     #[test]
     fn a_change_of_marking_is_told_at_once() {
         let policy =
-            AcknowledgementPolicy::Delayed { wait: 100, quick: 0, renewed: false, accurate: true };
+            AcknowledgementPolicy::Delayed { wait: 100, quick: 0, linux: None, accurate: true };
         let mut receiver = Receiver::new(policy, true, 0);
         let mut counts = |sequence, congestion_experienced| {
             let segment = Segment { sequence, congestion_experienced, ..Segment::default() };
-            receiver.on_segment(0, &segment).map(|answer| answer.marked)
+            hand(&mut receiver, &segment).map(|answer| answer.marked)
         };
         assert_eq!(counts(0, false), Some(0));
         assert_eq!(counts(1, false), None);
@@ -551,7 +461,7 @@ mod tests {
         let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
         for (sequence, marked) in [(0, 0), (1, 1)] {
             let segment = Segment { sequence, congestion_experienced: true, ..Segment::default() };
-            let answer = receiver.on_segment(0, &segment).unwrap();
+            let answer = hand(&mut receiver, &segment).unwrap();
             assert_eq!((answer.marked, answer.congestion_echo), (marked, marked > 0));
         }
     }
@@ -567,7 +477,7 @@ mod tests {
                 window_reduced,
                 ..Segment::default()
             };
-            receiver.on_segment(0, &segment).unwrap().congestion_echo
+            hand(&mut receiver, &segment).unwrap().congestion_echo
         };
         assert!(!echo(0, false, false));
         assert!(echo(1, true, false));

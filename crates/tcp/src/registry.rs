@@ -3,12 +3,14 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::foreign::ForeignSenders;
-use crate::receiver::AcknowledgementPolicy;
+use crate::receiver::{AcknowledgementPolicy, LinuxReceiver};
 use crate::recovery::{RecoveryOptions, ReductionBound};
 use crate::rule::WindowRule;
 use crate::sender::{Ecn, EcnOptions, LossWindow, SenderOptions};
 use crate::senders::{BBR, CUBIC, DCTCP, LEDBAT, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
-use crate::{AnyRule, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets};
+use crate::{
+    AnyRule, HostClock, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets,
+};
 
 /// Every sender, in the order in which they are listed to users.
 pub static SENDERS: &[&Named] =
@@ -152,7 +154,13 @@ impl Profile {
             acknowledgements: if settings.switch("delayed_acknowledgements") {
                 let quick = settings.number("quick_acknowledgements") as u32;
                 let renewed = settings.switch("quick_acknowledgements_renewed");
-                AcknowledgementPolicy::Delayed { wait, quick, renewed, accurate }
+                let adaptive = settings.switch("adaptive_acknowledgement_delay");
+                let linux = (renewed || adaptive).then(|| {
+                    let timer_tick = nanoseconds("timer_tick");
+                    let clock = HostClock::new(timer_tick, 0);
+                    LinuxReceiver::new(renewed, adaptive && timer_tick > 0, &clock, wait)
+                });
+                AcknowledgementPolicy::Delayed { wait, quick, linux, accurate }
             } else {
                 AcknowledgementPolicy::EverySegment
             },

@@ -12,6 +12,7 @@
 //!    the next sample starts the estimate anew.
 //! 3. A backed-off timeout stays in force until a newly sent segment's round trip has been timed.
 
+use crate::host_clock::HostClock;
 use crate::tick::Tick;
 use crate::timer_wheel;
 
@@ -65,8 +66,10 @@ pub struct RoundTripEstimator {
     least_variation: i64,
     /// In which round trips are counted.
     tick: Tick,
-    /// At which timers expire, if they do not expire exactly.
-    timer_tick: Tick,
+    /// With whose ticks timers expire.
+    clock: HostClock,
+    /// Whether they expire exactly all the same.
+    exact: bool,
     /// Smoothed round trip in eighths of a tick; 0 while there is none.
     smoothed: i64,
     /// Variation in quarters of a tick.
@@ -76,14 +79,10 @@ pub struct RoundTripEstimator {
     /// The timeout in force. Every acknowledgement sets the timer anew, and few of them change it.
     timeout: u64,
     backoff: u32,
-    /// Where in a tick the host's clock stood at time 0, in nanoseconds.
-    clock_phase: u64,
-    /// What the clock of its timers said then.
-    timer_phase: u64,
 }
 
 impl RoundTripEstimator {
-    /// No sample yet. `clock_phase` (nanoseconds) sets the host's clock apart from others'.
+    /// No sample yet. `clock_phase`: what the host's clock says at time 0, in nanoseconds.
     #[must_use]
     pub fn new(rules: TimerRules, clock_phase: u64) -> Self {
         let least_variation = match rules.floor {
@@ -95,14 +94,13 @@ impl RoundTripEstimator {
             maximum_timeout: rules.maximum_timeout,
             least_variation,
             tick: Tick::new(rules.tick),
-            timer_tick: Tick::new(rules.timer_tick),
+            clock: HostClock::new(rules.timer_tick, clock_phase),
+            exact: rules.timer_tick == 0,
             smoothed: 0,
             variation: 0,
             current: rules.initial_timeout,
             timeout: 0,
             backoff: 1,
-            clock_phase: clock_phase % rules.tick,
-            timer_phase: if rules.timer_tick == 0 { 0 } else { clock_phase },
         };
         estimator.set_timeout();
         estimator
@@ -110,7 +108,7 @@ impl RoundTripEstimator {
 
     /// Takes the sample of a segment sent at `sent` and acknowledged at `now` (nanoseconds).
     pub fn sample(&mut self, sent: u64, now: u64) {
-        let (_, offset) = self.tick.split(sent + self.clock_phase);
+        let (_, offset) = self.tick.split(sent + self.clock.phase());
         let measured = self.tick.whole(now - sent + offset).max(1) as i64;
         if self.smoothed == 0 {
             self.smoothed = measured << 3;
@@ -165,12 +163,17 @@ impl RoundTripEstimator {
     #[inline]
     #[must_use]
     pub fn after(&self, now: u64, time: u64) -> u64 {
-        let tick = self.timer_tick;
-        if tick.length() == 0 {
+        if self.exact {
             return now.saturating_add(time);
         }
-        let clock = tick.whole(now + self.timer_phase);
-        timer_wheel::expiry(clock, tick.begun(time)) * tick.length() - self.timer_phase
+        self.clock.expiry(self.clock.ticks(now), self.clock.begun(time))
+    }
+
+    /// With whose ticks the host's timers expire.
+    #[inline]
+    #[must_use]
+    pub fn clock(&self) -> &HostClock {
+        &self.clock
     }
 
     /// The timer has expired: the next timeout is twice as long.

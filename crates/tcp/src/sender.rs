@@ -30,7 +30,7 @@ use std::any::Any;
 use crate::recovery::{AnyRecovery, Recovery, RecoveryOptions};
 use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
-use crate::{Acknowledgement, AnyRule, Segment, TimerRules};
+use crate::{Acknowledgement, AnyRule, HostClock, Segment, TimerRules};
 use flight::Flight;
 use pacing::Pacing;
 use validation::WindowValidation;
@@ -155,7 +155,6 @@ pub(crate) enum Reduction {
 pub struct Sender {
     flight: Flight,
     pacing: Pacing,
-    linear_handshake_timeouts: u8,
     /// Made at the start; before and after there is nothing to repair.
     recovery: AnyRecovery,
 }
@@ -169,7 +168,6 @@ impl Sender {
         Self {
             flight: Flight::new(options, clock_phase),
             pacing: Pacing::new(options.pacing),
-            linear_handshake_timeouts: options.linear_handshake_timeouts,
             recovery: AnyRecovery::idle(),
         }
     }
@@ -319,13 +317,20 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn last_round_trip(&self) -> Option<u64> {
-        self.flight.timer.last_round_trip
+        self.flight.timer.last_round_trip()
     }
 
     /// The smoothed round trip, in nanoseconds; `None` before the first sample.
     #[must_use]
     pub fn smoothed_round_trip(&self) -> Option<u64> {
         self.flight.timer.estimator.smoothed()
+    }
+
+    /// The clock of its host.
+    #[inline]
+    #[must_use]
+    pub fn clock(&self) -> &HostClock {
+        self.flight.timer.estimator.clock()
     }
 
     /// Segments per second at which it spaces them; `None` where it does not, or not yet.
@@ -397,7 +402,7 @@ impl Sender {
     #[inline(always)] // every packet of data: so it need not be written to memory as a rule
     pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         let flight = &mut self.flight;
-        flight.timer.last_round_trip = None;
+        flight.timer.forget_last_round_trip();
         flight.forward_delay = answer.forward_delay;
         let marked = flight.marks.take(answer);
         let plain = answer.blocks.is_empty() && marked == 0;
@@ -418,7 +423,7 @@ impl Sender {
     /// A timer has expired at `now`, or was said to.
     pub fn on_timer(&mut self, now: u64) {
         let Self { flight, recovery, .. } = self;
-        flight.timer.last_round_trip = None;
+        flight.timer.forget_last_round_trip();
         if flight.timer.deadline > now || recovery.precedes_timeout(now) {
             recovery.on_timer(flight, now);
         } else if flight.open && flight.flight_size() == 0 {
@@ -458,10 +463,7 @@ impl Sender {
     /// The opening segment will be sent again.
     fn repeat_handshake(&mut self) {
         self.flight.marks.fall_back();
-        match self.linear_handshake_timeouts.checked_sub(1) {
-            Some(left) => self.linear_handshake_timeouts = left,
-            None => self.flight.timer.estimator.back_off(),
-        }
+        self.flight.timer.lengthen_in_handshake();
     }
 
     #[inline(always)]

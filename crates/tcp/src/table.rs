@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 34;
+pub const COMMON_COUNT: usize = 35;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +167,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         Parameter::switch("quick_acknowledgements_renewed", false).described(
             "others at once after a pause, a duplicate or a first mark: 16, 16 and 2",
             "Linux: tcp_incr_quickack, tcp_enter_quickack_mode",
+        ),
+        Parameter::switch("adaptive_acknowledgement_delay", false).described(
+            "the wait for a second segment follows the pauses between segments, from \
+             acknowledgement_delay upwards, and ends on a tick; not where timer_tick is 0",
+            "Linux: tcp_event_data_recv, tcp_send_delayed_ack",
         ),
     ]
 }

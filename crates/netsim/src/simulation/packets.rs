@@ -100,7 +100,8 @@ impl Simulation {
         let Source::Window(connection) = &mut flow.source else {
             return false;
         };
-        let Some(answer) = connection.receiver.on_segment(now, &packet.to_segment()) else {
+        let clock = connection.sender.clock();
+        let Some(answer) = connection.receiver.on_segment(now, &packet.to_segment(), clock) else {
             flow.in_flight -= 1;
             return false;
         };
@@ -144,7 +145,7 @@ impl Simulation {
         let Source::Window(connection) = &mut flow.source else { return };
         let answer = connection
             .receiver
-            .on_segment(self.now, &packet.to_segment())
+            .on_segment(self.now, &packet.to_segment(), connection.sender.clock())
             .map(|answer| self.answers.keep(&answer));
         let deadline = connection.receiver.deadline();
         let complete = connection.receiver.next_expected() >= flow.awaited;

@@ -14,7 +14,7 @@ impl Sender {
     /// As [`Sender::on_acknowledgement`], the long way.
     fn on_acknowledgement_at_length(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         let flight = &mut self.flight;
-        flight.timer.last_round_trip = None;
+        flight.timer.forget_last_round_trip();
         flight.forward_delay = answer.forward_delay;
         let marked = flight.marks.take(answer);
         self.recovery.on_acknowledgement_at_length(flight, now, answer, marked);
@@ -73,7 +73,7 @@ fn compare(sender: &str, parameters: &str, seed: u64) -> (u32, u32) {
             *if is_open { &mut open } else { &mut others } += 1;
         } else if due[0] == now {
             let (_, segment) = data.pop_front().unwrap();
-            let answer = receiver.on_segment(now, &segment);
+            let answer = receiver.on_segment(now, &segment, sender.clock());
             answers.extend(answer.map(|it| (now + 15 * MS, KeptAcknowledgement::from(it))));
         } else if due[2] == now {
             answers.extend(receiver.on_timer().map(|it| (now + 15 * MS, it.into())));

@@ -1,6 +1,8 @@
 //! The retransmission timer: when it expires, and which segment's round trip is being timed.
 
-use crate::{Acknowledgement, RoundTripEstimator, TimerRules};
+use std::num::NonZeroU64;
+
+use crate::{Acknowledgement, RoundTripEstimator, SenderOptions};
 
 /// No segment: sequence numbers end before.
 const NOT_TIMED: u32 = u32::MAX;
@@ -18,21 +20,24 @@ pub(crate) struct RetransmissionTimer {
     timestamps: bool,
     pub(crate) estimator: RoundTripEstimator,
     /// The round trip timed by the last acknowledgement, in nanoseconds.
-    pub(crate) last_round_trip: Option<u64>,
+    last_round_trip: Option<NonZeroU64>,
     /// A second mark at a window of one segment backs the timer off.
     pub(crate) marked_at_one: bool,
+    /// Timeouts of the handshake that will still not lengthen the next one.
+    linear_handshake_timeouts: u8,
 }
 
 impl RetransmissionTimer {
-    pub(crate) fn new(rules: TimerRules, timestamps: bool, clock_phase: u64) -> Self {
+    pub(crate) fn new(options: &SenderOptions, clock_phase: u64) -> Self {
         Self {
             deadline: u64::MAX,
             timed: NOT_TIMED,
             timed_since: 0,
-            timestamps,
-            estimator: RoundTripEstimator::new(rules, clock_phase),
+            timestamps: options.timestamps,
+            estimator: RoundTripEstimator::new(options.timer, clock_phase),
             last_round_trip: None,
             marked_at_one: false,
+            linear_handshake_timeouts: options.linear_handshake_timeouts,
         }
     }
 
@@ -86,6 +91,26 @@ impl RetransmissionTimer {
     #[inline]
     fn sample(&mut self, sent: u64, now: u64) {
         self.estimator.sample(sent, now);
-        self.last_round_trip = Some(now - sent);
+        self.last_round_trip = NonZeroU64::new(now - sent);
+    }
+
+    /// The round trip timed by the last acknowledgement, in nanoseconds.
+    #[inline]
+    pub(crate) fn last_round_trip(&self) -> Option<u64> {
+        self.last_round_trip.map(NonZeroU64::get)
+    }
+
+    /// Another acknowledgement has come, which has timed none so far.
+    #[inline]
+    pub(crate) fn forget_last_round_trip(&mut self) {
+        self.last_round_trip = None;
+    }
+
+    /// It has expired before the handshake was over.
+    pub(crate) fn lengthen_in_handshake(&mut self) {
+        match self.linear_handshake_timeouts.checked_sub(1) {
+            Some(left) => self.linear_handshake_timeouts = left,
+            None => self.estimator.back_off(),
+        }
     }
 }

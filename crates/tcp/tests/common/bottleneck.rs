@@ -111,7 +111,7 @@ pub fn watch(link: &Link, flows: &[Flow], duration: u64, interval: u64, seed: u6
             }
             1 => {
                 delivered[index] += 1;
-                receiver.on_segment(now, &segments[index].pop_front().unwrap().1)
+                receiver.on_segment(now, &segments[index].pop_front().unwrap().1, sender.clock())
             }
             2 => {
                 sender.on_acknowledgement(now, &answers[index].pop_front().unwrap().1.get());

@@ -44,7 +44,7 @@ pub fn carry(
         now = arrival.min(answer).min(timer).min(receiver.deadline());
         let sent = if now == arrival {
             let (_, segment) = segments.pop_front().unwrap();
-            receiver.on_segment(now, &segment)
+            receiver.on_segment(now, &segment, sender.clock())
         } else if now == answer {
             sender.on_acknowledgement(now, &answers.pop_front().unwrap().1.get());
             watch(now, &sender, receiver.next_expected());

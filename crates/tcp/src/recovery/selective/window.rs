@@ -50,7 +50,7 @@ impl Selective {
         marked: u32,
         lost: u32,
     ) {
-        if let Some(round_trip) = flight.timer.last_round_trip {
+        if let Some(round_trip) = flight.timer.last_round_trip() {
             self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
         }
         if delivered == 0 && lost == 0 {

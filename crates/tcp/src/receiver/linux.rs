@@ -1,0 +1,313 @@
+//! What a receiver of Linux makes of the pauses between segments: how long it holds an
+//! acknowledgement back, and what it acknowledges at once.
+//!
+//! Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`,
+//! `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`), `tcp_output.c` (`tcp_send_delayed_ack`),
+//! `tcp_timer.c` (`tcp_delack_timer_handler`), `include/net/tcp.h` (`tcp_dec_quickack_mode`). Times
+//! are counted in ticks of the host, as there.
+//!
+//! Departures: each segment by which the receive window grows is acknowledged at once there (`tcp_grow_window`),
+//! and so is the end of a write of the sender's application (PSH) when it has been read. The handshake's
+//! round trip is rounded up to ticks here.
+
+use crate::{HostClock, Segment};
+
+/// No segment has arrived yet.
+const NEVER: u32 = u32::MAX;
+/// The retransmission timeout before there is a sample (`TCP_TIMEOUT_INIT`), in nanoseconds.
+const INITIAL_TIMEOUT: u64 = 1_000_000_000;
+/// What is added to the smoothed round trip at least (`TCP_RTO_MIN`), and for how long an
+/// acknowledgement is held back at most (`TCP_DELACK_MAX`), in nanoseconds.
+const LEAST_VARIATION: u64 = 200_000_000;
+/// Segments that are acknowledged at once after a pause (`TCP_MAX_QUICKACKS`).
+const MOST_QUICK: u32 = 16;
+
+/// See the module's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinuxReceiver {
+    /// The tick in which the last segment in order arrived; [`NEVER`] before.
+    last: u32,
+    /// The receiver's own retransmission timeout, in ticks.
+    retransmission_timeout: u16,
+    /// For how many ticks an acknowledgement is held back at least.
+    least: u16,
+    /// And at most.
+    longest: u16,
+    /// For how many now (`ato`), but for the bound from above.
+    timeout: u16,
+    /// Whether segments are acknowledged at once again after a pause, a duplicate or a mark.
+    renewed: bool,
+    /// Whether the wait for a second segment follows the pauses between segments.
+    adaptive: bool,
+    /// Whether a segment of data was ECN-capable.
+    capable_seen: bool,
+    /// Whether a segment of data has come: with the first one the handshake's round trip is known.
+    timed: bool,
+}
+
+impl LinuxReceiver {
+    /// A receiver that nothing has reached. `renewed`: it acknowledges segments at once again after a
+    /// pause, a duplicate or a mark. `adaptive`: how long it waits for a second segment follows the pauses
+    /// between segments; at least for `wait` nanoseconds.
+    #[must_use]
+    pub(crate) fn new(renewed: bool, adaptive: bool, clock: &HostClock, wait: u64) -> Self {
+        let ticks = |time| u16::try_from(clock.begun(time)).unwrap_or(u16::MAX);
+        let least = ticks(wait);
+        Self {
+            last: NEVER,
+            retransmission_timeout: ticks(INITIAL_TIMEOUT),
+            least,
+            longest: ticks(LEAST_VARIATION).max(least),
+            timeout: least,
+            renewed,
+            adaptive,
+            capable_seen: false,
+            timed: false,
+        }
+    }
+
+    /// A segment arrives in tick `now` where `expected` is the next in order. How many segments, this one
+    /// included, are to be acknowledged at once at least:
+    /// 1. 16 after a pause that was longer than the receiver's own retransmission timeout (the sender's window
+    ///    has shrunk), and after a segment that it had already;
+    /// 2. two after the first mark that it echoes (`first_mark`), and after a segment that is not ECN-capable
+    ///    where others have been, which has probably been sent again;
+    /// 3. the one whose sender says that it has reduced its window.
+    #[inline(always)] // every packet of data of most senders today
+    pub(super) fn take(
+        &mut self,
+        now: u64,
+        segment: &Segment,
+        expected: u32,
+        first_mark: bool,
+    ) -> u32 {
+        let now = now as u32;
+        let Segment { sequence, ecn_capable, window_reduced, .. } = *segment;
+        let mut quick = 0;
+        if sequence == expected && sequence > 1 {
+            let pause = now.wrapping_sub(self.last);
+            self.last = now;
+            quick = self.take_pause(pause);
+        } else if sequence <= expected || !self.timed {
+            quick = self.take_rare(now, sequence, expected);
+        }
+        if ecn_capable != self.capable_seen || first_mark || window_reduced {
+            let bits = self.take_bits(sequence, ecn_capable, first_mark, window_reduced);
+            quick = quick.max(bits);
+        }
+        if self.renewed { quick } else { 0 }
+    }
+
+    /// A pause of so many ticks came before a segment. The wait becomes half of what it was and the pause, or
+    /// half of the least wait for one that is shorter. A pause longer than the wait says nothing of the next one.
+    #[inline]
+    fn take_pause(&mut self, pause: u32) -> u32 {
+        if pause < self.timeout.into() {
+            let wait = self.timeout / 2 + (pause as u16).max(self.least / 2);
+            self.timeout = wait.min(self.retransmission_timeout).max(self.least);
+        } else if pause > self.retransmission_timeout.into() {
+            return MOST_QUICK;
+        }
+        0
+    }
+
+    /// The opening segment and the first of data, and what it had already.
+    #[inline(never)] // for few segments
+    fn take_rare(&mut self, now: u32, sequence: u32, expected: u32) -> u32 {
+        if sequence < expected {
+            return self.begin_quick(MOST_QUICK);
+        }
+        if sequence > 0 && !self.timed {
+            self.timed = true;
+            if self.last != NEVER {
+                self.time_handshake(now.wrapping_sub(self.last));
+            }
+        }
+        if sequence == expected {
+            self.last = now;
+        }
+        0
+    }
+
+    /// What the ECN bits of IP and TCP say: a first mark, a segment sent again, or a window reduced.
+    #[inline(never)] // likewise
+    fn take_bits(&mut self, sequence: u32, capable: bool, first_mark: bool, reduced: bool) -> u32 {
+        let sent_again = !capable && self.capable_seen;
+        self.capable_seen |= capable && sequence > 0;
+        if first_mark || sent_again { self.begin_quick(2) } else { reduced.into() }
+    }
+
+    /// What follows is acknowledged at once, and after that the wait is short.
+    fn begin_quick(&mut self, segments: u32) -> u32 {
+        self.timeout = self.least;
+        segments
+    }
+
+    /// A receiver that sends nothing has one sample of its round trip: the handshake, of so many ticks.
+    fn time_handshake(&mut self, ticks: u32) {
+        let round_trip = u16::try_from(ticks + 1).unwrap_or(u16::MAX);
+        // As long as there is no sample, the bound of the wait is the least variation too.
+        let variation = self.longest.max(round_trip.saturating_mul(2));
+        self.retransmission_timeout = round_trip.saturating_add(variation);
+        self.longest = self.longest.min(round_trip.max(self.least));
+    }
+
+    /// Until when an acknowledgement is held back from tick `now` on, in nanoseconds; `None` if that does not
+    /// follow the pauses.
+    #[inline]
+    pub(super) fn expiry(&self, now: u64, clock: &HostClock) -> Option<u64> {
+        self.adaptive.then(|| clock.expiry(now, self.timeout.min(self.longest).into()))
+    }
+
+    /// An acknowledgement was held back in vain: the next will be for twice as long.
+    pub(super) fn miss(&mut self) {
+        self.timeout = self.timeout.saturating_mul(2).min(self.retransmission_timeout);
+    }
+
+    /// The last acknowledgement that had to go at once has gone.
+    pub(super) fn end_quick(&mut self) {
+        self.timeout = self.least;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AcknowledgementPolicy, Receiver};
+
+    const MS: u64 = 1_000_000;
+
+    /// A receiver whose handshake took so many milliseconds, and whose three quick acknowledgements are
+    /// used up: the opening segment has come at 0, the first of data with the handshake's end, the second one
+    /// millisecond later.
+    fn open(clock: &HostClock, adaptive: bool, handshake: u64) -> Receiver {
+        let policy = AcknowledgementPolicy::Delayed {
+            wait: 40 * MS,
+            quick: 3,
+            linux: Some(LinuxReceiver::new(true, adaptive, clock, 40 * MS)),
+            accurate: false,
+        };
+        let mut receiver = Receiver::new(policy, true, 0);
+        for (sequence, at) in [(0, 0), (1, handshake), (2, handshake + 1)] {
+            let segment = Segment { sequence, ecn_capable: sequence > 0, ..Segment::default() };
+            assert!(receiver.on_segment(at * MS, &segment, clock).is_some());
+        }
+        receiver
+    }
+
+    /// How many milliseconds each of these segments waits for another at most. A segment comes at a time in
+    /// milliseconds; after it comes nothing until the wait is over (`in_vain`), or another one at once.
+    fn held<const N: usize>(tick: u64, handshake: u64, segments: [(u64, bool); N]) -> [u64; N] {
+        let clock = HostClock::new(tick, 0);
+        let mut receiver = open(&clock, true, handshake);
+        segments.map(|(at, in_vain)| {
+            assert!(
+                receiver.on_segment(at * MS, &data(receiver.next_expected()), &clock).is_none()
+            );
+            let wait = receiver.deadline() / MS - at;
+            let answered = if in_vain {
+                receiver.on_timer().is_some()
+            } else {
+                let second = data(receiver.next_expected());
+                receiver.on_segment(at * MS, &second, &clock).is_some()
+            };
+            assert!(answered);
+            wait
+        })
+    }
+
+    #[test]
+    fn the_wait_follows_the_pauses() {
+        // By hand from the source, 100 ticks a second. The handshake takes 10 ticks, 11 begun ones: no wait is
+        // longer, and the timeout is 33. Wait after each segment (`ato`): 4, in vain: 8; half of it and the pause
+        // of 6: 10, in vain: 20; and the pause of 12: 22, of which 11 count; then 13 and 8; 6; a pause of 9 is longer: 6.
+        // A timer comes one tick later than asked for.
+        let segments =
+            [(120, true), (180, true), (300, false), (310, false), (400, false), (460, false)];
+        assert_eq!(held(10 * MS, 100, segments), [50, 110, 120, 90, 70, 60]);
+        // 1000 ticks a second: 40, in vain: 80; and a pause of 44: 84, which the wheel has in eights; then 62
+        // and 51, 45 and 42, 41 and 40.
+        let segments = [(301, true), (345, false), (350, false), (360, false), (370, false)];
+        assert_eq!(held(MS, 300, segments), [41, 87, 52, 43, 41]);
+    }
+
+    #[test]
+    fn quick_acknowledgements_end_with_a_short_wait() {
+        let clock = HostClock::new(10 * MS, 0);
+        let mut receiver = open(&clock, true, 100);
+        receiver.on_segment(120 * MS, &data(3), &clock);
+        receiver.on_timer();
+        // As above the wait is 10 ticks after the pause of 6. This segment is acknowledged at once all the same.
+        let reduced = Segment { window_reduced: true, ..data(4) };
+        assert!(receiver.on_segment(180 * MS, &reduced, &clock).is_some());
+        // So it is 4 again; it would be 7.
+        receiver.on_segment(190 * MS, &data(5), &clock);
+        assert_eq!(receiver.deadline(), 240 * MS);
+    }
+
+    #[test]
+    fn the_wait_is_exact_where_it_does_not_adapt() {
+        let clock = HostClock::new(10 * MS, 3 * MS);
+        let mut receiver = open(&clock, false, 50);
+        for at in [60, 160] {
+            receiver.on_segment(at * MS, &data(receiver.next_expected()), &clock);
+            assert_eq!(receiver.deadline(), (at + 40) * MS);
+            assert!(receiver.on_timer().is_some());
+        }
+    }
+
+    /// Whether segments of data are acknowledged at once by a receiver as Linux', whose handshake took
+    /// 50 ms, and whose three quick acknowledgements are used up. Each has its time in milliseconds.
+    fn at_once<const N: usize>(segments: [(u64, Segment); N]) -> [bool; N] {
+        let clock = HostClock::new(MS, 0);
+        let mut receiver = open(&clock, false, 50);
+        segments.map(|(at, segment)| receiver.on_segment(at * MS, &segment, &clock).is_some())
+    }
+
+    /// A segment of data that may be marked.
+    fn data(sequence: u32) -> Segment {
+        Segment { sequence, ecn_capable: true, ..Segment::default() }
+    }
+
+    /// How many of 18 segments from `sequence` on are acknowledged at once, one after the other, if they
+    /// arrive at once after `before`.
+    fn at_once_after<const N: usize>(before: [(u64, Segment); N], sequence: u32, at: u64) -> usize {
+        let mut segments = [(at, Segment::default()); 20];
+        segments[..N].copy_from_slice(&before);
+        for (number, segment) in segments[N..].iter_mut().enumerate() {
+            segment.1 = data(sequence + number as u32);
+        }
+        at_once(segments)[N..].iter().take_while(|at_once| **at_once).count()
+    }
+
+    #[test]
+    fn a_pause_longer_than_the_timeout_of_the_receiver_renews_quick_acknowledgements() {
+        // Its timeout is 50 + 200 ms.
+        let before = [(60, data(3)), (60, data(4))];
+        assert_eq!(at_once_after(before, 5, 60 + 240), 0);
+        assert_eq!(at_once_after(before, 5, 60 + 260), 16);
+    }
+
+    #[test]
+    fn what_it_has_already_renews_quick_acknowledgements() {
+        // It is acknowledged at once itself.
+        assert_eq!(at_once_after([(60, data(3)), (61, data(1))], 4, 61), 15);
+    }
+
+    #[test]
+    fn a_first_mark_and_a_segment_sent_again_give_two_of_them() {
+        let marked = |sequence| Segment { congestion_experienced: true, ..data(sequence) };
+        let first = at_once([(60, marked(3)), (60, data(4)), (60, marked(5)), (60, data(6))]);
+        assert_eq!(first, [true, true, false, true]);
+        let incapable = Segment { ecn_capable: false, ..data(3) };
+        let again = at_once([(60, incapable), (60, data(4)), (60, data(5)), (60, data(6))]);
+        assert_eq!(again, [true, true, false, true]);
+    }
+
+    #[test]
+    fn a_sender_that_has_reduced_its_window_is_answered_at_once() {
+        let reduced = Segment { window_reduced: true, ..data(3) };
+        let answers = at_once([(60, reduced), (60, data(4)), (60, data(5))]);
+        assert_eq!(answers, [true, false, true]);
+    }
+}
