@@ -173,28 +173,30 @@ simulator's version 3.
 CAUSES: Final = """What does not, and why:
 
 - **BBR**: two versions of it. The kernel's loses far more and shares less.
-- **PIE with 64 flows of Reno**: the queue is 5.1 % shorter, where 5 % are allowed. No cause has been found.
-- **RED with ECN**: the kernel drops 4.0 % and the simulator 2.4 %. What decides is when the flows begin.
-  A lost SYN is sent again without ECN, and the flow stays without; so it loses packets where the others are
-  marked. In the kernel 6.3 of 16 flows lose their SYN (mean of twelve seeds), in the simulator 3.5. With the
-  starts of the kernel's seeds 4.3 do, and 2.9 % of the packets are dropped. With slow start as on the kernel
-  (below) it is 5.7 flows and 3.7 %.
+- **PIE with 64 flows of Reno**: the queue is 5.1 % shorter, where 5 % are allowed. No cause has
+  been found.
+- **RED with ECN**: the kernel drops 4.0 % and the simulator 2.4 %. What decides is when the flows
+  begin. A lost SYN is sent again without ECN, and the flow stays without; so it loses packets
+  where the others are marked. In the kernel 6.3 of 16 flows lose their SYN (mean of twelve
+  seeds), in the simulator 3.5. With the starts of the kernel's seeds 4.3 do, and 2.9 % of the
+  packets are dropped. With slow start as on the kernel (below) it is 5.7 flows and 3.7 %.
 
 ## The link
 
-In the kernel htb makes the link. It was allowed to send two packets in a burst. So a link that had been
-idle sent three at once, and the queue was up to two packets shorter than behind a link. Now it is
-allowed one byte: of eight datagrams that arrive together, the last waits for seven transmissions. RED
-at 200 ms (7.8 % off), FQ-CoDel with 4 flows and transfers over pfifo agree since. Of the 165
-numbers two more did, with the simulator as it was.
+In the kernel htb makes the link. It was allowed to send two packets in a burst. So a link that
+had been idle sent three at once, and the queue was up to two packets shorter than behind a link.
+Now it is allowed one byte: of eight datagrams that arrive together, the last waits for seven
+transmissions. RED at 200 ms (7.8 % off), FQ-CoDel with 4 flows and transfers over pfifo agree
+since. Of the 165 numbers two more did, with the simulator as it was.
 
 ## What the packets showed
 
-What was missing showed when packets at the senders were laid side by side: those of the guest, captured
-in it, and those of `vermilion run --packets`. Each is in the kernel's source, and has a test. By the first six,
-155 of the 165 numbers agreed instead of 147, with the link as it was. By the last one the numbers that are not
-BBR's lie nearer. On average they are 0.18 of what is allowed apart, and were 0.22. Five of those 155 have more
-than three quarters of it, where eight had.
+What was missing showed when packets at the senders were laid side by side: those of the guest,
+captured in it, and those of `vermilion run --packets`. Each is in the kernel's source, and has a
+test. By the first six, 155 of the 165 numbers agreed instead of 147, with the link as it was. By
+the last one the numbers that are not BBR's lie nearer. On average they are 0.18 of what is
+allowed apart, and were 0.22. Five of those 155 have more than three quarters of it, where eight
+had.
 
 - *A receiver acknowledges at once again* after a pause longer than its own timeout, a duplicate,
   or a first mark (`tcp_incr_quickack`, `tcp_enter_quickack_mode`). The simulator's did so at the
@@ -203,30 +205,32 @@ than three quarters of it, where eight had.
   (`tcp_xmit_retransmit_queue`). The simulator's ran from the first repair, so a timeout after the
   second one came 100 ms early.
 - *A repair that arrives reveals what was sent before it*, also when nothing else is missing (RFC
-  8985, section 6.2). The simulator looked only while something was reported. Over FQ-CoDel with 64
-  flows 14 % of the repairs arrive now that an acknowledgement calls. On the kernel it is 15 %; it
-  was 61 %.
-- *Timers are on a wheel*: never early, up to an eighth late, and together with all others of their
-  bucket (`calc_wheel_index`). PIE, which asks for 20 ms, is updated every 30. The simulator is
-  told 30 here.
-- *All senders of a host have one clock* (`shared_clock`). Repairs come in bunches, and a queue with
-  room for one packet lets in one of them ({doc}`kernel`).
-- *PIE begins after half a second, and its probability runs on beyond 1* (`dialect = "linux"`). When
-  64 flows begin, everything is dropped for a second, and a flow may be silent for the rest of the
-  run.
-- *How long a receiver waits for a second segment follows the pauses between segments*, and ends on a
-  tick (`tcp_event_data_recv`, `tcp_send_delayed_ack`). With RED and 200 ms (one seed) the kernel has
-  2635 acknowledgements of one segment. Half of them come within 266 ms of its sending, and nine of ten
-  within 283 ms. The simulator has 2320, within 270 and 286 ms; it had 3304, within 252 and 275.
+  8985, section 6.2). The simulator looked only while something was reported. Over FQ-CoDel with
+  64 flows 14 % of the repairs arrive now that an acknowledgement calls. On the kernel it is 15 %;
+  it was 61 %.
+- *Timers are on a wheel*: never early, up to an eighth late, and together with all others of
+  their bucket (`calc_wheel_index`). PIE, which asks for 20 ms, is updated every 30. The simulator
+  is told 30 here.
+- *All senders of a host have one clock* (`shared_clock`). Repairs come in bunches, and a queue
+  with room for one packet lets in one of them ({doc}`kernel`).
+- *PIE begins after half a second, and its probability runs on beyond 1* (`dialect = "linux"`).
+  When 64 flows begin, everything is dropped for a second, and a flow may be silent for the rest
+  of the run.
+- *How long a receiver waits for a second segment follows the pauses between segments*, and ends
+  on a tick (`tcp_event_data_recv`, `tcp_send_delayed_ack`). With RED and 200 ms (one seed) the
+  kernel has 2635 acknowledgements of one segment. Half of them come within 266 ms of its sending,
+  and nine of ten within 283 ms. The simulator has 2320, within 270 and 286 ms; it had 3304,
+  within 252 and 275.
 
 ## Slow start
 
-One difference that was found is not modelled. While the receive window grows, Linux acknowledges every segment at
-once (`tcp_grow_window`), so most of slow start. Of the first flow's segments the kernel acknowledges 21 one
-by one, ten of the next 14 in pairs, and then 78 one by one; the simulator 16, and pairs after that. With a
-model of that window one flow of Reno over pfifo dropped as many packets in its first ten seconds as the kernel, 184
-instead of 187. But as many numbers of this page agreed, and they lay further apart (0.20 of what is
-allowed). Over PIE flows that begin together were silent for longer than on the kernel. So it was left out.
+One difference that was found is not modelled. While the receive window grows, Linux acknowledges
+every segment at once (`tcp_grow_window`), so most of slow start. Of the first flow's segments the
+kernel acknowledges 21 one by one, ten of the next 14 in pairs, and then 78 one by one; the
+simulator 16, and pairs after that. With a model of that window one flow of Reno over pfifo
+dropped as many packets in its first ten seconds as the kernel, 184 instead of 187. But as many
+numbers of this page agreed, and they lay further apart (0.20 of what is allowed). Over PIE flows
+that begin together were silent for longer than on the kernel. So it was left out.
 
 ## FQ-CoDel with many flows of Reno
 
