@@ -1,5 +1,5 @@
 //! What a receiver of Linux makes of the pauses between segments: how long it holds an
-//! acknowledgement back, and what it acknowledges at once.
+//! acknowledgement back, and what it acknowledges at once all the same.
 //!
 //! Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`,
 //! `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`), `tcp_output.c` (`tcp_send_delayed_ack`),
@@ -60,7 +60,8 @@ impl LinuxReceiver {
             longest: ticks(LEAST_VARIATION).max(least),
             timeout: least,
             renewed,
-            adaptive,
+            // Of ticks below 16 µs, which no host has, there are more than these numbers can count.
+            adaptive: adaptive && clock.begun(INITIAL_TIMEOUT) < u16::MAX.into(),
             capable_seen: false,
             timed: false,
         }
@@ -103,7 +104,7 @@ impl LinuxReceiver {
     #[inline]
     fn take_pause(&mut self, pause: u32) -> u32 {
         if pause < self.timeout.into() {
-            let wait = self.timeout / 2 + (pause as u16).max(self.least / 2);
+            let wait = (self.timeout / 2).saturating_add((pause as u16).max(self.least / 2));
             self.timeout = wait.min(self.retransmission_timeout).max(self.least);
         } else if pause > self.retransmission_timeout.into() {
             return MOST_QUICK;
@@ -145,7 +146,7 @@ impl LinuxReceiver {
 
     /// A receiver that sends nothing has one sample of its round trip: the handshake, of so many ticks.
     fn time_handshake(&mut self, ticks: u32) {
-        let round_trip = u16::try_from(ticks + 1).unwrap_or(u16::MAX);
+        let round_trip = u16::try_from(ticks.saturating_add(1)).unwrap_or(u16::MAX);
         // As long as there is no sample, the bound of the wait is the least variation too.
         let variation = self.longest.max(round_trip.saturating_mul(2));
         self.retransmission_timeout = round_trip.saturating_add(variation);
