@@ -143,6 +143,7 @@ OUTCOME = {
                         "reason": "r", "best": interval(40.0), "incumbent": interval(30.0)},
                        {"key": "b", "condition": "ECN", "verdict": "not measured", "reason": "r"}],
                    "untried": ["Reno senders alone"], "warnings": []},
+    "sturdier": None,
 }  # fmt: skip
 
 
