@@ -259,12 +259,12 @@ measured beside what its model had promised. From the journals of `benches/kerne
 ```{include} figures/kernel_predictions.txt
 ```
 
-- How long the queue is on average is foretold well: 2 % off in the median, and less than a fifth
+- How long the queue is on average is foretold well: 1 % off in the median, and less than an eighth
   in eight judgements of ten.
-- How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over RED with
-  ECN over SNMP, and while round trips change, it is fewer.
+- How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over SNMP with Reno
+  it is one in three: the queue moves less than was promised.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  a third or more of the objective; seven of seventy-two made it worse.
+  a third or more of the objective; seven of sixty-five made it worse.
 """
 
 
