@@ -16,6 +16,7 @@ offloading off), or a queue would see packets of 64 kB.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from vermilion.kernel_plant.acceptance import LARGEST_PACKET_BYTES
@@ -41,9 +42,11 @@ _LOCAL_RULE: Final = 1000
 _TRANSIT_RULE: Final = 100
 _FIRST_TABLE: Final = 100
 _PACKETS_ON_THE_WAY: Final = 1_000_000
-_BURST_BYTES: Final = 1
-"""The least that htb takes. With two packets a link that was idle sent three of them at once, and a
-queue was shorter by up to two packets than behind a link."""
+_BURST_S: Final = 4e-6
+"""How far behind htb may make up for. Its timer is late, by 256 ns for each time that anybody has
+read a clock since. What it may not make up for is lost to the link, and with round trips that are
+a whole number of transmissions a microsecond decides who comes first. With two packets' worth a
+link that was idle sent three at once."""
 
 
 def router(link: int) -> str:
@@ -75,9 +78,10 @@ class Commands:
 
 def rate_command(rate_bit_per_s: float, verb: str) -> str:
     """A line of ``tc`` that gives a router's interface a rate."""
+    burst = ceil(rate_bit_per_s * _BURST_S / 8)
     return (
         f"class {verb} dev {OUT} parent 1: classid {SHAPED_CLASS} htb"
-        f" rate {round(rate_bit_per_s)}bit burst {_BURST_BYTES} cburst {_BURST_BYTES}"
+        f" rate {round(rate_bit_per_s)}bit burst {burst} cburst {burst}"
         f" quantum {LARGEST_PACKET_BYTES}"
     )
 
