@@ -189,11 +189,11 @@ Now of eight datagrams that arrive together the last waits for seven transmissio
 (7.8 % off), FQ-CoDel with 4 flows and transfers over pfifo agree since. Of the 165 numbers two more
 did, with the simulator as it was.
 
-It may make up for four microseconds. htb's timer is late: each reading of a clock takes 256 ns. What
-htb may not make up for is lost to the link. Allowed one byte, a link of 100 Mbit/s lost 0.3 % of
-its rate. One of 10 Mbit/s lost only 12 ns with each packet, half a microsecond in a round trip. But
-28 ms are a whole number of transmissions there, so that half a microsecond decides who finds the
-last place in a queue free ({doc}`kernel`).
+It may make up for four microseconds. htb's timer is late: each reading of a clock takes 256 ns.
+What htb may not make up for is lost to the link. Allowed one byte, a link of 100 Mbit/s lost 0.3
+% of its rate. One of 10 Mbit/s lost only 12 ns with each packet, half a microsecond in a round
+trip. But 28 ms are a whole number of transmissions there, so that half a microsecond decides who
+finds the last place in a queue free ({doc}`kernel`).
 
 ## What the packets showed
 
