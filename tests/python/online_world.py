@@ -65,6 +65,8 @@ class World:
         monitor: whether round trips and flows are seen.
         sd: how far a tenth of a second strays, packets.
         starving: how many flows get nothing through; below 0 nobody sees what each one moves.
+        drops: packets dropped in a tenth of a second in which some are forwarded.
+        shut: packets that come in a tenth of a second and are all dropped, though none waits.
     """
 
     in_force: dict = field(default_factory=lambda: dict(FIRST))
@@ -76,6 +78,7 @@ class World:
     sd: float = 2.0
     starving: int = -1
     drops: int = 0
+    shut: int = 0
     marks: int = 0
     forwarded: int = 0
     dropped: int = 0
@@ -84,13 +87,14 @@ class World:
 
     def observe(self, now_s, *, with_parameters=False):
         """What is seen a tenth of a second later."""
-        carrying = self.flows > 0 and self.packets > 0
+        carrying = self.flows > 0 and self.packets > 0 and not self.shut
+        self.dropped += self.shut
         if carrying:
             self.forwarded += self.packets
             self.dropped += self.drops
             self.marked += self.marks
         height = self.coins.gauss(self.in_force["level"] + self.offset, self.sd)
-        backlog = max(0, round(height)) if self.flows else 0
+        backlog = max(0, round(height)) if self.flows and not self.shut else 0
         trips = None
         if self.monitor:
             count = self.flows if carrying else 0

@@ -7,7 +7,7 @@ is what happens, a rule of dashes, and everything the controller does, as it is 
 What happens, a line each (``#`` begins a comment; all that is said of the world stays):
 
 - ``policy mode=propose changes_per_minute=2``: at the very beginning;
-- ``switches ecn=1 drop_above_maximum=0``: parameters of the queue that nobody searches; likewise;
+- ``switches ecn=1 weight=0.002``: parameters of the queue that stand at the beginning; likewise;
 - ``regime flows=64 level=20``: conditions met before this run, with the setting that did well;
 - ``until 12.3 flows=16 offset=5``: the router is observed ten times a second up to then;
 - ``hand level=60``: somebody else changes the queue; ``reboot``: it starts anew;
@@ -96,7 +96,10 @@ class Script:
                     self.policy["fall_back"] = {"level": float(self.policy["fall_back"])}
                 return
             case "switches":
-                self.world.in_force.update((name, value == "1") for name, value in told.items())
+                self.world.in_force.update(
+                    (name, value == "1" if value in "01" else float(value))
+                    for name, value in told.items()
+                )
                 return
             case "regime":
                 self.regimes.append({name: float(value) for name, value in told.items()})

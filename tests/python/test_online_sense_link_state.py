@@ -94,6 +94,14 @@ def test_a_backlog_that_stands_is_an_outage_whoever_there_is():
     assert state.words == "100 packets in the queue, and none has left for 1.0 s"
 
 
+@pytest.mark.parametrize("flows", [16, None])
+def test_a_queue_that_drops_all_that_comes_is_an_outage_though_none_waits(flows):
+    link = Link().busy()
+    state = link.go_on(2.2, drops=3, flows=flows)
+    assert state.kind == "outage"
+    assert state.words == "30 packets came in 1.0 s and none got through, though none waits"
+
+
 def test_next_to_nothing_is_an_outage_too():
     link = Link().busy()
     link.go_on(5.0, flows=16)

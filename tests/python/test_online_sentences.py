@@ -332,6 +332,11 @@ PHRASES = [
     (rf"{N} packets? in the queue, and (?:none|{N}) ha(?:s|ve) left for {N} s", outage),
     (rf"{N} flows? open, and (?:only {N} packets?|no packet) came in {N} s", nothing_came),
     (rf"no packet came in {N} s", plain("seconds")),
+    (rf"{N} packets? came in {N} s and none got through", plain("came_packets", "seconds")),
+    (
+        rf"been empty for {N} s, and every packet that came was dropped \({N} of them\)",
+        plain("seconds", "dropped_packets"),
+    ),
     (rf"the link carried {N} Mbit/s(?:, {N}% of its rate)?", carried),
     (
         rf"no packet waited at {N}% of the readings of {N} s",

@@ -3,6 +3,7 @@
 As in :mod:`test_online_scripts`, in files of ``tests/reference/online_sets``; the same machine is
 played. What differs:
 
+- ``switches far.weight=0.002``: of one queue;
 - ``until 12.3 near.flows=16 far.offset=5 through=4 share=0.2``: of one queue, or of both;
 - ``hand far.level=60``, ``reboot far``: of one queue;
 - ``found near.level=30 far.level=20 value=0.3 before=0.5``: the variation that the model predicts;
@@ -34,6 +35,11 @@ class SetScript(Script):
         if verb == "policy":
             super().line(text)
             return
+        if verb == "switches":
+            self.world.put_in_force(
+                {name: float(value) for name, value in (each.split("=") for each in rest)}
+            )
+            return
         if self.controller is None:
             self.controller = controller_of(**self.policy)
             self.give(Began(dict(self.world.in_force)))
@@ -44,7 +50,7 @@ class SetScript(Script):
         for name, value in told.items():
             link, _, what = name.rpartition(".")
             world = getattr(self.world, link) if link else self.world
-            whole = what in {"flows", "through", "packets", "drops", "monitor"}
+            whole = what in {"flows", "through", "packets", "drops", "shut", "monitor"}
             setattr(world, what, int(value) if whole else value)
         super()._until(rest, {})
 

@@ -13,6 +13,7 @@ from vermilion.online.decide.states import (
     Ended,
     HandsOff,
     Paused,
+    Proposing,
     Waiting,
 )
 from vermilion.online.decide.step import step
@@ -30,6 +31,7 @@ from vermilion.online.events import (
     Silent,
 )
 from vermilion.online.record.entries import Decision
+from vermilion.online.record.kinds import DecisionKind
 
 RUNS = range(30)
 EVENTS_PER_RUN = 200
@@ -37,11 +39,12 @@ BACK = {"roll back", "fall back", "restore"}
 
 
 def closure(state):
-    """Where one observation may lead: a setting is checked, the link is, the conditions are."""
+    """Where one observation may lead: a setting is checked, the link and conditions are."""
     met = {state}
     for through in (
         lambda each: {each} | ({Waiting, HandsOff, Applying} - {each}),
         lambda each: {each, Paused},
+        lambda each: {each} | ({Applying, Proposing} - {each}),
         lambda each: (
             {each} | TRANSITIONS[each][Alarm].leads_to | TRANSITIONS[each][Silent].leads_to
         ),
@@ -71,7 +74,8 @@ class Walk:
             "at_exit": self.coins.choice(["keep", "restore"]),
         }
         self.controller = controller_of(**self.policy)
-        self.world = World(coins=random.Random(seed))
+        self.first = {**FIRST, "weight": self.coins.choice([0.5, 0.001])}
+        self.world = World(in_force=dict(self.first), coins=random.Random(seed))
         self.now_s = 0.0
         self.met = set()
         self.pairs = set()
@@ -82,7 +86,7 @@ class Walk:
         self.numbers = [0]
         self.asked_back = False
         self.decided = []
-        self.give(Began(dict(FIRST)))
+        self.give(Began(dict(self.first)))
 
     def give(self, event):
         before = self.controller
@@ -207,17 +211,19 @@ class Walk:
 
     def change_world(self):
         coins, world = self.coins, self.world
-        match coins.choice(["flows", "offset", "idle", "hand", "restart", "trips", "deaf"]):
+        match coins.choice(["flows", "offset", "idle", "shut", "hand", "restart", "trips", "deaf"]):
             case "flows":
                 world.flows = coins.choice([4, 16, 64])
             case "offset":
                 world.offset = coins.choice([0.0, 5.0, 30.0])
             case "idle":
                 world.flows = 16 if world.flows == 0 else 0
+            case "shut":
+                world.shut = 0 if world.shut else 3
             case "hand":
                 world.in_force["level"] = coins.choice([45.0, 60.0])
             case "restart":
-                world.restart(FIRST)
+                world.restart(self.first)
             case "trips":
                 world.round_trip_s = coins.choice([0.01, 0.028, 0.2])
             case _:
@@ -252,3 +258,10 @@ def test_the_walks_meet_every_state_and_nearly_every_pair():
     # A controller begins once; that one which goes on begins hands off, the table's tests show.
     missing = listed - pairs - {(HandsOff, Began)}
     assert not missing, missing
+
+
+def test_the_walks_end_blackouts_and_ask_a_person_about_them():
+    walks = [walked(seed) for seed in RUNS]
+    for kind in (DecisionKind.APPLIED, DecisionKind.PROPOSED, DecisionKind.HELD_BACK):
+        said = [one.reason for walk in walks for one in walk.decided if one.kind == kind]
+        assert any("quick average" in each or "weight 0.04 not put" in each for each in said), kind

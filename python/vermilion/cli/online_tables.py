@@ -24,7 +24,9 @@ def print_outcome(runs: Sequence[OnlineRun]) -> None:
 
     first = runs[0]
     objective = first.objective
-    measures = {objective.name: objective.value} if isinstance(objective, LinkObjective) else {}
+    measures = {}
+    if isinstance(objective, LinkObjective):
+        measures[objective.name] = objective.value_if_measured
     print_comparison(
         Comparison(
             names=("left alone", "kept tuned"),

@@ -179,6 +179,13 @@ class WindowObjective(Objective, Generic[WindowT]):
             NotMeasuredError: the window has no such number.
         """
 
+    def value_if_measured(self, window: WindowT) -> float | None:
+        """The same; ``None`` where the window lacks what it takes, as one without packets does."""
+        try:
+            return self.value(window)
+        except NotMeasuredError:
+            return None
+
     def measure(self, result: Result) -> float:
         """The mean over the windows, weighted by their durations."""
         windows = self.windows(result)

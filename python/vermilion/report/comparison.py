@@ -281,19 +281,8 @@ def objective_measure(
 
     A comparison shows the same metrics of every link, and an objective belongs to one.
     """
-    from vermilion.objectives import NotMeasuredError
-
     objective = _objective(variants)
-    if objective is None:
-        return {}
-
-    def measure(window: LinkMetrics) -> float | None:
-        try:
-            return objective.value(window)
-        except NotMeasuredError:
-            return None
-
-    return {objective.name: measure}
+    return {} if objective is None else {objective.name: objective.value_if_measured}
 
 
 def _objective(variants: Mapping[str, Scenario]) -> LinkObjective | None:

@@ -135,6 +135,13 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
                 **change.details,
             )
             _look_at_it(turn, change)
+        case "end blackout":
+            turn.decide(
+                DecisionKind.APPLIED,
+                f"{words}: {change.reason}",
+                setting=dict(change.parameters),
+            )
+            entering.wait_anew(turn, "a queue that dropped everything has another setting")
         case "roll back":
             turn.decide(DecisionKind.ROLLED_BACK, change.reason, **change.details)
             if turn.controller.conditions is None:  # nobody would notice what has changed since

@@ -102,6 +102,7 @@ class Controller:
         drift: how often a drift without a cause may be answered.
         broken: the bound that was last answered with a search.
         bounds_watch: which bounds are said to be broken.
+        blackout_again_s: from when on a queue that drops everything is given a setting (again).
         unheard_since_s: since when the router has not answered; ``None`` while it does.
         samples: how many were taken.
         paused_by_person: whether a person has asked that nothing be changed.
@@ -145,6 +146,7 @@ class Controller:
     drift: Drift = field(default_factory=Drift)
     broken: BrokenBound | None = None
     bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
+    blackout_again_s: float = 0.0
     unheard_since_s: float | None = None
     samples: int = 0
     paused_by_person: bool = False

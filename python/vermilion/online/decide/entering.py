@@ -234,13 +234,13 @@ def say_unverified(turn: Turn, unverified: Verifying | None) -> None:
 # --- a change of the router -------------------------------------------------------------------
 
 
-def make(turn: Turn, change: RouterChange, instead: Watching) -> None:
+def make(turn: Turn, change: RouterChange, instead: Watching | None) -> None:
     """Make a change, as far as the operator lets the controller.
 
     Args:
         turn: the step being made.
         change: what to change.
-        instead: how to go on where nothing is changed.
+        instead: how to go on where nothing is changed; ``None`` for as before.
     """
     controller = turn.controller
     words = setting_in_words(change.parameters, controller.configuration)
@@ -252,7 +252,8 @@ def make(turn: Turn, change: RouterChange, instead: Watching) -> None:
                 setting=dict(change.parameters),
                 **change.details,
             )
-            turn.become(instead)
+            if instead is not None:
+                turn.become(instead)
             return
         if not controller.budget.allows(turn.now_s):
             again_s = controller.budget.next_s(turn.now_s)
@@ -265,7 +266,8 @@ def make(turn: Turn, change: RouterChange, instead: Watching) -> None:
                 changes_per_minute=controller.policy.changes_per_minute,
                 next_try_in_s=again_s - turn.now_s,
             )
-            turn.become(replace(instead, ask_again_s=again_s))
+            if instead is not None:
+                turn.become(replace(instead, ask_again_s=again_s))
             return
         if controller.policy.mode == "propose":
             number = turn.number()

@@ -163,8 +163,8 @@ class RouterChange:
 
     Attributes:
         purpose: what it is for: a search's answer, a step without a model, a setting that did well
-            in these conditions before, taking a setting back, or the setting that stood before the
-            first change.
+            in these conditions before, the end of a blackout, taking a setting back, or the setting
+            that stood before the first change.
         parameters: what to put in force.
         reason: why, in words and numbers.
         details: the numbers, for the journal.
@@ -175,7 +175,7 @@ class RouterChange:
         ask_again_s: after taking a setting back: when to search again; infinite for never.
     """
 
-    purpose: Literal["answer", "step", "recall", "roll back", "restore"]
+    purpose: Literal["answer", "step", "recall", "end blackout", "roll back", "restore"]
     parameters: Mapping[str, ParameterValue]
     reason: str
     details: dict[str, object] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class RouterChange:
     @property
     def is_free(self) -> bool:
         """Whether it may be made whatever the budget and the mode: it takes something back."""
-        return self.purpose not in {"answer", "step", "recall"}
+        return self.purpose in {"roll back", "restore"}
 
 
 @dataclass(frozen=True, slots=True)

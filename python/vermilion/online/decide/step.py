@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import bounds, leaving_alone, pausing
+from vermilion.online.decide import blackout, bounds, leaving_alone, pausing
 from vermilion.online.decide.set_detection import watch_of
 from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
 from vermilion.online.decide.transitions import BESIDES, TRANSITIONS
@@ -97,6 +97,9 @@ def _take_in(turn: Turn, event: Observed) -> bool:
         turn.read_back()
     state = turn.controller.state
     pausing.pause_if_silent(turn)
+    _check(state, turn.controller.state, BESIDES[type(state)])
+    state = turn.controller.state
+    blackout.look(turn)
     _check(state, turn.controller.state, BESIDES[type(state)])
     conditions = turn.controller.conditions
     if conditions is not None:

@@ -185,14 +185,18 @@ TRANSITIONS: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
 }
 """What becomes of every state by every event."""
 
+_JUDGING = (Waiting, Searching, Observing, Verifying, Watching, Paused)  # a blackout is answered
+
 BESIDES: Mapping[type[State], frozenset[type[State]]] = {
     state: frozenset(
         (
             *((Applying, HandsOff, Waiting) if state not in {Applying, HandsOff, Ended} else ()),
-            *((Paused,) if state in {Waiting, Searching, Observing, Verifying, Watching} else ()),
+            *((Paused,) if state in _JUDGING and state is not Paused else ()),
+            *((Proposing,) if state in _JUDGING else ()),
         )
     )
     for state in STATES
 }
 """Where an observation may lead before the state makes anything of it: a lost change has arrived in
-part, somebody else has changed the queue, the router has restarted, or the queue tells nothing."""
+part, somebody else has changed the queue, the router has restarted, or the queue tells nothing or
+drops everything."""

@@ -63,6 +63,8 @@ class DecisionKind(StrEnum):
     """The queue tells nothing now: idle, cut off, or another link is the bottleneck."""
     RESUMED = "resumed"
     """What had paused goes on."""
+    BLACKOUT = "blackout"
+    """A queue drops every packet that comes, although none waits."""
     BLIND = "blind"
     """The router has been silent for too long."""
     SIGHTED = "sighted"

@@ -140,6 +140,7 @@ class _Stretch:
     Attributes:
         seconds: over how long.
         packets: packets forwarded.
+        drops: packets dropped.
         bit_per_s: at which rate.
         empty: share of the readings that found no packet waiting.
         load: share of the link's rate that was used; ``None`` where that is not known.
@@ -147,6 +148,7 @@ class _Stretch:
 
     seconds: float
     packets: int
+    drops: int
     bit_per_s: float
     empty: float
     load: float | None
@@ -158,6 +160,7 @@ class _Stretch:
         return cls(
             seconds=seconds,
             packets=sum(sample.packets for sample in samples),
+            drops=sum(sample.drops for sample in samples),
             bit_per_s=bit_per_s,
             empty=sum(sample.backlog_packets == 0 for sample in samples) / len(samples),
             load=None if rate_bit_per_s is None else bit_per_s / rate_bit_per_s,
@@ -189,6 +192,13 @@ def _look_at_silence(stretch: _Stretch, waiting: int, flows: int | None) -> _Loo
             "outage",
             f"{how_many(waiting, 'packet')} in the queue, and {left} for {seconds:.1f} s",
             {"waiting_packets": waiting, "left_packets": packets, "seconds": seconds},
+        )
+    if packets == 0 and stretch.drops > 0 and stretch.empty == 1.0:
+        came = how_many(stretch.drops, "packet")
+        return (
+            "outage",
+            f"{came} came in {seconds:.1f} s and none got through, though none waits",
+            {"came_packets": stretch.drops, "seconds": seconds},
         )
     if flows is not None and packets < flows * seconds:
         came = f"only {how_many(packets, 'packet')} came" if packets else "no packet came"

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.blackout import Blackout, blackout_of
 from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity
 from vermilion.online.sense.flow_shares import FlowShares, flow_shares
 from vermilion.online.sense.link_state import SIGNALS_S, LinkState, LinkWatch
@@ -29,6 +30,8 @@ from vermilion.online.sense.square_root_law import (
 from vermilion.online.sense.stretch import Stretch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -181,6 +184,12 @@ class Senses:
     def seems_silent(self) -> bool:
         """Whether the link has been silent lately, though perhaps not for long."""
         return self.watch.seems_silent
+
+    @property
+    def blackouts(self) -> Mapping[str, Blackout]:
+        """The queue under "" while it drops every packet although none waits; else nothing."""
+        found = blackout_of(self.history)
+        return {} if found is None else {"": found}
 
     def since(self, time_s: float) -> tuple[Sample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.sense.blackout import Blackout, blackout_of
 from vermilion.online.sense.flow_activity import STARVED_SHARE
 from vermilion.online.sense.flow_numbers import is_among
 from vermilion.online.sense.paths import alive, flows_on_paths, seen_paths
@@ -199,6 +200,12 @@ class SetSenses:
         silent = [each.seems_silent for each in self.parts.values()]
         cut_off = any(each and holds for each, holds in zip(silent, waiting, strict=True))
         return cut_off or all(silent)
+
+    @property
+    def blackouts(self) -> Mapping[str, Blackout]:
+        """The queues that drop every packet although none waits, by their links."""
+        found = {link: blackout_of(senses.history) for link, senses in self.parts.items()}
+        return {link: each for link, each in found.items() if each is not None}
 
     def since(self, time_s: float) -> tuple[SetSample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""

@@ -1,0 +1,171 @@
+"""A blackout: a queue drops every packet that comes, although none waits.
+
+Whatever stands in a router then, nothing can do more harm, so no model is asked. In this order:
+
+- a setting that was put in force lately and is not verified is taken back;
+- a queue with an average gets a quick one, which falls as soon as the queue does. Any change lets
+  the average begin anew, but the same weight would soon shut the queue again;
+- what the operator chose for such times, what was last verified or what stood at the beginning is
+  put in force, if it is something else.
+
+The last two are done once a minute at most, and within the budget of changes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import (
+    Observing,
+    Paused,
+    RouterChange,
+    Searching,
+    Verifying,
+    Waiting,
+    Watching,
+)
+from vermilion.online.record.kinds import DecisionKind
+from vermilion.routers.queue_set import joint_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.online.decide.states import State
+    from vermilion.online.decide.turn import Turn
+    from vermilion.online.sense.blackout import Blackout
+    from vermilion.routers.base import ParameterValue
+
+    _Setting: TypeAlias = Mapping[str, ParameterValue]
+
+HOLD_S: Final = 60.0
+"""How long a blackout that lasts, or comes back under a setting of old, is not answered again."""
+
+_ASK_AGAIN_S: Final = 30.0  # after a setting was taken back
+
+_MEMORY_S: Final = 0.02
+"""How long a quick average remembers at the link's rate: less than a round trip mostly takes."""
+
+_FEWEST_PACKETS: Final = 10.0
+"""That it remembers: a quicker one is the queue itself, as in the first guesses of a search."""
+
+
+def look(turn: Turn) -> None:
+    """Do something about a queue that drops everything, as far as the operator lets anyone."""
+    controller, state = turn.controller, turn.controller.state
+    if not _may_act(turn, state):
+        return
+    blackouts = controller.senses.blackouts
+    if not blackouts:
+        return
+    change = _taken_back(state, blackouts)
+    if change is None:
+        if turn.now_s < controller.blackout_again_s - entering.EPSILON_S:
+            return
+        change = _quicker(turn, blackouts) or _another(turn)
+    again_s = turn.now_s + HOLD_S
+    if change is not None and not change.is_free and not controller.budget.allows(turn.now_s):
+        again_s = min(again_s, controller.budget.next_s(turn.now_s))
+    turn.change(blackout_again_s=again_s)
+    drops = sum(each.drops for each in blackouts.values())
+    seconds = min(each.seconds for each in blackouts.values())
+    queues = [link for link in blackouts if link]
+    which = f"{', '.join(queues)} {'have' if queues[1:] else 'has'}" if queues else "the queue has"
+    nothing = "" if change else "; no parameter that may be changed would end that"
+    turn.decide(
+        DecisionKind.BLACKOUT,
+        f"{which} been empty for {seconds:.0f} s, and every packet that came was dropped "
+        f"({drops} of them){nothing}",
+        queues=queues,
+        dropped_packets=drops,
+        seconds=seconds,
+    )
+    if change is not None:
+        entering.make(turn, change, None)
+
+
+def _may_act(turn: Turn, state: State) -> bool:
+    """Whether the state is one in which the queue is the controller's to judge."""
+    match state:
+        case Searching() | Observing() | Verifying() | Paused():
+            return True
+        case Watching(owed=owed):
+            return owed is None
+        case Waiting(begun_s=begun_s):
+            first = turn.controller.modelled is None
+            return not first or turn.now_s - begun_s >= turn.controller.policy.watch_first_s
+        case _:
+            return False
+
+
+def _taken_back(state: State, blackouts: Mapping[str, Blackout]) -> RouterChange | None:
+    """The way back from a setting under which it began, if that is not verified."""
+    match state:
+        case Verifying() | Paused(resume=Verifying()):
+            unverified: State | None = state.resume if isinstance(state, Paused) else state
+        case Observing() | Searching():
+            unverified = state.unverified
+        case _:
+            unverified = None
+    if not isinstance(unverified, Verifying):
+        return None
+    if all(each.since_s < unverified.schedule.begun_s for each in blackouts.values()):
+        return None
+    return RouterChange(
+        "roll back",
+        dict(unverified.previous),
+        "under it every packet that comes is dropped, though none waits",
+    )
+
+
+def _quicker(turn: Turn, blackouts: Mapping[str, Blackout]) -> RouterChange | None:
+    """A quick average for each of the queues that have one and may be given it."""
+    setting: dict[str, ParameterValue] = {}
+    for link, blackout in blackouts.items():
+        setting |= _quick_average(turn, link, blackout)
+    if not setting:
+        return None
+    return RouterChange(
+        "end blackout",
+        setting,
+        "a quick average, which begins anew and then follows the queue",
+    )
+
+
+def _quick_average(turn: Turn, link: str, blackout: Blackout) -> dict[str, ParameterValue]:
+    """The weight of a quick average, by its name; nothing where it cannot or need not be set."""
+    policy, in_force = turn.controller.policy, turn.controller.in_force
+    memory = max(blackout.packets_per_s * _MEMORY_S, _FEWEST_PACKETS)
+    quick = {"weight": 1.0 / memory, "weight_log": float(math.floor(math.log2(memory)))}
+    for kind, wanted in quick.items():
+        name = joint_name(link, kind) if link else kind
+        present = in_force.get(name)
+        if name not in policy.parameters or not isinstance(present, int | float):
+            continue
+        ends = policy.space.get(policy.path(name))
+        value = wanted
+        if isinstance(ends, list) and all(isinstance(end, int | float) for end in ends):
+            value = min(max(wanted, min(ends)), max(ends))
+        if (value > present) if kind == "weight" else (value < present):
+            return {name: value}
+    return {}
+
+
+def _another(turn: Turn) -> RouterChange | None:
+    """A setting that somebody trusts, if it is not the one in force."""
+    controller = turn.controller
+    trusted: tuple[tuple[Literal["end blackout", "roll back"], str, _Setting], ...] = (
+        ("end blackout", "the setting for blind times", controller.policy.fall_back or {}),
+        ("roll back", "the setting that was verified last", controller.proven),
+        ("roll back", "the setting that stood before the first change", controller.original),
+    )
+    for purpose, what, setting in trusted:
+        if any(controller.in_force.get(name) != value for name, value in setting.items()):
+            return RouterChange(
+                purpose,
+                dict(setting),
+                f"{what} is put in force",
+                ask_again_s=turn.now_s + _ASK_AGAIN_S,
+            )
+    return None
