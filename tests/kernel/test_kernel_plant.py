@@ -11,6 +11,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,8 +22,10 @@ from vermilion import parse_scenario, run
 from vermilion.kernel_plant import KernelPlant, run_on_kernel
 from vermilion.online import run_online
 from vermilion.routers import RouterError
+from vermilion.scenario import load_scenario
 from vermilion.scenario.errors import ScenarioError
 
+SHUT_RED = Path(__file__).parents[2] / "benches" / "kernel_networks" / "shut-red.toml"
 SMALL = """
 duration = "3 s"
 warm_up = "1 s"
@@ -373,6 +376,22 @@ def test_the_queue_is_nearer_to_its_target_than_left_alone(first_seed, tmp_path)
         for results in ([each.reference for each in runs], [each.tuned for each in runs])
     )
     assert tuned < alone
+
+
+def test_a_queue_that_red_has_shut_is_opened_again():
+    """Floyd's and Jacobson's example of 1993 below htb: nothing passes after the first second."""
+    found = run_online(
+        load_scenario(SHUT_RED, ["duration=30 s"]),
+        seed=1,
+        clock="fixed",
+        evaluations=20,
+        re_evaluations=1,
+        comparisons=3,
+        plant=KernelPlant(),
+    )
+    [blackout] = [each for each in found.decisions if each.kind == "blackout"]
+    assert 5.0 < blackout.time_s < 7.0
+    assert found.tuned.link("bottleneck").phases[-1]["utilization"] > 0.7
 
 
 def readings(path):

@@ -156,6 +156,19 @@ def test_the_knee_and_the_bound_are_of_the_percentile_that_is_asked_for():
     assert bounded.links == ("bottleneck",)
 
 
+@pytest.mark.parametrize("name", ["knee", "mean-sojourn", "sojourn-percentile"])
+def test_who_gets_nothing_through_has_waited_all_the_time(name):
+    shut = {**LINK, "end_s": 1.25, "arrivals": 40, "packets_forwarded": 0}
+    del shut["sojourn_ms"]
+    more = {"percentile": 95} if name == "sojourn-percentile" else {}
+    waiting = objective(name, **more)
+    assert waiting.value(shut) == waiting.value_if_measured(shut) == 1250.0
+    idle = {**shut, "arrivals": 0}
+    assert waiting.value_if_measured(idle) is None
+    with pytest.raises(NotMeasuredError, match=f"{name} needs sojourn_ms"):
+        waiting.value(idle)
+
+
 def test_flows_that_all_get_nothing_are_the_most_unequal():
     nothing = dict.fromkeys(("total", "mean", "sd", "min", "max"), 0.0)
     starved = {**FLOWS, "goodput_bit_per_s": nothing}

@@ -144,11 +144,18 @@ def test_red_below_a_shaper_shuts_its_queue_and_is_opened_again():
     assert follows.time_s < 6.5
 
 
-def test_a_phase_without_a_packet_has_no_value_in_the_table(vermilion):
-    """Nobody's waiting time: no row of it for that phase, and no traceback."""
+def test_a_phase_in_which_nothing_gets_through_is_waited_for_to_its_end(vermilion):
     code, shown, told = vermilion("online", SHUT_RED, "--mode", "observe", "--set", "duration=3 s")
     assert (code, told) == (0, "")
-    first, silent, whole = re.split(
+    _, shut, whole = re.split(
         r"1 \.\. 3 s *$|whole run *$", shown.partition("flows long")[0], flags=re.MULTILINE
     )
-    assert [each.count("  knee") for each in (first, silent, whole)] == [1, 0, 1]
+    assert re.search(r"  knee \(ms\) +2000(\.0)? +2000(\.0)?\n", shut)
+    assert "  knee (ms)" in whole
+
+
+def test_a_tuning_finds_its_way_out_of_a_shut_queue(vermilion):
+    """The setting in force lets nothing through, and is compared with for all that."""
+    code, shown, told = vermilion("tune", SHUT_RED, "--budget", "20", "--set", "duration=10 s")
+    assert (code, told) == (0, "")
+    assert "significantly better" in shown

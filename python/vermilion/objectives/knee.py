@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.fields import FLOWS, GOODPUT_SHARE, UPPER_PERCENTILE
-from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.interface import LinkObjective
 from vermilion.objectives.noticeable import NoticesDelay
+from vermilion.objectives.waiting import waiting_ms
 from vermilion.objectives.windows import ALL_FLOWS
 from vermilion.scenario.quantities import number_text
 
@@ -57,4 +58,4 @@ class Knee(NoticesDelay, LinkObjective):
 
     def value(self, window: LinkMetrics) -> float:
         """The percentile of the waiting time over the window, ms."""
-        return measured(self.name, window, "sojourn_ms", self.percentile)
+        return waiting_ms(self.name, window, self.percentile)

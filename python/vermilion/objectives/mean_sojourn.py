@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.interface import LinkObjective
 from vermilion.objectives.noticeable import NoticesDelay
+from vermilion.objectives.waiting import waiting_ms
 
 if TYPE_CHECKING:
     from vermilion.simulate.result_data import LinkMetrics
@@ -27,4 +28,4 @@ class MeanSojourn(NoticesDelay, LinkObjective):
 
     def value(self, window: LinkMetrics) -> float:
         """The mean waiting time over the window, ms."""
-        return measured(self.name, window, "sojourn_ms", "mean")
+        return waiting_ms(self.name, window, "mean")

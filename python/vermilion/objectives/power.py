@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import BASE_DELAY, FLOWS
 from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.waiting import waiting_ms
 from vermilion.objectives.windows import ALL_FLOWS, flow_windows, is_idle, link_windows
 
 if TYPE_CHECKING:
@@ -52,6 +53,6 @@ class Power(LinkObjective):
 
     def value(self, window: LinkMetrics) -> float:
         """The power in one window, bit/s^2."""
-        waiting = measured(self.name, window, "sojourn_ms", "mean") / 1e3
+        waiting = waiting_ms(self.name, window, "mean") / 1e3
         goodput = measured(self.name, window, "goodput_bit_per_s", "total")
         return goodput / (self.base_delay + waiting)

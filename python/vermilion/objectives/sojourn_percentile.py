@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.fields import PERCENTILE
-from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.interface import LinkObjective
 from vermilion.objectives.noticeable import NoticesDelay
+from vermilion.objectives.waiting import waiting_ms
 
 if TYPE_CHECKING:
     from vermilion.simulate.result_data import LinkMetrics
@@ -35,4 +36,4 @@ class SojournPercentile(NoticesDelay, LinkObjective):
 
     def value(self, window: LinkMetrics) -> float:
         """The percentile of the waiting time over the window, ms."""
-        return measured(self.name, window, "sojourn_ms", self.percentile)
+        return waiting_ms(self.name, window, self.percentile)
