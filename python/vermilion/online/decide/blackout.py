@@ -3,8 +3,8 @@
 Whatever stands in a router then, nothing can do more harm, so no model is asked. In this order:
 
 - a setting that was put in force lately and is not verified is taken back;
-- a queue with an average gets a quick one, which falls as soon as the queue does. Any change lets
-  the average begin anew, but the same weight would soon shut the queue again;
+- a queue with an average gets a quick one, which falls as soon as the queue does. Any change sets
+  the average to zero, but with the same weight it would soon shut the queue again;
 - what the operator chose for such times, what was last verified or what stood at the beginning is
   put in force, if it is something else.
 
@@ -129,7 +129,7 @@ def _quicker(turn: Turn, blackouts: Mapping[str, Blackout]) -> RouterChange | No
     return RouterChange(
         "end blackout",
         setting,
-        "a quick average, which begins anew and then follows the queue",
+        "a quick average, which starts from zero and follows the queue",
     )
 
 
