@@ -43,6 +43,7 @@ CASES: Final[dict[str, dict[str, object]]] = {
     "the same, 4 flows": {"flows.long.count": 4},
     "the same, 64 flows": {"flows.long.count": 64},
     "the same, 16 flows of 180 ms": {"flows.long.rtt": "180 ms"},
+    "the same, 16 flows with ECN": {"flows.long.sender.ecn": True},
     "10.1 to 15.8 kB, 0.00975, 2^-12, 16 flows": DRAWN,
 }
 EVALUATIONS: Final = 60

@@ -67,6 +67,7 @@ class World:
         starving: how many flows get nothing through; below 0 nobody sees what each one moves.
         drops: packets dropped in a tenth of a second in which some are forwarded.
         shut: packets that come in a tenth of a second and are all dropped, though none waits.
+        marking: further ones that get through then; they are marked, but for one in half a second.
     """
 
     in_force: dict = field(default_factory=lambda: dict(FIRST))
@@ -79,6 +80,7 @@ class World:
     starving: int = -1
     drops: int = 0
     shut: int = 0
+    marking: int = 0
     marks: int = 0
     forwarded: int = 0
     dropped: int = 0
@@ -88,7 +90,10 @@ class World:
     def observe(self, now_s, *, with_parameters=False):
         """What is seen a tenth of a second later."""
         carrying = self.flows > 0 and self.packets > 0 and not self.shut
-        self.dropped += self.shut
+        if self.shut:
+            self.dropped += self.shut
+            self.forwarded += self.marking
+            self.marked += self.marking - (self.marking > 0 and round(10.0 * now_s) % 5 == 0)
         if carrying:
             self.forwarded += self.packets
             self.dropped += self.drops

@@ -24,7 +24,7 @@ SHUT_RED = Path(__file__).parents[2] / "benches" / "kernel_networks" / "shut-red
 SHUT_S = 3.0
 
 
-def sample(time_s, *, packets=0, drops=0, backlog=0, interval_s=1.0):
+def sample(time_s, *, packets=0, drops=0, marks=0, backlog=0, interval_s=1.0):
     return Sample(
         time_s=time_s,
         interval_s=interval_s,
@@ -34,7 +34,7 @@ def sample(time_s, *, packets=0, drops=0, backlog=0, interval_s=1.0):
         packets=packets,
         bytes=1000 * packets,
         drops=drops,
-        marks=0,
+        marks=marks,
         active_flows=None,
         heard_flows=None,
         rtt_samples=None,
@@ -45,20 +45,33 @@ def sample(time_s, *, packets=0, drops=0, backlog=0, interval_s=1.0):
 def test_a_queue_that_is_empty_and_drops_all_that_comes_is_blacked_out():
     carried = [sample(1.0, packets=700, drops=9), sample(2.0, packets=800)]
     shut = [sample(3.0 + each, drops=each % 2) for each in range(6)]
-    assert blackout_of([*carried, *shut]) == Blackout(2.0, 6.0, 3, 800.0)
+    assert blackout_of([*carried, *shut]) == Blackout(2.0, 6.0, 3, 3, 0, 800.0)
 
 
 @pytest.mark.parametrize(
     "last",
     [
-        sample(8.0, packets=1, drops=9),  # one got through
-        sample(8.0, backlog=1, drops=9),  # one waits: the link may be cut off
+        sample(8.0, packets=2, drops=9),  # some got through
+        sample(8.0, backlog=2, drops=9),  # some wait: the link may be cut off
     ],
 )
-def test_a_single_packet_that_gets_in_ends_it(last):
+def test_packets_that_get_in_end_it(last):
     shut = [sample(1.0 + each, drops=5) for each in range(7)]
     assert blackout_of(shut) is not None
     assert blackout_of([*shut, last]) is None
+
+
+def test_a_queue_that_marks_all_it_does_not_drop_is_blacked_out_as_well():
+    """As a Linux queue was seen to do whose senders understand marks: 3 % of the link in use."""
+    carried = sample(1.0, packets=700, drops=466, marks=198)
+    shut = [sample(2.0 + each, packets=70, drops=4, marks=69 + each % 2) for each in range(5)]
+    assert blackout_of([carried, *shut]) == Blackout(1.0, 5.0, 370, 20, 347, 700.0)
+    in_use = [replace(each, packets=each.packets + 10, marks=each.marks + 10) for each in shut]
+    assert blackout_of([carried, *in_use]) is None  # more than a tenth of what it has carried
+    waiting = [replace(each, backlog_packets=1) for each in shut[:1]]
+    assert blackout_of([carried, *waiting, *shut[1:]]) is None
+    unmarked = [replace(each, marks=0) for each in shut]
+    assert blackout_of([carried, *unmarked]) is None
 
 
 def test_what_is_short_or_has_next_to_nothing_to_carry_is_none():

@@ -337,6 +337,13 @@ PHRASES = [
         rf"been empty for {N} s, and every packet that came was dropped \({N} of them\)",
         plain("seconds", "dropped_packets"),
     ),
+    (
+        (
+            rf"been empty for {N} s, and nearly every packet that came was dropped or marked "
+            rf"\({N} and {N}\)"
+        ),
+        plain("seconds", "dropped_packets", "marked_packets"),
+    ),
     (rf"the link carried {N} Mbit/s(?:, {N}% of its rate)?", carried),
     (
         rf"no packet waited at {N}% of the readings of {N} s",

@@ -126,6 +126,8 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
     change = state.change
     words = setting_in_words(change.parameters, turn.controller.configuration)
     turn.change(replaced=None if change.is_free else dict(state.before))
+    if change.purpose != "end blackout":
+        turn.change(blackout_again_s=turn.now_s)
     match change.purpose:
         case "answer" | "step" | "recall":
             turn.decide(
@@ -141,7 +143,11 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
                 f"{words}: {change.reason}",
                 setting=dict(change.parameters),
             )
-            entering.wait_anew(turn, "a queue that dropped everything has another setting")
+            turn.change(
+                proven=turn.controller.in_force,
+                reopening={**turn.controller.reopening, **change.parameters},
+            )
+            entering.wait_anew(turn, "a queue that let nothing through has another setting")
         case "roll back":
             turn.decide(DecisionKind.ROLLED_BACK, change.reason, **change.details)
             if turn.controller.conditions is None:  # nobody would notice what has changed since

@@ -1,4 +1,4 @@
-"""A blackout: a queue drops every packet that comes, although none waits.
+"""A blackout: a queue drops or marks every packet that comes, although none waits.
 
 Whatever stands in a router then, nothing can do more harm, so no model is asked. In this order:
 
@@ -52,7 +52,7 @@ _FEWEST_PACKETS: Final = 10.0
 
 
 def look(turn: Turn) -> None:
-    """Do something about a queue that drops everything, as far as the operator lets anyone."""
+    """Do something about a queue that lets nothing through, as far as the operator lets anyone."""
     controller, state = turn.controller, turn.controller.state
     if not _may_act(turn, state):
         return
@@ -68,21 +68,28 @@ def look(turn: Turn) -> None:
     if change is not None and not change.is_free and not controller.budget.allows(turn.now_s):
         again_s = min(again_s, controller.budget.next_s(turn.now_s))
     turn.change(blackout_again_s=again_s)
-    drops = sum(each.drops for each in blackouts.values())
-    seconds = min(each.seconds for each in blackouts.values())
+    found = blackouts.values()
+    came, drops, marks = (sum(numbers) for numbers in zip(*map(_counted, found), strict=True))
+    seconds = min(each.seconds for each in found)
     queues = [link for link in blackouts if link]
     which = f"{', '.join(queues)} {'have' if queues[1:] else 'has'}" if queues else "the queue has"
+    every = "every" if drops + marks >= came else "nearly every"
+    fate = f"dropped or marked ({drops} and {marks})" if marks else f"dropped ({drops} of them)"
     nothing = "" if change else "; no parameter that may be changed would end that"
     turn.decide(
         DecisionKind.BLACKOUT,
-        f"{which} been empty for {seconds:.0f} s, and every packet that came was dropped "
-        f"({drops} of them){nothing}",
+        f"{which} been empty for {seconds:.0f} s, and {every} packet that came was {fate}{nothing}",
         queues=queues,
         dropped_packets=drops,
+        marked_packets=marks,
         seconds=seconds,
     )
     if change is not None:
         entering.make(turn, change, None)
+
+
+def _counted(blackout: Blackout) -> tuple[int, int, int]:
+    return blackout.came, blackout.drops, blackout.marks
 
 
 def _may_act(turn: Turn, state: State) -> bool:
@@ -115,7 +122,7 @@ def _taken_back(state: State, blackouts: Mapping[str, Blackout]) -> RouterChange
     return RouterChange(
         "roll back",
         dict(unverified.previous),
-        "under it every packet that comes is dropped, though none waits",
+        "under it every packet that comes is dropped or marked, though none waits",
     )
 
 
@@ -158,7 +165,7 @@ def _another(turn: Turn) -> RouterChange | None:
     trusted: tuple[tuple[Literal["end blackout", "roll back"], str, _Setting], ...] = (
         ("end blackout", "the setting for blind times", controller.policy.fall_back or {}),
         ("roll back", "the setting that was verified last", controller.proven),
-        ("roll back", "the setting that stood before the first change", controller.original),
+        ("roll back", "the setting that stood before the first change", controller.way_back),
     )
     for purpose, what, setting in trusted:
         if any(controller.in_force.get(name) != value for name, value in setting.items()):

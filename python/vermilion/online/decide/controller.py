@@ -102,6 +102,7 @@ class Controller:
         drift: how often a drift without a cause may be answered.
         broken: the bound that was last answered with a search.
         bounds_watch: which bounds are said to be broken.
+        reopening: what of the first setting had to be changed so that queues let packets through.
         blackout_again_s: from when on a queue that drops everything is given a setting (again).
         unheard_since_s: since when the router has not answered; ``None`` while it does.
         samples: how many were taken.
@@ -146,6 +147,7 @@ class Controller:
     drift: Drift = field(default_factory=Drift)
     broken: BrokenBound | None = None
     bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
+    reopening: Mapping[str, ParameterValue] = field(default_factory=dict)
     blackout_again_s: float = 0.0
     unheard_since_s: float | None = None
     samples: int = 0
@@ -153,6 +155,14 @@ class Controller:
     packets_per_s: float | None = None
     next_number: int = 1
     next_seed: int = FIRST_MODEL_SEED
+
+    @property
+    def way_back(self) -> Mapping[str, ParameterValue]:
+        """What to go back to where nothing else is known to do no harm.
+
+        That is what stood before the first change, but for what shut a queue.
+        """
+        return {**self.original, **self.reopening}
 
     @classmethod
     def of(

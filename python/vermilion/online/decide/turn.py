@@ -130,7 +130,7 @@ class Turn:
                     policy=policy,
                     picture=picture,
                     in_force=controller.in_force,
-                    original=controller.original,
+                    original=controller.way_back,
                     correction=controller.correction,
                     settled=settled,
                     starts=(*(setting for _, setting in similar), *self._first_setting()),
@@ -164,7 +164,7 @@ class Turn:
         """
         controller = self.controller
         names = controller.policy.parameters
-        first = {name: controller.original.get(name) for name in names}
+        first = {name: controller.way_back.get(name) for name in names}
         numbers = {
             name: float(value)
             for name, value in first.items()

@@ -141,9 +141,9 @@ def starves(turn: Turn, harm: str, details: dict[str, object]) -> None:
     if picture is not None:
         regimes = turn.controller.regimes
         turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
-    original = turn.controller.original
-    turn.change(proven=original)
-    entering.send(turn, RouterChange("roll back", original, f"it starves flows; {harm}", details))
+    way_back = turn.controller.way_back
+    turn.change(proven=way_back)
+    entering.send(turn, RouterChange("roll back", way_back, f"it starves flows; {harm}", details))
 
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:

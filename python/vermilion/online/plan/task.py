@@ -52,7 +52,8 @@ class Task:
         policy: what the operator wants.
         picture: the traffic as observed.
         in_force: every discipline parameter now in force.
-        original: the same when the controller began; harm is measured against it.
+        original: the same when the controller began, but for what shut a queue then; harm is
+            measured against it.
         correction: what is known of the model's bias.
         settled: samples of settled traffic under the setting in force, oldest first; may be empty.
         starts: settings to try first: answers to similar conditions.

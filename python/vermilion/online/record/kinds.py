@@ -64,7 +64,7 @@ class DecisionKind(StrEnum):
     RESUMED = "resumed"
     """What had paused goes on."""
     BLACKOUT = "blackout"
-    """A queue drops every packet that comes, although none waits."""
+    """A queue drops or marks every packet that comes, although none waits."""
     BLIND = "blind"
     """The router has been silent for too long."""
     SIGHTED = "sighted"
