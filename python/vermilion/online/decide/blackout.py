@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from vermilion.online.decide import entering
+from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.states import (
     Observing,
     Paused,
@@ -59,8 +59,11 @@ def look(turn: Turn) -> None:
     blackouts = controller.senses.blackouts
     if not blackouts:
         return
-    change = _taken_back(state, blackouts)
-    if change is None:
+    unverified = _unverified(state)
+    change: RouterChange | None
+    if unverified is not None and _began_under(unverified, blackouts):
+        change = _taken_back(turn, unverified)
+    else:
         if turn.now_s < controller.blackout_again_s - entering.EPSILON_S:
             return
         change = _quicker(turn, blackouts) or _another(turn)
@@ -106,19 +109,28 @@ def _may_act(turn: Turn, state: State) -> bool:
             return False
 
 
-def _taken_back(state: State, blackouts: Mapping[str, Blackout]) -> RouterChange | None:
-    """The way back from a setting under which it began, if that is not verified."""
+def _unverified(state: State) -> Verifying | None:
+    """The setting that was put in force lately and is not verified yet, if there is one."""
     match state:
-        case Verifying() | Paused(resume=Verifying()):
-            unverified: State | None = state.resume if isinstance(state, Paused) else state
-        case Observing() | Searching():
-            unverified = state.unverified
+        case Verifying() as unverified:
+            return unverified
+        case Paused(resume=Verifying() as unverified):
+            return unverified
+        case Observing(unverified=unverified) | Searching(unverified=unverified):
+            return unverified
         case _:
-            unverified = None
-    if not isinstance(unverified, Verifying):
-        return None
-    if all(each.since_s < unverified.schedule.begun_s for each in blackouts.values()):
-        return None
+            return None
+
+
+def _began_under(setting: Verifying, blackouts: Mapping[str, Blackout]) -> bool:
+    return any(each.since_s >= setting.schedule.begun_s for each in blackouts.values())
+
+
+def _taken_back(turn: Turn, unverified: Verifying) -> RouterChange:
+    """The way back from a setting, which is not tried again."""
+    entering.forget(turn, unverified.picture)
+    if unverified.is_step:
+        stepping.told(turn, better=False)
     return RouterChange(
         "roll back",
         dict(unverified.previous),

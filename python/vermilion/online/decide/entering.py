@@ -331,6 +331,12 @@ def count_starved(turn: Turn, expected: Expectation) -> None:
     turn.change(starvation=StarvationWatch(expected.most_starved, over_s, turn.now_s))
 
 
+def forget(turn: Turn, picture: TrafficPicture) -> None:
+    """No longer recall what did well in these conditions: it did not this time."""
+    regimes = turn.controller.regimes
+    turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
+
+
 def verify_from_now(turn: Turn, verifying: Verifying) -> None:
     """Let a setting settle, then measure what it does."""
     schedule = schedule_for(turn, verifying.picture)

@@ -139,8 +139,7 @@ def starves(turn: Turn, harm: str, details: dict[str, object]) -> None:
     """Take back a setting that locks flows out: harm is against what stood at the beginning."""
     picture = turn.controller.modelled
     if picture is not None:
-        regimes = turn.controller.regimes
-        turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
+        entering.forget(turn, picture)
     way_back = turn.controller.way_back
     turn.change(proven=way_back)
     entering.send(turn, RouterChange("roll back", way_back, f"it starves flows; {harm}", details))
@@ -148,8 +147,7 @@ def starves(turn: Turn, harm: str, details: dict[str, object]) -> None:
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:
     """Take a setting back, and try no other until conditions change: no ping-pong."""
-    regimes = turn.controller.regimes
-    turn.change(regimes=regimes.forgotten(verifying.picture, turn.queueing_s(verifying.picture)))
+    entering.forget(turn, verifying.picture)
     entering.send(
         turn, RouterChange("roll back", dict(verifying.previous), result.reason, result.details)
     )
