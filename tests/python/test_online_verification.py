@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from vermilion.objectives import Constraint
+from vermilion.objectives.mean_sojourn import MeanSojourn
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.decide.verification import Expectation, clearly_worse, verify
 from vermilion.online.policy import Policy
@@ -15,18 +16,22 @@ from vermilion.online.sense.stretch import Stretch, batches_of
 
 EXPECTED = Expectation(cost_before=120.0, cost_after=20.0, mean_after=30.0)
 HOLD = QueueDeviation("bottleneck", 30.0)
+NO_MORE_DROPS = replace(
+    Constraint.parse("links.bottleneck.drop_rate <= reference + 0.02"), of_harm=True
+)
 POLICY = Policy(link="bottleneck", objective=HOLD, parameters=("weight",))
 
 
 def samples(mean, sd, seconds=5.0, packets=125, seed=1, drops=2):
     coins = random.Random(seed)
+    backlogs = [max(0, round(coins.gauss(mean, sd))) for _ in range(round(seconds / 0.1))]
     return [
         Sample(
             time_s=0.1 * n,
             interval_s=0.1,
             backlog_before_packets=30,
-            backlog_packets=max(0, round(coins.gauss(mean, sd))),
-            backlog_bytes=0,
+            backlog_packets=backlog,
+            backlog_bytes=1000 * backlog,
             packets=packets,
             bytes=1000 * packets,
             drops=drops,
@@ -36,7 +41,7 @@ def samples(mean, sd, seconds=5.0, packets=125, seed=1, drops=2):
             rtt_samples=0,
             mean_rtt_s=None,
         )
-        for n in range(1, round(seconds / 0.1) + 1)
+        for n, backlog in enumerate(backlogs, start=1)
     ]
 
 
@@ -72,6 +77,31 @@ def test_a_setting_that_empties_the_link_is_rolled_back():
     outcome = verify(measured(30, 3, packets=100), measured(38, 9), EXPECTED, POLICY)
     assert outcome.verdict == "worse"
     assert "used less" in outcome.reason
+
+
+def test_a_queue_that_hardly_anything_got_through_is_no_measure_of_delays():
+    """As RED of Linux did: 12 % of the link in use, and nearly none waits. Then all is in use."""
+    delay = Policy(link="bottleneck", objective=MeanSojourn("bottleneck"), parameters=("weight",))
+    harm = replace(delay, bounds=(NO_MORE_DROPS,))
+    after, before = measured(10, 2, drops=20), measured(0.3, 0.2, packets=15, drops=0)
+    for policy in (delay, harm):
+        outcome = verify(after, before, EXPECTED, policy)
+        assert outcome.verdict == "unproven"
+        assert outcome.reason.startswith("the link carries far more than before")
+    moments = Stretch(tuple(batches_of(samples(10, 2, seconds=2), 10e6, 0.25)))
+    assert clearly_worse(moments, before, EXPECTED, delay.objective) is None
+    stated = Constraint.parse("links.bottleneck.drop_rate <= 10 %")
+    asked = verify(after, before, EXPECTED, replace(delay, bounds=(stated,)))
+    assert asked.verdict == "worse"
+    assert "drop_rate <= 10 %" in asked.reason
+
+
+def test_a_little_more_traffic_does_not_excuse_a_longer_queue():
+    delay = Policy(link="bottleneck", objective=MeanSojourn("bottleneck"), parameters=("weight",))
+    after, before = measured(10, 2), measured(1, 0.5, packets=117)
+    assert verify(after, before, EXPECTED, delay).verdict == "worse"
+    moments = Stretch(tuple(batches_of(samples(10, 2, seconds=2), 10e6, 0.25)))
+    assert clearly_worse(moments, before, EXPECTED, delay.objective) is not None
 
 
 def test_without_time_to_measure_before_the_model_stands_in():

@@ -10,6 +10,10 @@ are three verdicts:
   Bounds of harm refer to the setting that stood when the controller began. What that one would do
   now is what the predecessor was measured to do, and the difference of the two in the model;
 - *unproven*: anything else. It may stay, because it does no harm, and is looked at again.
+
+Where the link carries far more than before, neither a longer wait nor more drops are a reason to
+take a setting back: a queue that nothing gets through delays nothing. Constraints that an operator
+has stated are still kept to.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 _WORSE_THAN_MEASURED = 0.1  # of what was before: less is no reason to change a network twice
 _WORSE_THAN_PREDICTED = 0.5  # a prediction has an error of its own that its seeds do not show
 _UTILIZATION_LOST = 0.02
+_UTILIZATION_GAINED = 0.1
 _MOMENTS = 4  # that must all be worse, for a verdict before its time
 
 
@@ -103,6 +108,8 @@ def clearly_worse(
     of = value_of(objective)
     if of is None or before is None or len(after.batches) < _MOMENTS:
         return None
+    if _carries_far_more(after, before):
+        return None
     sign = -1.0 if objective.maximised else 1.0
     now, then = ([sign * of(each) for each in one.batches] for one in (after, before))
     usual = math.fsum(then) / len(then)
@@ -134,7 +141,9 @@ def _why_worse(
         if now is not None and not mends and _is_worse_than_predicted(now, expected, objective):
             return "worse than the old setting would be, as the model has it"
         return ""
-    broken = first_broken(after, before, policy.bounds, expected.first_beside_previous)
+    far_more = _carries_far_more(after, before)
+    bounds = [each for each in policy.bounds if not (far_more and each.of_harm)]
+    broken = first_broken(after, before, bounds, expected.first_beside_previous)
     broken_before = first_broken(before, None, policy.bounds)
     if broken and (broken_before is None or broken_before.bound != broken.bound):
         return f"it breaks a bound that the setting before kept, {broken.in_words()}"
@@ -143,7 +152,7 @@ def _why_worse(
     if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
         return "the link is used less than before"
     then = before.objective(objective)
-    if now is None or then is None or mends:
+    if now is None or then is None or mends or far_more:
         return ""
     up = not objective.maximised
     least_loss = objective.least_gain(then.mean)
@@ -163,12 +172,19 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
         return "there is no earlier measurement in these conditions to compare with"
     up = objective.maximised
     change, least = _change(now, then, up=up), objective.least_gain(then.mean)
+    if before is not None and change < least and _carries_far_more(after, before):
+        return "the link carries far more than before, so that the two cannot be compared"
     if abs(change) < least:
         return "no noticeable difference from before was measured"
     if change < 0:
         return "it looks worse than before, but that may be chance"
     surely = _beyond(now, then, 0.0, up=up)
     return "" if surely else "it looks better than before, but that may be chance"
+
+
+def _carries_far_more(after: Stretch, before: Stretch) -> bool:
+    """Whether the link is used so much more that delays and drops of before are no measure."""
+    return _beyond(after.utilization, before.utilization, _UTILIZATION_GAINED, up=True)
 
 
 def _beyond(now: Interval, then: Interval, by: float, *, up: bool) -> bool:
