@@ -125,6 +125,16 @@ def test_of_harm_the_mean_decides_where_a_constraint_would_have_to_be_proven():
     assert verdict.holds == "broken"
 
 
+def test_a_bound_that_is_itself_uncertain_says_so_where_nobody_knows():
+    """By hand: bounds of 1.96, 4.9, 4.9 and 3.92; t(3) = 3.182 of their sd 1.386, over 2."""
+    asked = Constraint.parse("flows.*.goodput_bit_per_s.total >= 0.98 of reference")
+    [verdict] = judge([asked], reached([4.6e6] * 4), reached([2e6, 5e6, 5e6, 4e6]))
+    assert verdict.holds == "unproven"
+    assert verdict.figures == "4.6 +- 0 Mbit/s, bound 3.92 +- 2.2 Mbit/s"
+    [verdict] = judge([asked], reached([6e6] * 4), reached([5e6, 5e6, 5e6, 4e6]))
+    assert verdict.figures == "6 +- 0 Mbit/s, bound 4.655 Mbit/s"
+
+
 def test_what_the_setting_in_force_has_not_measured_asks_nothing():
     """Of short transfers there are no single flows to compare, hence no index of fairness."""
     [verdict] = judge([bound("jain_index=0.05")], reached([None, None]), reached([None, None]))

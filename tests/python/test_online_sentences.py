@@ -149,6 +149,7 @@ def bound_in_model(details, match):
         *(factor * each for each in values),
         *([phase] if phase else []),
         factor * details["bound_limit"],
+        *([factor * details["bound_limit_half_width"]] if match["width"] else []),
     ]
 
 
@@ -283,7 +284,10 @@ PHRASES = [
         plain("advantage", "least_gain"),
     ),
     (
-        rf"[(:] ?{N}(?: \+- {N})?(?P<unit> [^\s,]+)?(?: in phase {N})?, bound {N}",
+        (
+            rf"[(:] ?{N}(?: \+- {N})?(?P<unit> [^\s,]+)?(?: in phase {N})?, "
+            rf"bound {N}(?P<width> \+- {N})?"
+        ),
         bound_in_model,
     ),
     (rf"\(measured {N}(?P<unit> [^\s)]+)?, bound {N}(?: [^\s)]+)?\)", bound_kept),

@@ -123,6 +123,7 @@ def _bound_details(decision: SettingDecision) -> dict[str, object]:
     return {
         "bound": bound.constraint,
         "bound_limit": bound.bound,
+        "bound_limit_half_width": bound.bound_half_width,
         "bound_measured": None if value is None else value.mean,
         "bound_measured_half_width": None if value is None else value.half_width,
         "bound_phase": bound.phase,

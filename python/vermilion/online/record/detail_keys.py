@@ -29,6 +29,10 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "bias_packets": (_PACKETS, "how far the mean queue is above the model's; below 0: under it"),
     "bound": ("", "the constraint or bound of harm that is meant, as it is written"),
     "bound_limit": ("of its metric", "the number that the bound asks for"),
+    "bound_limit_half_width": (
+        "of its metric",
+        "of the 95 % interval of `bound_limit`, where that is measured itself",
+    ),
     "bound_measured": ("of its metric", "what stands against it"),
     "bound_measured_half_width": ("of its metric", "of the 95 % interval of `bound_measured`"),
     "bound_phase": ("", "the phase of the model in which that was, from 0"),

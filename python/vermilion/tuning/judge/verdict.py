@@ -34,6 +34,7 @@ class ConstraintVerdict:
         value: the metric's mean over the seeds with its interval; ``None`` if not measured,
             or if it is of flows none of which is active in the phase.
         bound: the bound, in the metric's unit; for the relative form, on average.
+        bound_half_width: of that average's interval; ``None`` where it is a number, or not known.
         phase: the number of the phase, from 1; 0 if there is only one.
         violation: how badly the mean breaks the bound, relative to it; 0 if it does not.
         cautious_violation: the same of the interval's worse end.
@@ -48,6 +49,7 @@ class ConstraintVerdict:
     violation: float
     cautious_violation: float
     of_harm: bool = False
+    bound_half_width: float | None = None
 
     def __str__(self) -> str:
         """One line, like "links.a.utilization >= 0.9 is broken (60 +- 2 %, bound 90 %)"."""
@@ -65,7 +67,9 @@ class ConstraintVerdict:
         # What follows the bound is words: "with twice the flows".
         path = MetricPath.parse(self.constraint.split(maxsplit=1)[0])
         reached = metric_in_words(path, self.value.mean, self.value.half_width)
-        bound = metric_in_words(path, self.bound)
+        # Where a bound straddles, the reader has to see why: it is as uncertain as what it is of.
+        uncertain = self.bound_half_width if self.holds == "unproven" else None
+        bound = metric_in_words(path, self.bound, uncertain)
         return f"{reached}{where}, bound {bound}"
 
 
@@ -243,6 +247,7 @@ def _judge_phase(
     low = distance.low if sure and distance.low is not None else distance.mean
     high = distance.high if sure and distance.high is not None else distance.mean
     mean_bound = math.fsum(bound) / len(bound)
+    bound_width = mean_interval(bound).half_width if constraint.of_reference else None
     verdict = ConstraintVerdict(
         constraint.text,
         "met" if low >= 0.0 else "broken" if high < 0.0 else "unproven",
@@ -252,5 +257,6 @@ def _judge_phase(
         relative_violation(distance.mean, mean_bound),
         relative_violation(low, mean_bound),
         constraint.of_harm,
+        bound_width,
     )
     return -low, verdict
