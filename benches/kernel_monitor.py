@@ -253,14 +253,14 @@ def compared(
 ) -> dict[str, Any]:
     """Means of both over the flows that lasted and moved anything."""
     longest = max(len(values) for values in kernel.values())
-    both = [
-        name
-        for name, values in kernel.items()
-        if name in monitor and len(values) == longest and len(moved[name]) > 1
+    moving = [
+        name for name, values in kernel.items() if len(values) == longest and len(moved[name]) > 1
     ]
+    both = [name for name in moving if name in monitor]
     off = [monitor[name] / fmean(kernel[name]) - 1.0 for name in both]
     return {
         "flows": len(both),
+        "moving": len(moving),
         "monitor_ms": fmean(monitor[name] for name in both),
         "kernel_ms": fmean(fmean(kernel[name]) for name in both),
         "within": sum(abs(each) <= NEAR_SHARE for each in off),

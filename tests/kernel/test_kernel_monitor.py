@@ -38,6 +38,7 @@ def _kernel():
 def test_round_trips_are_those_of_ss_and_every_flow_is_counted(name, moving_at_least):
     found = measure(CASES[name])
     assert moving_at_least <= found["flows"] <= CASES[name].flows
+    assert found["flows"] == found["moving"]  # whoever moved anything has been timed
     assert found["monitor_ms"] == pytest.approx(found["kernel_ms"], rel=0.03)
     assert found["within"] >= 0.9 * found["flows"]
     assert found["counted"] == found["moments"]
