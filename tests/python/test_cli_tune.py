@@ -95,7 +95,7 @@ def test_a_damaged_state_is_refused(vermilion, tmp_path):
         (["--deadline=soon"], "a time"),
         (["--deadline=-3 s"], "a time"),
         (["--parameter=links.bottleneck.queue.waight"], 'did you mean "weight"'),
-        (["--parameter=links.bottleneck.queue.gentle"], "gentle"),
+        (["--parameter=flows.early.sender.loss_window"], "loss_window"),
         (["--constraint=be good"], "links.NAME.METRIC"),
         (["--resume=/nowhere.json"], "cannot be read"),
         (["--warm-start=/nowhere/answers.json"], "no such directory"),

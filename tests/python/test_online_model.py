@@ -8,8 +8,9 @@ import pytest
 
 from vermilion.objectives.knee import Knee
 from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.online.marking import marks_alone
 from vermilion.online.model.horizon import Horizon, horizon_for
-from vermilion.online.model.least_queue import least_queue_packets, marks_alone
+from vermilion.online.model.least_queue import least_queue_packets
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel

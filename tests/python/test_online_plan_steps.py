@@ -63,3 +63,16 @@ def test_no_step_leaves_the_box():
     steps, there = Steps(BOX).next_setting({"level": 100.0, "gain": 1.0})
     assert there == pytest.approx({"level": 92.0, "gain": 1.0})
     assert steps.failed == 1
+
+
+def test_a_switch_and_what_a_step_does_not_move_are_left_alone():
+    box = Space(
+        [
+            Dimension.of_switch("links.l.queue.hard"),
+            Dimension("links.l.queue.count", 1.0, 4.0, integer=True),
+            Dimension("links.l.queue.gain", 0.0, 1.0),
+        ]
+    )
+    steps, _ = following = Steps(box).next_setting({"hard": False, "count": 2.0, "gain": 0.5})
+    assert following[1] == {"hard": False, "count": 2.0, "gain": pytest.approx(0.58)}
+    assert steps.direction == 4

@@ -124,7 +124,7 @@ def test_the_queue_of_the_scenario_is_as_it_is_in_force():
         ('[tuning]\nparameters = ["flows"]', 'one of "limit", "target", "interval"'),
         ("[tuning]\nparameters = []", "tuning.parameters: [] is not accepted"),
         ("[tuning]\nparameters = [3]", "tuning.parameters: 3 is not accepted"),
-        ("[tuning]\nparameters = ['ecn']", "a parameter that is a number"),
+        ("[tuning]\nparameters = ['ecn']\nspace = { ecn = [0, 1] }", "a switch has none"),
         ("[tuning]\nspace = 3", "tuning.space: 3"),
         ("[tuning]\nspace = { limit = [1, 2] }", "a path listed in tuning.parameters"),
         ('[tuning]\nobjective = { name = "beauty" }', "queue-deviation"),

@@ -520,3 +520,14 @@ def test_every_profile_has_a_name_and_a_line():
     for name, profile in PROFILES.items():
         assert profile.name == name
         assert 0 < len(profile.summary) < 80
+
+
+@pytest.mark.parametrize(
+    ("ecn", "hard", "said"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_what_tc_calls_harddrop_is_set_where_marks_are(ecn, hard, said):
+    scenario = linux().with_values({f"{QUEUE}ecn": ecn})
+    wanted = setting(15_000.0, 45_000.0, 0.1, weight_log=5, drop_above_maximum=hard)
+    queue = device("linux-red", scenario, *(path.removeprefix(QUEUE) for path in wanted))
+    assert queue.nearest(wanted)[f"{QUEUE}drop_above_maximum"] is hard
+    assert (" harddrop" in queue.command(wanted)) is said

@@ -196,12 +196,15 @@ def test_what_is_committed_is_undone_when_another_subagent_cannot_commit(
             Stubborn(), [Region(Stubborn.top, "other")], identity=Stubborn.top, description="x"
         ),
     )
-    other.connected()
     ours = (dotted(random_drop(2, DIFFSERV_NUMBER)), "u", "12000")
     theirs = (dotted((*Stubborn.top, 0)), "u", "7")
     both = (theirs, ours) if first else (ours, theirs)
-    code, told = shared_snmpd.tool("snmpset", *both[0], *both[1])
-    other.end()
+    try:
+        other.connected()
+        code, told = shared_snmpd.tool("snmpset", *both[0], *both[1])
+    finally:
+        # Also where net-snmp's tools are missing: two of the same objects shut each other out.
+        other.end()
     assert code != 0
     assert "commitFailed" in told
     assert queues.there[PLACE].parameters == RED

@@ -268,11 +268,11 @@ MISTAKES = {
         "tuning.parameters",
         'mean "weight"?',
     ),
-    "tuning what is no number": (
-        'queue.weight", "',
-        'queue.gentle", "',
+    "tuning a choice of names": (
+        '"links.bottleneck.queue.weight", "',
+        '"flows.early.sender.loss_window", "',
         "tuning.parameters",
-        "a number",
+        "a number or a switch",
     ),
     "an objective on no link": (
         'link = "bottleneck", t',

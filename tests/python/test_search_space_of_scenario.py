@@ -32,6 +32,32 @@ def test_the_scenario_s_own_parameters_have_the_boxes_of_their_table(scenario):
         assert dimension.log == (parameter.scale == "log")
 
 
+def test_a_switch_that_is_named_is_searched_off_and_on(scenario):
+    names = (f"{QUEUE}.gentle", f"{QUEUE}.weight")
+    space = Space.from_scenario(scenario, names)
+    switch = space.dimensions[0]
+    assert (switch.switch, switch.lower, switch.upper) == (True, 0.0, 1.0)
+    assert [space.values((x, 0.5))[names[0]] for x in (0.0, 0.49, 0.51, 1.0)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    for on in (False, True):
+        values = {names[0]: on, names[1]: 0.002}
+        assert space.values(space.point(values))[names[0]] is on
+        lowered = scenario.with_values(values).core()
+        assert lowered.text_with(values) == lowered.to_json()
+
+
+def test_a_switch_has_no_ends(scenario):
+    given = {f"{QUEUE}.gentle": [0.0, 1.0]}
+    document = dict(scenario.document)
+    document["tuning"] = {**document["tuning"], "parameters": [f"{QUEUE}.gentle"], "space": given}
+    with pytest.raises(ScenarioError, match="a switch has none"):
+        scenario_from_document(document)
+
+
 def test_thresholds_stay_in_order_whatever_the_point(scenario):
     space = Space.from_scenario(scenario)
     for k in range(81):
@@ -76,7 +102,12 @@ def test_the_scenario_can_give_boxes():
                 f'[tuning.space] "{QUEUE}.limit" = [LOWEST, HIGHEST]'
             ),
         ),
-        ([f"{QUEUE}.gentle"], {}, "tuning.parameters", "a parameter that is a number"),
+        (
+            ["flows.early.sender.loss_window"],
+            {},
+            "tuning.parameters",
+            "a parameter that is a number or a switch",
+        ),
         (["links.bottleneck.rate"], {}, "path", "links.bottleneck.rate"),
         ([f"{QUEUE}.weight"] * 2, {}, "tuning.parameters", "each name only once"),
         ([f"{QUEUE}.weight"], {f"{QUEUE}.weight": (0.1, 0.1)}, "tuning.parameters", "0.1 .. 0.1"),

@@ -22,6 +22,7 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.objectives.noticeable import KnowsRoundTrip
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.windows import ALL_FLOWS
+from vermilion.online.marking import DROPS_IN_EARNEST
 from vermilion.scenario import ScenarioError
 from vermilion.scenario.how_many import how_many
 
@@ -64,6 +65,8 @@ class Policy:
         link: the link under control.
         objective: what is minimised (or maximised), told nothing of the traffic.
         parameters: the names of the discipline parameters that may be changed.
+        switches: those of the discipline's switches that may be turned as well, where that matters
+            (:mod:`vermilion.online.plan.searched_values`).
         constraints: conditions a setting must meet, as written in the scenario; ``None`` for
             the default ones.
         space: for each parameter (by its path) the ends between which to search, as written
@@ -97,13 +100,15 @@ class Policy:
     blind_after_s: float = BLIND_AFTER_S
     without_model: WithoutModel = "stay"
     watch_first_s: float = 0.0
+    switches: tuple[str, ...] = ()
 
     @classmethod
     def of_scenario(cls, scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
         """The policy for one link in a scenario's ``[tuning]`` section, or the default one.
 
         Without an objective it is the knee; without parameters, those that the table of the
-        discipline says are worth a search. Where parameters of several links may be named,
+        discipline says are worth a search, and the switch by which it drops what it could mark.
+        Where parameters of several links may be named,
         :func:`~vermilion.online.stated_policy.stated_policy` finds which policy is meant.
 
         Raises:
@@ -130,6 +135,7 @@ class Policy:
             link=link,
             objective=objective,
             parameters=_parameters(scenario, link),
+            switches=_switches(scenario, link),
             constraints=stated_constraints(scenario),
             space={} if tuning is None else tuning.space,
             deadline_s=deadline_s,
@@ -186,6 +192,14 @@ class Policy:
     def path(self, parameter: str) -> str:
         """Where a scenario keeps a parameter of the queue under control."""
         return f"links.{self.link}.queue.{parameter}"
+
+
+def _switches(scenario: Scenario, link: str) -> tuple[str, ...]:
+    """The names of the switches that may be turned: none where the operator lists what may."""
+    if scenario.tuning is not None and scenario.tuning.parameters:
+        return ()
+    table = scenario.links[link].queue.algorithm.parameters
+    return (DROPS_IN_EARNEST,) if DROPS_IN_EARNEST in table else ()
 
 
 def _parameters(scenario: Scenario, link: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
+from vermilion.online.marking import DROPS_IN_EARNEST
 from vermilion.online.policy import (
     BLIND_AFTER_S,
     CHANGES_PER_MINUTE,
@@ -210,6 +211,8 @@ def policy_for(
     """
     known = PolicyFile() if file is None else file
     policy = stated_policy(scenario_of_router(link, known), deadline_s)
+    if "parameters" not in known.tuning:
+        policy = replace(policy, switches=usual_switches(link))
     given = (freedom or Freedom()).or_else(known.freedom)
     return with_freedom(policy, given, _fall_back(link, given.fall_back, known.origin))
 
@@ -335,6 +338,11 @@ def usual_parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
     return [_path(link, name) for name in usual]
 
 
+def usual_switches(link: ManagedLink) -> tuple[str, ...]:
+    """The names of the switches that may be turned where nobody lists what may be changed."""
+    return (DROPS_IN_EARNEST,) if DROPS_IN_EARNEST in link.settable else ()
+
+
 def _space(link: ManagedLink, file: PolicyFile) -> object:
     """The table of ends, with whole paths."""
     space = file.tuning["space"]
@@ -353,7 +361,7 @@ def _bare(link: ManagedLink, name: str) -> str:
 
 def _names(link: ManagedLink) -> str:
     table = link.algorithm.parameters
-    return one_of(name for name in link.settable if name in table and table[name].kind == "number")
+    return one_of(name for name in link.settable if name in table and table[name].kind != "choice")
 
 
 def _fall_back(

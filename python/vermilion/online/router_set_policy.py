@@ -148,12 +148,12 @@ def _parameters(links: Sequence[ManagedLink], file: PolicyFile) -> list[str]:
 
 
 def _settable(links: Sequence[ManagedLink]) -> list[str]:
-    """The joint names of the numbers that can be changed."""
+    """The joint names of the numbers and switches that can be changed."""
     return [
         joint_name(each.name, name)
         for each in links
         for name in each.settable
-        if name in each.algorithm.parameters and each.algorithm.parameters[name].kind == "number"
+        if name in each.algorithm.parameters and each.algorithm.parameters[name].kind != "choice"
     ]
 
 

@@ -46,18 +46,24 @@ _BITS: Final = 31
 
 _MOST_BURST: Final = 1_000_000
 
+_HARD_DROP: Final = "drop_above_maximum"
+"""The one switch that is searched, where it is named."""
+
 
 class LinuxRed(DeviceProfile):
     """RED of Linux: ``tc qdisc change ... red``."""
 
     name: ClassVar[str] = "linux-red"
     summary: ClassVar[str] = "red of a Linux kernel: whole bytes, weights 2^-n; printed for tc"
-    settable: ClassVar[Mapping[str, Sequence[str]]] = {"linux-red": LINUX_RED, "red": RED}
+    settable: ClassVar[Mapping[str, Sequence[str]]] = {
+        "linux-red": (*LINUX_RED, _HARD_DROP),
+        "red": (*RED, _HARD_DROP),
+    }
 
     def nearest(self, values: Mapping[str, float]) -> dict[str, float]:
         """The nearest setting that tc can write and the kernel accepts."""
         known = values_of(self, self._settle(read_setting(self, values))[0])
-        return {name: known[name] for name in values}
+        return {name: known.get(name, value) for name, value in values.items()}
 
     def command(self, values: Mapping[str, float], place: Place) -> str:
         """The call of tc; it has all arguments, because a change replaces them all."""
@@ -70,15 +76,16 @@ class LinuxRed(DeviceProfile):
             f"avpkt {self._average_packet()} burst {burst}",
             f"bandwidth {rate}bit probability {setting.max_probability!r}",
         ]
-        words += [flag for flag, on in self._flags().items() if on]
+        hard = bool(values.get(_HARD_DROP, self.is_set(_HARD_DROP)))
+        words += [flag for flag, on in self._flags(hard=hard).items() if on]
         return " ".join(words)
 
-    def _flags(self) -> dict[str, bool]:
+    def _flags(self, *, hard: bool) -> dict[str, bool]:
         linux = self.discipline == "linux-red"
         ecn = self.is_set("ecn")
         return {
             "ecn": ecn,
-            "harddrop": ecn and self.is_set("drop_above_maximum"),
+            "harddrop": ecn and hard,
             "nodrop": linux and ecn and self.is_set("no_drop"),
             "adaptive": linux and self.is_set("adaptive"),
         }

@@ -203,7 +203,7 @@ def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, o
 
 
 def _parameter_figures(run: OnlineRun, anchor: str) -> Iterator[str]:
-    """One small figure per parameter under control, those that are numbers."""
+    """One small figure per parameter under control, those that are numbers or switches."""
     table = run.scenario.links[run.link].queue.algorithm.parameters
     for path in run.parameters:
         name = path.rpartition(".")[2]

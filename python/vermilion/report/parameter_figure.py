@@ -53,14 +53,22 @@ def parameter_figure(
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
             axes.yaxis.set_minor_formatter(NullFormatter())
+        elif parameter.kind == "switch":
+            axes.set_yticks([0, 1], ["off", "on"])
+            axes.set_ylim(-0.15, 1.15)
         else:
             axes.set_ylim(0, 1.15 * max(values) or 1.0)
         axes.set_xlim(0, end_s)
         axes.set_title(title)
         axes.set_ylabel("" if parameter.unit == "1" else parameter.unit)
         axes.set_xlabel("time (s)")
+    shown = _on_or_off if parameter.kind == "switch" else significant
     description = (
-        f"{title} over time: {significant(values[0])} at first, "
-        f"{significant(values[-1])} at the end, {how_many(len(steps) - 1, 'change')}."
+        f"{title} over time: {shown(values[0])} at first, "
+        f"{shown(values[-1])} at the end, {how_many(len(steps) - 1, 'change')}."
     )
     return drawing.svg(figure, name=name, description=description)
+
+
+def _on_or_off(value: float) -> str:
+    return "on" if value else "off"

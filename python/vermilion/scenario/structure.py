@@ -23,7 +23,7 @@ from vermilion.scenario.tables import LARGEST_FLOW_COUNT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from vermilion.scenario.algorithms import ParameterValue
+    from vermilion.scenario.algorithms import Parameter, ParameterValue
     from vermilion.scenario.scripted_losses import ScriptedLoss
     from vermilion.scenario.tables import FlowGroup
     from vermilion.scenario.written_scenario import WrittenScenario
@@ -195,8 +195,7 @@ def _check_tuning(scenario: WrittenScenario) -> None:
             parameter = find_parameter(scenario, path)
         except FieldError as error:
             raise FieldError("tuning.parameters", path, error.accepted) from None
-        if parameter.kind != "number":
-            raise FieldError("tuning.parameters", path, "a parameter that is a number")
+        check_searchable(path, parameter)
     if tuning.objective.link is not None:
         _check_links("tuning.objective.link", [tuning.objective.link], scenario.links)
     for path in tuning.space:
@@ -206,6 +205,16 @@ def _check_tuning(scenario: WrittenScenario) -> None:
             )
             raise FieldError("tuning.space", path, accepted)
         search_box(scenario, path)
+
+
+def check_searchable(path: str, parameter: Parameter) -> None:
+    """Refuses to search a parameter that is a choice of names.
+
+    Raises:
+        FieldError: it is one.
+    """
+    if parameter.kind == "choice":
+        raise FieldError("tuning.parameters", path, "a parameter that is a number or a switch")
 
 
 def search_box(scenario: WrittenScenario, path: str) -> tuple[float, float] | None:
@@ -221,6 +230,9 @@ def search_box(scenario: WrittenScenario, path: str) -> tuple[float, float] | No
     given = None if scenario.tuning is None else scenario.tuning.space.get(path)
     if given is None:
         return parameter.search
+    if parameter.kind != "number":
+        accepted = "ends of a parameter that is a number; a switch has none"
+        raise FieldError(f"tuning.space.{path}", given, accepted)
     example = '["5 packets", "60 packets"]' if parameter.dimension is PACKETS else "[0.01, 0.5]"
     if parameter.dimension not in {PACKETS, RATIO}:
         text = parameter.dimension.example

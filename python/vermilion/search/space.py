@@ -31,6 +31,8 @@ GAP: Final = 0.01
 """Least distance of an ordered pair, as a fraction of the second's range. Far below what makes
 a difference to a queue, and enough to keep a division by it harmless."""
 
+_HALF: Final = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
@@ -44,6 +46,7 @@ class Dimension:
         integer: whether only whole numbers are meant; each gets an equal share.
         above: the name of the dimension whose value must stay below this one's, or ``None``.
         gap: by how much that one's must, at least.
+        switch: whether it is off or on and nothing between: its values are ``False`` and ``True``.
     """
 
     name: str
@@ -53,6 +56,12 @@ class Dimension:
     integer: bool = False
     above: str | None = None
     gap: float = 0.0
+    switch: bool = False
+
+    @classmethod
+    def of_switch(cls, name: str) -> Self:
+        """What is off in one half of its range and on in the other."""
+        return cls(name, 0.0, 1.0, integer=True, switch=True)
 
     def __post_init__(self) -> None:
         ends = f"{self.name}: the box {self.lower:g} .. {self.upper:g} is not accepted"
@@ -78,6 +87,8 @@ class Dimension:
         low, high = self._ends(end)
         position = low + coordinate * (high - low)
         value = math.exp(position) if self.log else position
+        if self.switch:
+            return value > _HALF
         if self.integer:
             value = float(round(value))
         return min(max(value, self.lower), end)
@@ -288,14 +299,18 @@ def searched_box(
 ) -> tuple[float, float]:
     """Between which ends a parameter is searched: those given, the scenario's or its table's.
 
-    Raises:
-        FieldError: it is no number, or nobody says between which ends.
-    """
-    from vermilion.scenario.structure import search_box
+    Those of a switch are off and on.
 
+    Raises:
+        FieldError: it is neither a number nor a switch, or nobody says between which ends.
+    """
+    from vermilion.scenario.structure import check_searchable, search_box
+
+    parameter = scenario.parameter(path)
+    check_searchable(path, parameter)
+    if parameter.kind == "switch":
+        return 0.0, 1.0
     box = (boxes or {}).get(path) or search_box(scenario, path)
-    if scenario.parameter(path).kind != "number":
-        raise FieldError("tuning.parameters", path, "a parameter that is a number")
     if box is None:
         accepted = (
             "a parameter that has a box to search; this one has none of its own, so give it one, "
@@ -314,6 +329,8 @@ def _dimension(
     """The dimension of one parameter, as its table and the scenario have it."""
     parameter = scenario.parameter(path)
     lower, upper = searched_box(scenario, path, boxes)
+    if parameter.kind == "switch":
+        return Dimension.of_switch(path)
     gap = max(GAP * (upper - lower), 1.0 if parameter.integer else 0.0)
     above = None
     holder = path.removesuffix(parameter.name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from vermilion.online.decide import entering, leaving_alone, undoing
 from vermilion.online.decide.states import Applying, RouterChange, Waiting
+from vermilion.online.marking import marks
 from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -49,14 +50,16 @@ def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:
 def say_start(turn: Turn, before: str = "") -> None:
     """Say what is in charge of what."""
     policy = turn.controller.policy
+    switches = policy.switches if marks(turn.controller.in_force) else ()
+    also = f"; where marks alone cannot, by {', '.join(switches)} as well" if switches else ""
     turn.decide(
         DecisionKind.START,
         f"{before}watching link {policy.link} ({turn.controller.configuration.discipline}): "
-        f"{policy.goal} by {', '.join(policy.parameters)}",
+        f"{policy.goal} by {', '.join(policy.parameters)}{also}",
         mode=policy.mode,
         goal=policy.goal,
         target_packets=policy.target_packets,
-        parameters=list(policy.parameters),
+        parameters=[*policy.parameters, *switches],
     )
 
 

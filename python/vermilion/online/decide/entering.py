@@ -24,8 +24,9 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
+from vermilion.online.marking import DROPS_IN_EARNEST, marks_alone
 from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
-from vermilion.online.model.least_queue import least_queue_packets, marks_alone
+from vermilion.online.model.least_queue import least_queue_packets
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
@@ -212,10 +213,14 @@ def _limit_of_marks(turn: Turn, traffic: Traffic) -> tuple[str, dict[str, object
     least = least_queue_packets(traffic)
     if least <= traffic.queueing_s * traffic.packets_per_s:
         return "", {}
+    way_out = (
+        f"so {DROPS_IN_EARNEST} is searched as well"
+        if DROPS_IN_EARNEST in turn.controller.policy.switches
+        else f"{DROPS_IN_EARNEST} on, or ecn off, allows fewer"
+    )
     words = (
         f"; marks alone leave {least:.0f} packets or more in the queue, unless flows starve: each "
-        "Linux sender that is marked keeps two under way (drop_above_maximum on, or ecn off, "
-        "allows fewer)"
+        f"Linux sender that is marked keeps two under way ({way_out})"
     )
     return words, {"least_queue_by_marks_packets": least}
 

@@ -108,11 +108,12 @@ def _doubt(turn: Turn, finding: Finding) -> str:
     answer = finding.answer
     if answer is None:
         return ""
-    names = turn.controller.policy.parameters
-    if set(answer.setting) != set(names):
+    policy = turn.controller.policy
+    if set(answer.setting) - set(policy.switches) != set(policy.parameters):
         return f"a setting of {', '.join(sorted(answer.setting)) or 'nothing'}"
     for name, value in answer.setting.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_switch = isinstance(turn.controller.in_force.get(name), bool)
+        is_number = isinstance(value, int | float) and isinstance(value, bool) == is_switch
         if not is_number or not math.isfinite(value):
             return f"{name} {value}"
     for prediction in (answer.candidate, answer.incumbent):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vermilion.online.decide.states import Ended
 from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Record, Search
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
+from vermilion.online.plan.searched_values import searched_values
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.record.entries import Decision, SettingInForce
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
@@ -163,15 +164,10 @@ class Turn:
         at least the way back.
         """
         controller = self.controller
-        names = controller.policy.parameters
-        first = {name: controller.way_back.get(name) for name in names}
-        numbers = {
-            name: float(value)
-            for name, value in first.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        }
-        stands = all(controller.in_force.get(name) == first[name] for name in names)
-        return [] if stands or len(numbers) < len(names) else [numbers]
+        policy, way_back = controller.policy, controller.way_back
+        first = searched_values((*policy.parameters, *policy.switches), way_back)
+        stands = all(controller.in_force.get(name) == value for name, value in first.items())
+        return [] if stands or not first.keys() >= set(policy.parameters) else [first]
 
     def deadline_s(self, kind: TaskKind) -> float:
         """How long a search of this kind may take."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from threading import Thread
-from typing import TYPE_CHECKING, Literal, TypeGuard
+from typing import TYPE_CHECKING, Literal
 
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.drive.wall_clock import WallClockDriver
+from vermilion.online.plan.searched_values import searched_values
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S
 from vermilion.online.record.entries import OnlineRun
@@ -23,7 +24,7 @@ from vermilion.routers.base import OperatedRouter
 from vermilion.scenario import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from pathlib import Path
 
     from vermilion.online.drive.plant import Plant
@@ -158,20 +159,20 @@ def run_online(
                     router, controller, log, pace, answer_proposal=answer_proposal
                 ).run(scenario.duration, seen)
         tuned = network.result(PROBE_INTERVAL_S)
+    switches = [
+        name
+        for name in policy.switches
+        if len({each.parameters[name] for each in log.settings if name in each.parameters}) > 1
+    ]
+    changed = (*policy.parameters, *switches)
     return OnlineRun(
         scenario=scenario,
         seed=seed,
         link=policy.link,
         objective=policy.objective,
-        parameters=policy.parameters,
+        parameters=changed,
         decisions=tuple(log.decisions),
-        settings=tuple(
-            (
-                each.time_s,
-                {name: float(v) for name, v in each.parameters.items() if _is_number(v)},
-            )
-            for each in log.settings
-        ),
+        settings=tuple((each.time_s, _shown(each.parameters, changed)) for each in log.settings),
         tuned=tuned,
         reference=made_by.left_alone(scenario, seed, PROBE_INTERVAL_S),
         links=policy.links if isinstance(policy, SetPolicy) else (),
@@ -213,6 +214,10 @@ def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:
         raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
 
 
-def _is_number(value: ParameterValue) -> TypeGuard[float]:
-    """Whether a parameter is a number: neither a switch, a choice nor automatic."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _shown(parameters: Mapping[str, ParameterValue], changed: Container[str]) -> dict[str, float]:
+    """What is told of a setting: its numbers, and of its switches those that may be turned."""
+    return {
+        name: value
+        for name, value in searched_values(parameters, parameters).items()
+        if name in changed or not isinstance(value, bool)
+    }

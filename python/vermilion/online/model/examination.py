@@ -45,7 +45,7 @@ def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanatio
             kind: odds
             for kind, odds in WIDER.items()
             if kind not in belief.priors
-            and not (kind.needs_marks and traffic.ecn_share == 0.0)
+            and kind.may_be(marked=traffic.ecn_share > 0.0, selective=task.belief.selective)
             and examination.scaling.suits(kind)
         }
         belief, figures = examination.explained_by(task.belief.widened(further))

@@ -12,17 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from vermilion.online.model.traffic import Traffic
 
 _LEAST_WINDOW_PACKETS: Final = 2.0
 _NEAR_ENOUGH_S: Final = 1e-6
-
-
-def marks_alone(parameters: Mapping[str, object]) -> bool:
-    """Whether a queue with these parameters never drops, for its average, what it can mark."""
-    return parameters.get("ecn") is True and parameters.get("drop_above_maximum") is False
 
 
 def least_queue_packets(traffic: Traffic) -> float:

@@ -218,7 +218,7 @@ class Scaling:
     def out_of(self, name: str, value: float) -> float:
         """The network's parameter that a value in the smaller model stands for."""
         found = self._changed(name, value, 1.0 / self.share, 1.0 / self.of_windows)
-        return value if found is None or isinstance(found, str) else float(found)
+        return value if found is None or isinstance(found, bool | str) else float(found)
 
     def _changed(
         self, name: str, value: ParameterValue, share: float, of_windows: float

@@ -57,6 +57,21 @@ class SenderModel:
             words += f", beside {100.0 * self.unresponsive_share:.0f} % that no loss slows down"
         return words
 
+    def may_be(self, *, marked: bool, selective: bool) -> bool:
+        """Whether it makes sense to think of it.
+
+        Marks make a window of the standards alone smaller than any of Linux gets. So behind a queue
+        that marks, a kind of theirs explains a queue that flows have been shut out of, and promises
+        what Linux's senders cannot do. Who acknowledges selectively is a system of today.
+
+        Args:
+            marked: whether flows are marked.
+            selective: whether nearly all of them are acknowledged selectively.
+        """
+        if self.needs_marks:
+            return marked
+        return self.option_set is not None or not (marked and selective)
+
     @property
     def needs_marks(self) -> bool:
         """Whether it makes no sense where nothing is marked."""

@@ -56,7 +56,8 @@ def examine_set(
         further = {
             kind: odds
             for kind, odds in WIDER.items()
-            if kind not in belief.priors and not (kind.needs_marks and traffic.whole.ecn_share == 0)
+            if kind not in belief.priors
+            and kind.may_be(marked=traffic.whole.ecn_share > 0.0, selective=task.belief.selective)
         }
         belief, figures = examination.explained_by(task.belief.widened(further))
     links = tuple(traffic.queues)

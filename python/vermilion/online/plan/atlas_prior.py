@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.sense.picture import TrafficPicture
+from vermilion.scenario.algorithms import disciplines
 from vermilion.scenario.errors import MISSING, ScenarioError
 from vermilion.tuning.recall.answers import EarlierAnswer
 
@@ -48,6 +49,9 @@ def memory_of_atlas(
             "plan.discipline", MISSING if found is None else found, accepted, origin
         )
     known = _part(document, "parameters", list, origin, "")
+    # What an atlas does not say of a switch is as it stands.
+    table = disciplines()[discipline].parameters
+    parameters = [name for name in parameters if table[name].kind == "number"]
     if not set(parameters) <= set(known):
         accepted = f"an atlas in which these were tuned: {', '.join(parameters)}"
         raise ScenarioError("parameters", known, accepted, origin)

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from vermilion.online.marking import DROPS_IN_EARNEST
 from vermilion.scenario import disciplines
 
 if TYPE_CHECKING:
@@ -82,13 +83,17 @@ def first_guesses(
             "max_probability": probability,
             "weight": weight,
             "weight_log": float(round(-math.log2(weight))),
+            # Where it is searched, marks alone hold the queue at none of these.
+            DROPS_IN_EARNEST: True,
         }
         if not set(parameters) <= set(guess):
             return []
         table = disciplines()[discipline].parameters
         guesses.append(
             {
-                name: guess[name] * (traffic.packet_bytes if table[name].unit == "bytes" else 1.0)
+                name: guess[name] * traffic.packet_bytes
+                if table[name].unit == "bytes"
+                else guess[name]
                 for name in parameters
             }
         )

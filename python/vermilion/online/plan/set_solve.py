@@ -34,6 +34,7 @@ from vermilion.online.plan.push_charge import (
     simulated_charge,
 )
 from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.searched_values import searched_values
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
@@ -106,7 +107,8 @@ def solve_set(task: Task, policy: SetPolicy) -> Finding:
 def _box(task: Task, policy: SetPolicy, traffic: SetTraffic) -> Space | None:
     """Where to step without a model, if that is wanted and the parameters are numbers."""
     names = searched(policy, traffic)
-    if policy.without_model == "stay" or not set(names) <= set(_numbers(names, task.in_force)):
+    known = searched_values(names, task.in_force)
+    if policy.without_model == "stay" or len(known) < len(names):
         return None
     horizon = horizon_for(traffic.whole, task.deadline_s, task.packets_per_s)
     queues, kind = task.configuration.queues, task.belief.best
@@ -153,7 +155,7 @@ class _Search:
         cases = [self._case(each) for each in self._possible]
         names = searched(policy, self._traffic)
         model = cases[0].model
-        known = _numbers(policy.parameters, task.in_force)
+        known = searched_values(policy.parameters, task.in_force)
         found = best_of(
             cases,
             Looking(
@@ -175,7 +177,7 @@ class _Search:
                 name_of=_joint_of_path,
             ),
         )
-        in_force = _numbers(policy.parameters, task.in_force)
+        in_force = searched_values(policy.parameters, task.in_force)
         # What was not searched stays what it is.
         setting = in_force | {
             _joint_of_path(path): value
@@ -333,12 +335,3 @@ def _joint_of_path(path: str) -> str:
     """The joint name of a parameter, from its path."""
     _, link, _, name = path.split(".")
     return joint_name(link, name)
-
-
-def _numbers(names: Sequence[str], in_force: Mapping[str, ParameterValue]) -> dict[str, float]:
-    """The parameters in force that may be changed, as far as they are numbers."""
-    return {
-        name: float(value)
-        for name in names
-        if isinstance(value := in_force[name], int | float) and not isinstance(value, bool)
-    }

@@ -30,6 +30,7 @@ from vermilion.online.plan.push_charge import (
     simulated_charge,
 )
 from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.searched_values import searched_parameters, searched_values
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
@@ -87,6 +88,8 @@ def solve(task: Task) -> Finding:
         traffic = Traffic.of_picture(task.picture, task.policy)
     except TooLittleIsKnown as missing:
         return without_answer(task, str(missing))
+    searched = searched_parameters(task, traffic)
+    task = replace(task, policy=replace(task.policy, parameters=searched))
     if task.kind == "quick":
         return _answered(task, traffic, task.deadline_s, task.first_seed)
     examination, belief = None, task.belief
@@ -119,7 +122,7 @@ def solve(task: Task) -> Finding:
 def _box(task: Task, traffic: Traffic) -> Space | None:
     """Where to step without a model, if that is wanted and the parameters in force are numbers."""
     policy = task.policy
-    if policy.without_model == "stay" or len(_numbers(task)) < len(policy.parameters):
+    if policy.without_model == "stay" or len(_known(task)) < len(policy.parameters):
         return None
     horizon = horizon_for(traffic, task.deadline_s, task.packets_per_s)
     return CountedFromBelow.from_scenario(
@@ -177,7 +180,7 @@ def _search(
                 policy.path(name): cases[0].model.get(policy.path(name))
                 for name in policy.parameters
             },
-            starts=[models.small(start) for start in (*task.starts, *guesses)],
+            starts=[models.small(each) for each in (*_starts(task), *guesses)],
             seeds=models.seeds,
             search_seed=first_seed,
             evaluations=task.evaluations,
@@ -188,7 +191,7 @@ def _search(
     )
     candidate = replace(found.candidate, setting=models.large(found.setting))
     believed = sum(case.share > 0.0 for case in cases)
-    incumbent = replace(found.incumbent, setting=_numbers(task))
+    incumbent = replace(found.incumbent, setting=_known(task))
     goal = cases[0].goal
     answer = Answer(
         kind=task.kind,
@@ -417,11 +420,16 @@ class _Models:
         return [self.scaling.result(result) for result in row if result is not None]
 
 
-def _numbers(task: Task) -> dict[str, float]:
-    """The parameters in force that may be changed, as far as they are numbers."""
-    values = {name: task.in_force[name] for name in task.policy.parameters}
-    return {
-        name: float(value)
-        for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+def _known(task: Task) -> dict[str, float]:
+    """What is in force of the parameters that are searched, as far as a search can begin there."""
+    return searched_values(task.policy.parameters, task.in_force)
+
+
+def _starts(task: Task) -> list[dict[str, float]]:
+    """Settings to try first; what they do not say, or what is not searched, is as it is now."""
+    known = _known(task)
+    return [
+        {name: (known | dict(start))[name] for name in task.policy.parameters}
+        for start in task.starts
+        if known.keys() | start.keys() >= set(task.policy.parameters)
+    ]

@@ -64,6 +64,9 @@ class Steps:
                 moved = [*point]
                 moved[place] = there
                 found = self.space.values(tuple(moved))
+                if found == self.space.values(point):  # between two whole numbers, or a switch
+                    steps = steps.told(better=False)
+                    continue
                 return steps, {names[path]: value for path, value in found.items()}
             steps = steps.told(better=False)  # the end of the box
         return None

@@ -36,7 +36,7 @@ def box_warnings(scenario: Scenario, space: Space, setting: Setting) -> tuple[st
 
 def _ends_reached(scenario: Scenario, dimension: Dimension, value: float | None) -> Iterator[str]:
     """The names of the ends where a value lies."""
-    if value is None:
+    if value is None or dimension.switch:
         return
     parameter = scenario.parameter(dimension.name)
     if not _is(parameter.minimum, dimension.lower) and _reaches(dimension, value, 0.0):

@@ -152,6 +152,9 @@ class Front:
                 cells.append(ABSENT)
                 continue
             value = point.parameters[path]
+            if isinstance(value, bool):
+                cells.append("on" if value else "off")
+                continue
             _, factor = shown_unit(unit)
             cells.append(AUTOMATIC if value is None else f"{value * factor:.4g}")
         return cells
