@@ -6,6 +6,7 @@ in the router. Nothing outside of the namespaces is touched; they end with the p
 
     python benches/interface_monitor.py                       # 16 flows, 10 Mbit/s, 20 s
     python benches/interface_monitor.py --flows 4 --round-trips 20,40,80,160
+    python benches/interface_monitor.py --congestion bbr --entrance
     python benches/interface_monitor.py --capture file.pcap --tool dumpcap   # and no monitor
 
 Where this user may have namespaces, root is not needed. Prints one JSON object: mean round trip by
@@ -55,6 +56,9 @@ def main() -> None:
         default="28",
         help="ms, dealt to the flows by their ports; none: no line, and offload stays on",
     )
+    parser.add_argument(
+        "--entrance", action="store_true", help="see packets before the queue as well"
+    )
     parser.add_argument("--congestion", default="cubic", help="of the senders")
     parser.add_argument("--capture", default="", help="write the packets at the exit to this file")
     parser.add_argument(
@@ -73,7 +77,8 @@ def main() -> None:
     elif given.part.startswith("offload:"):
         without_offload(given.part.removeprefix("offload:"))
     elif given.part == ROUTER:
-        sys.stdout.write(json.dumps(watch(given.seconds, given.one_in)))
+        entrances = ("r0",) if given.entrance else ()
+        sys.stdout.write(json.dumps(watch(given.seconds, given.one_in, entrances)))
     elif INSIDE not in os.environ:
         unshare = shutil.which("unshare")
         if unshare is None:
@@ -189,6 +194,7 @@ def start(
     command += ["--flows", str(given.flows), "--seconds", str(duration)]
     command += ["--one-in", str(given.one_in), "--round-trips", given.round_trips]
     command += ["--congestion", given.congestion]
+    command += ["--entrance"] if given.entrance else []
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -273,13 +279,13 @@ def send(flows: int, seconds: float, congestion: str) -> None:
         thread.join()
 
 
-def watch(seconds: float, one_in: int) -> dict[str, object]:
+def watch(seconds: float, one_in: int, entrances: tuple[str, ...]) -> dict[str, object]:
     """What the monitor knows at the router's exit."""
     from vermilion.monitor import InterfaceWatch, Sampling
 
     smoothed: dict[int, float] = {}
     trips: dict[int, list[float]] = {}
-    with InterfaceWatch("r1", sampling=Sampling(one_in)) as monitor:
+    with InterfaceWatch("r1", sampling=Sampling(one_in), entrances=entrances) as monitor:
         end_s = time.monotonic() + seconds
         while time.monotonic() < end_s:
             time.sleep(STRETCH_S)

@@ -121,6 +121,10 @@ class InterfaceMonitor:
     With ``shared_numbers`` the number of a flow follows from its addresses, its ports and the
     ``seed``, so that monitors at several places give it the same one.
 
+    ``entrances`` are the numbers of interfaces through which packets come that go on into the
+    queue. With a second sight of them, round trips are told without their senders' own wait for a
+    turn.
+
     Raises:
         ParameterError: A number that cannot be used.
     """
@@ -132,6 +136,7 @@ class InterfaceMonitor:
         kept_flows: int = 1000,
         seed: int = 0,
         shared_numbers: bool = False,
+        entrances: Sequence[int] = ...,
     ) -> InterfaceMonitor: ...
     def feed(self, block: bytes) -> None:
         """Take a block; Python's lock is released meanwhile.

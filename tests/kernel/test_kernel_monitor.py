@@ -31,6 +31,9 @@ def _kernel():
         ("pfifo, 16 CUBIC, 28 ms", 16),
         ("RED, 16 Reno, 28 ms", 16),
         ("FQ-CoDel, 16 CUBIC, 28 ms", 16),
+        # They pace, and what they wait for their turn is no part of a round trip.
+        ("RED, 4 BBR, 28 ms", 4),
+        ("RED, 16 BBR, 28 ms", 14),
         # Of the others each waits for its timer all the time: with 24 seeds, 54 to 64 do not.
         ("pfifo, 64 Reno, 28 ms", 48),
     ],

@@ -56,6 +56,7 @@ def kernel(monkeypatch, tmp_path):
         ([*ROUTER, *ROUTER[1:]], "linux:dummy0, linux:dummy0: expected different ones"),
         ([*ROUTER, "--router=linux:eth7"], 'no interface "eth7"; expected "dummy0"'),
         ([*ROUTER, "--router=snmp:192.0.2.1/eth0", "--monitor"], "--monitor listens to one"),
+        ([*ROUTER, "--entrance=eth1"], "--entrance is for a monitor; expected --monitor beside it"),
         (
             [*ROUTER, "--router=linux:eth1", "--credentials=/nowhere.toml"],
             "--credentials is for a router of the kind",

@@ -335,6 +335,8 @@ class TestOnlineOptions:
     ("text", "words"),
     [
         ("monitor = 1", "true or false"),
+        ("entrances = 'eth1'", 'a list of interfaces, like ["eth1"]'),
+        ("entrances = [1]", 'a list of interfaces, like ["eth1"]'),
         ("metrics = 9464", "a text"),
         ('log_format = "xml"', '"text"'),
         ("router = []", "a text"),

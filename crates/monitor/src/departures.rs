@@ -4,10 +4,14 @@
 //! before anything is done with it. So what leaves is what the queue has forwarded; and the whole
 //! round trip of data that leaves contains the wait in this queue, while its round trip beyond the
 //! monitor does not.
+//!
+//! Where packets are seen before the queue as well ([`Passage::Entering`]), whole round trips are put
+//! together from what is known there ([`Entrance`]), without the sender's own wait for its turn.
 
 use std::collections::HashMap;
 
 use crate::capture::Passage;
+use crate::entrance::{Entrance, Stamped};
 use crate::flows::{End, Flow, Stage, Traffic};
 use crate::listener::Listener;
 use crate::monitor::Monitor;
@@ -58,6 +62,8 @@ pub struct Departed {
 pub struct Departures {
     passage: Passage,
     known: HashMap<u64, Known>,
+    /// Of the flows that were seen before the queue, what their initiator and responder send.
+    entrances: HashMap<u64, [Entrance; 2]>,
     leaving: Volumes,
     round_trips: Vec<WholeRoundTrip>,
     left_out: u64,
@@ -79,6 +85,7 @@ impl Departures {
         Self {
             passage: Passage::Leaving,
             known: HashMap::new(),
+            entrances: HashMap::new(),
             // One stretch for ever: it ends when it is taken.
             leaving: Volumes::new(u64::MAX),
             round_trips: Vec::new(),
@@ -158,20 +165,44 @@ impl Listener for Departures {
         self.leaving.packet(flow, from_initiator, packets, bytes);
     }
 
+    fn segment(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        let Some(entrances) = self.entrances.get_mut(&flow.number) else { return };
+        let side = usize::from(!from_initiator);
+        match self.passage {
+            Passage::Leaving => entrances[side].leaves(segment),
+            // What comes in here answers what the other side sends.
+            Passage::Arriving => entrances[1 - side].answer_passes(segment),
+            Passage::Entering => {}
+        }
+    }
+
+    fn entered(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        let entrances = self.entrances.entry(flow.number).or_default();
+        entrances[usize::from(!from_initiator)].comes_in(segment);
+    }
+
     fn round_trip(&mut self, round_trip: &RoundTrip) {
-        let leaves = |known: &Known| known.leaves[usize::from(!round_trip.from_initiator)];
-        if round_trip.path != Path::Whole || !self.known.get(&round_trip.flow).is_some_and(leaves) {
+        let RoundTrip { flow, nanoseconds, time, path, from_initiator } = *round_trip;
+        let side = usize::from(!from_initiator);
+        if !self.known.get(&flow).is_some_and(|known| known.leaves[side]) {
             return;
         }
+        let seen_before = self.entrances.get(&flow).map(|sides| &sides[side]);
+        let composed = seen_before.and_then(|entrance| entrance.whole(time, nanoseconds));
+        let nanoseconds = match (path, composed) {
+            (Path::Beyond, Some(composed)) => composed,
+            (Path::Whole, None) => nanoseconds,
+            _ => return,
+        };
         if self.round_trips.len() == Self::MOST_KEPT {
             self.left_out += 1;
             return;
         }
-        let RoundTrip { flow, nanoseconds, .. } = *round_trip;
         self.round_trips.push(WholeRoundTrip { flow, nanoseconds });
     }
 
     fn flow_ended(&mut self, flow: &Flow, _why: End) {
         self.known.remove(&flow.number);
+        self.entrances.remove(&flow.number);
     }
 }

@@ -12,6 +12,7 @@ mod capture;
 mod configuration;
 mod decode;
 mod departures;
+mod entrance;
 mod flows;
 mod histogram;
 mod holes;
@@ -32,6 +33,7 @@ pub use decode::{
     UNDECODED_CASES, Udp, Undecoded,
 };
 pub use departures::{Departed, Departures, WholeRoundTrip};
+pub use entrance::{Entrance, Stamped};
 pub use flows::{
     BYTES_PER_FLOW, Direction, END_CASES, EcnNegotiation, End, Endpoint, FirstFlight, Flow, Key,
     ORDER_CASES, Order, Protocol, STAGES, Sending, Stage, TRAFFIC_CASES, Traffic,

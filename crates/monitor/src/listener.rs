@@ -1,5 +1,6 @@
 //! Who is told what happens while it happens.
 
+use crate::entrance::Stamped;
 use crate::flows::{End, Flow};
 use crate::round_trips::RoundTrip;
 
@@ -10,6 +11,12 @@ pub trait Listener {
     /// A packet of a flow has passed, which counts for so many on the link; `bytes` from the IP
     /// header on.
     fn packet(&mut self, _flow: &Flow, _from_initiator: bool, _packets: u32, _bytes: u32) {}
+    /// A TCP segment of a flow with timestamps passes; told before the round trips that it ends.
+    fn segment(&mut self, _flow: &Flow, _from_initiator: bool, _segment: &Stamped) {}
+    /// A TCP segment of a flow with timestamps was seen before the queue ([`Monitor::sees_enter`]).
+    ///
+    /// [`Monitor::sees_enter`]: crate::Monitor::sees_enter
+    fn entered(&mut self, _flow: &Flow, _from_initiator: bool, _segment: &Stamped) {}
     /// A round trip has ended.
     fn round_trip(&mut self, _round_trip: &RoundTrip) {}
     /// A flow is no longer followed.

@@ -2,6 +2,7 @@
 
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::decode::{Fragment, Headers, Internet, LinkType, Transport};
+use crate::entrance::Stamped;
 use crate::flows::{BYTES_PER_FLOW, End, Flow, Key, Place, Segment, Stage, Table, Traffic};
 use crate::listener::Listener;
 use crate::round_trips::NotTimed;
@@ -116,6 +117,24 @@ impl Monitor {
         }
     }
 
+    /// Tells the listener of a packet that is seen before the queue, and will be observed behind it
+    /// if it is not dropped. Nothing is counted, and no flow begins with it.
+    pub fn sees_enter(&mut self, packet: &Captured<'_>, listener: &mut impl Listener) {
+        let Ok(headers) = Headers::read(packet.link, packet.bytes, packet.original_length) else {
+            return;
+        };
+        let (Some((key, from_lower)), Some(segment)) =
+            (Key::of(&headers), stamped(&headers, packet.time))
+        else {
+            return;
+        };
+        let hash = self.table.hash(&key);
+        if let Some(place) = self.table.find(&key, hash) {
+            let flow = self.table.flow(place);
+            listener.entered(flow, from_lower == flow.lower_initiates(), &segment);
+        }
+    }
+
     /// Time has gone on to `time` without packets: forgets the flows that have been silent for too
     /// long.
     pub fn advance(&mut self, time: u64, listener: &mut impl Listener) {
@@ -195,6 +214,9 @@ impl Monitor {
         if packets > 1 {
             side.merged += 1;
             side.merged_from += u64::from(packets);
+        }
+        if let Some(segment) = stamped(headers, time) {
+            listener.segment(flow, from == 0, &segment);
         }
         match &headers.transport {
             Ok(Transport::Tcp(tcp)) => Segment {
@@ -318,6 +340,21 @@ impl Monitor {
         self.totals.ended.add(why);
         listener.flow_ended(self.table.remove(place), why);
     }
+}
+
+/// The timestamps of a segment that has some and whose time is known.
+fn stamped(headers: &Headers, time: Option<u64>) -> Option<Stamped> {
+    let Ok(Transport::Tcp(tcp)) = &headers.transport else { return None };
+    let timestamps = tcp.timestamps?;
+    Some(Stamped {
+        value: timestamps.value,
+        echo: timestamps.echo,
+        carries_data: tcp.payload > 0,
+        end: tcp.sequence.wrapping_add(tcp.payload),
+        acknowledgement: tcp.acknowledgement,
+        arrived: tcp.arrived.map(|(_, end)| end),
+        time: time?,
+    })
 }
 
 /// Why a flow ended: that it was closed says more than what came after.

@@ -13,12 +13,16 @@ const LOOPBACK: u16 = 772;
 const TUNNEL: u16 = 768;
 const HOST: u8 = 0;
 const OUTGOING: u8 = 4;
+const EXIT: u32 = 3;
+const ENTRANCE: u32 = 5;
 
 /// A packet of the ring: when, on which kind of device, which way, and its bytes.
 struct Frame {
     time: u64,
     device: u16,
     kind: u8,
+    /// The interface's number.
+    interface: u32,
     /// Bytes before the IP header.
     link: Vec<u8>,
     internet: Vec<u8>,
@@ -30,7 +34,7 @@ fn frame(time: u64, kind: u8, internet: Vec<u8>) -> Frame {
     let mut link = vec![0; 12];
     link.extend([8, 0]);
     let length = (link.len() + internet.len()) as u32;
-    Frame { time, device: ETHERNET, kind, link, internet, length }
+    Frame { time, device: ETHERNET, kind, interface: EXIT, link, internet, length }
 }
 
 fn block(frames: &[Frame]) -> Vec<u8> {
@@ -56,7 +60,8 @@ fn block(frames: &[Frame]) -> Vec<u8> {
         packet.extend(((place + frame.link.len()) as u16).to_ne_bytes());
         packet.resize(48, 0);
         packet.extend(17_u16.to_ne_bytes());
-        packet.extend([8, 0, 3, 0, 0, 0]);
+        packet.extend([8, 0]);
+        packet.extend(frame.interface.to_ne_bytes());
         packet.extend(frame.device.to_ne_bytes());
         packet.push(frame.kind);
         packet.resize(place, 0);
@@ -82,7 +87,8 @@ fn read(block: &[u8]) -> (Vec<Seen>, Result<(), String>) {
         let bytes = packet.bytes.to_vec();
         seen.push((packet.time, packet.link, bytes, packet.original_length, passage));
     };
-    let outcome = read_ring_block(block, &mut each).map_err(|error| error.to_string());
+    let outcome =
+        read_ring_block(block, &[9, ENTRANCE], &mut each).map_err(|error| error.to_string());
     (seen, outcome)
 }
 
@@ -98,6 +104,17 @@ fn packets_come_with_their_time_and_their_way() {
     assert_eq!((seen[0].0, seen[0].1, seen[0].3), (Some(time), LinkType::Ethernet, 1514));
     assert_eq!((&seen[0].2[14..], seen[0].4), (&whole[..], Passage::Leaving));
     assert_eq!((seen[1].0, seen[1].4), (Some(time + 5), Passage::Arriving));
+}
+
+#[test]
+fn what_comes_in_where_packets_go_on_into_the_queue_enters() {
+    let passage = |kind, interface| {
+        let packet = Frame { interface, ..frame(7, kind, forth().bytes()) };
+        read(&block(&[packet])).0[0].4
+    };
+    assert_eq!(passage(HOST, ENTRANCE), Passage::Entering);
+    assert_eq!(passage(HOST, EXIT), Passage::Arriving);
+    assert_eq!(passage(OUTGOING, ENTRANCE), Passage::Leaving);
 }
 
 #[test]
@@ -146,12 +163,85 @@ fn at_the_exit(frames: &[Frame]) -> (Monitor, Departures) {
     let configuration = Configuration { flows: 16, ..Configuration::default() };
     let mut monitor = Monitor::new(configuration).unwrap();
     let mut departures = Departures::new();
-    read_ring_block(&block(frames), &mut |packet, passage| {
-        departures.passes(passage);
-        monitor.observe(packet, &mut departures);
+    read_ring_block(&block(frames), &[ENTRANCE], &mut |packet, passage| match passage {
+        Passage::Entering => monitor.sees_enter(packet, &mut departures),
+        Passage::Leaving | Passage::Arriving => {
+            departures.passes(passage);
+            monitor.observe(packet, &mut departures);
+        }
     })
     .unwrap();
     (monitor, departures)
+}
+
+/// What a sender and its receiver say for so many rounds of 20 ms. Data comes in 5 ms after an answer
+/// and up to `turn` ms more, waits for 30 ms in the queue, and is answered 40 ms after that.
+fn rounds(number: u32, turn: u64) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    for round in 0..number {
+        let base = 1_000 + 20 * u64::from(round);
+        let came = base + 5 + u64::from(round * 7 % 10) * turn / 9;
+        // It names the answer of this round, and is answered in the fourth or fifth after it.
+        let data = common::Tcp {
+            timestamps: Some((round + 1, 5_000 + round)),
+            sequence: 100 * round,
+            payload: 100,
+            ..forth()
+        };
+        let answer = common::Tcp {
+            timestamps: Some((5_000 + round, round.saturating_sub(4))),
+            acknowledgement: 100 * round.saturating_sub(4),
+            ..back()
+        };
+        let at = |milliseconds, kind, interface, packet: &common::Tcp| Frame {
+            interface,
+            ..frame(milliseconds * MILLISECOND, kind, packet.bytes())
+        };
+        frames.push(at(base, HOST, EXIT, &answer));
+        frames.push(at(came, HOST, ENTRANCE, &data));
+        frames.push(at(came + 30, OUTGOING, EXIT, &data));
+    }
+    frames.sort_by_key(|frame| frame.time);
+    frames
+}
+
+fn seen_of(frames: &[Frame]) -> (Vec<u64>, u64) {
+    let (monitor, mut departures) = at_the_exit(frames);
+    let whole = departures.take_round_trips();
+    let milliseconds = whole.iter().map(|each| each.nanoseconds / MILLISECOND).collect();
+    (milliseconds, monitor.totals().packets)
+}
+
+#[test]
+fn who_paces_is_timed_without_the_wait_for_its_turn_where_packets_are_seen_to_come_in() {
+    let paced = rounds(200, 18);
+    let at_the_exit: Vec<_> =
+        rounds(200, 18).into_iter().filter(|frame| frame.interface == EXIT).collect();
+    let (with, seen_with) = seen_of(&paced);
+    let (without, seen_without) = seen_of(&at_the_exit);
+    // What is seen to come in is no packet of its own.
+    assert_eq!((seen_with, seen_without), (400, 400));
+    // An answer passes where a round begins: for data that has left late in the one before, sooner.
+    let mean = |trips: &[u64]| trips.iter().sum::<u64>() as f64 / trips.len() as f64;
+    let late = |trips: &[u64]| mean(&trips[trips.len() / 2..]);
+    // The sender waits for 0 to 18 ms, 9 in the mean; it is the same with the wait and without.
+    assert!((late(&without) - late(&with) - 9.0).abs() < 1.0, "{} {}", late(&without), late(&with));
+}
+
+#[test]
+fn who_does_not_pace_is_timed_as_without_an_entrance() {
+    let frames = rounds(200, 0);
+    let at_the_exit: Vec<_> =
+        rounds(200, 0).into_iter().filter(|frame| frame.interface == EXIT).collect();
+    assert_eq!(seen_of(&frames), seen_of(&at_the_exit));
+}
+
+#[test]
+fn no_flow_begins_with_what_is_only_seen_to_come_in() {
+    let entered = Frame { interface: ENTRANCE, ..frame(7, HOST, forth().bytes()) };
+    let (monitor, mut departures) = at_the_exit(&[entered]);
+    assert_eq!((monitor.followed(), monitor.totals().packets), (0, 0));
+    assert_eq!(departures.take_volumes(), []);
 }
 
 #[test]

@@ -6,7 +6,10 @@ use common::{Kept, Tcp, back, forth, internet_4, udp};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use vermilion_monitor::{Captured, Configuration, LinkType, Monitor, Path, Traffic, Undecoded};
+use vermilion_monitor::{
+    Captured, Configuration, Departures, End, Flow, LinkType, Listener, Monitor, Passage, Path,
+    RoundTrip, Stamped, Traffic, Undecoded,
+};
 
 /// Packets of every kind to begin with.
 fn seeds() -> Vec<Vec<u8>> {
@@ -29,13 +32,42 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
 }
 
+/// Who is told of everything, at the exit of a queue and before it.
+struct Everybody {
+    kept: Kept,
+    departures: Departures,
+}
+
+impl Listener for Everybody {
+    fn flow_began(&mut self, flow: &Flow) {
+        self.kept.flow_began(flow);
+    }
+    fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
+        self.departures.packet(flow, from_initiator, packets, bytes);
+    }
+    fn segment(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        self.departures.segment(flow, from_initiator, segment);
+    }
+    fn entered(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        self.departures.entered(flow, from_initiator, segment);
+    }
+    fn round_trip(&mut self, round_trip: &RoundTrip) {
+        self.kept.round_trip(round_trip);
+        self.departures.round_trip(round_trip);
+    }
+    fn flow_ended(&mut self, flow: &Flow, why: End) {
+        self.kept.flow_ended(flow, why);
+        self.departures.flow_ended(flow, why);
+    }
+}
+
 /// Hands in random and mutated packets and checks the books.
 fn storm(packets: u64, seed: u64) {
     let seeds = seeds();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let configuration = Configuration { flows: 100, ..Configuration::default() };
     let mut monitor = Monitor::new(configuration).unwrap();
-    let mut kept = Kept::default();
+    let mut all = Everybody { kept: Kept::default(), departures: Departures::new() };
     let mut bytes = Vec::new();
     for _ in 0..packets {
         let dice = random.next_u64();
@@ -62,10 +94,16 @@ fn storm(packets: u64, seed: u64) {
             bytes: &bytes,
             original_length: if dice >> 60 == 0 { random.next_u32() } else { bytes.len() as u32 },
         };
-        monitor.observe(&packet, &mut kept);
+        if dice >> 61 == 0 {
+            monitor.sees_enter(&packet, &mut all);
+        }
+        let leaves = dice >> 58 & 1 == 0;
+        all.departures.passes(if leaves { Passage::Leaving } else { Passage::Arriving });
+        monitor.observe(&packet, &mut all);
         assert!(monitor.followed() <= 100);
     }
-    monitor.finish(&mut kept);
+    monitor.finish(&mut all);
+    let kept = all.kept;
     assert_eq!(monitor.followed(), 0);
     let totals = monitor.totals();
     assert_eq!(totals.packets, packets);

@@ -5,10 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 #[cfg(target_os = "linux")]
 use vermilion_link::{Sight, Sighting};
-#[cfg(target_os = "linux")]
 use vermilion_monitor::Passage;
 use vermilion_monitor::{
-    Departed, Departures, End, Flow, Largest, Listener, Monitor, RoundTrip, read_ring_block,
+    Departed, Departures, End, Flow, Largest, Listener, Monitor, RoundTrip, Stamped,
+    read_ring_block,
 };
 
 use crate::convert::json;
@@ -24,6 +24,12 @@ impl Listener for Notes {
     fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
         self.departures.packet(flow, from_initiator, packets, bytes);
     }
+    fn segment(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        self.departures.segment(flow, from_initiator, segment);
+    }
+    fn entered(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        self.departures.entered(flow, from_initiator, segment);
+    }
     fn round_trip(&mut self, round_trip: &RoundTrip) {
         self.departures.round_trip(round_trip);
     }
@@ -38,31 +44,40 @@ impl Listener for Notes {
 pub struct InterfaceMonitor {
     monitor: Monitor,
     notes: Notes,
+    entrances: Vec<u32>,
 }
 
 #[pymethods]
 impl InterfaceMonitor {
     #[new]
-    #[pyo3(signature = (flows=65_536, largest_packet=1500, kept_flows=1000, seed=0, shared_numbers=false))]
+    #[pyo3(signature = (flows=65_536, largest_packet=1500, kept_flows=1000, seed=0, shared_numbers=false, entrances=Vec::new()))]
     fn new(
         flows: u32,
         largest_packet: u32,
         kept_flows: usize,
         seed: u64,
         shared_numbers: bool,
+        entrances: Vec<u32>,
     ) -> PyResult<Self> {
         let notes = Notes { departures: Departures::new(), largest: Largest::new(kept_flows) };
-        Ok(Self { monitor: monitor_of(flows, largest_packet, seed, shared_numbers)?, notes })
+        Ok(Self {
+            monitor: monitor_of(flows, largest_packet, seed, shared_numbers)?,
+            notes,
+            entrances,
+        })
     }
 
     /// Takes a block.
     fn feed(&mut self, python: Python<'_>, block: &[u8]) -> PyResult<()> {
-        let Self { monitor, notes } = self;
+        let Self { monitor, notes, entrances } = self;
         python
             .detach(|| {
-                read_ring_block(block, &mut |packet, passage| {
-                    notes.departures.passes(passage);
-                    monitor.observe(packet, notes);
+                read_ring_block(block, entrances, &mut |packet, passage| match passage {
+                    Passage::Entering => monitor.sees_enter(packet, notes),
+                    Passage::Leaving | Passage::Arriving => {
+                        notes.departures.passes(passage);
+                        monitor.observe(packet, notes);
+                    }
                 })
             })
             .map_err(|error| unreadable(&error))
@@ -72,7 +87,7 @@ impl InterfaceMonitor {
     /// the other way.
     #[cfg(target_os = "linux")]
     fn feed_sightings(&mut self, python: Python<'_>, leaving: &[u8], arriving: &[u8]) {
-        let Self { monitor, notes } = self;
+        let Self { monitor, notes, .. } = self;
         python.detach(|| {
             let mut leaving = Sighting::read(leaving).peekable();
             let mut arriving = Sighting::read(arriving).peekable();

@@ -81,6 +81,17 @@ def online(
             show_default=False,
         ),
     ] = None,
+    entrances: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--entrance",
+            metavar="INTERFACE",
+            help="Have the monitor see packets before the queue too, where they come in through "
+            "this interface: round trips of senders that pace (BBR) are right then. Nothing may "
+            "queue before it. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -298,6 +309,7 @@ def online(
                 journal=journal,
                 json=target,
                 monitor=monitor,
+                entrances=tuple(entrances) if entrances else None,
                 metrics=metrics,
                 metrics_from_outside=metrics_from_outside,
                 metrics_token=metrics_token,
@@ -409,6 +421,7 @@ _OF_ROUTERS = {
     "policy": "--policy",
     "for_": "--for",
     "monitor": "--monitor",
+    "entrances": "--entrance",
     "metrics": "--metrics",
     "metrics_from_outside": "--metrics-from-outside",
     "metrics_token": "--metrics-token",

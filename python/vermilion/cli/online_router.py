@@ -62,6 +62,7 @@ class RouterRequest:
         journal: where to keep the journal.
         json: where to write what became of it.
         monitor: whether the interface's packets are listened to.
+        entrances: other interfaces that are listened to as well.
         metrics: where Prometheus may ask.
         metrics_from_outside: whether other machines may.
         metrics_token: the file with what a reader has to know.
@@ -82,6 +83,7 @@ class RouterRequest:
     journal: Path | None = None
     json: str | None = None
     monitor: bool | None = None
+    entrances: tuple[str, ...] | None = None
     metrics: str | None = None
     metrics_from_outside: bool | None = None
     metrics_token: Path | None = None
@@ -109,11 +111,14 @@ def online_router(request: RouterRequest) -> None:
             "it out, and say with --path which of them flows cross"
         )
         raise UserError(message)
+    if service.entrances and not service.monitor:
+        message = "--entrance is for a monitor; expected --monitor beside it"
+        raise UserError(message)
     if len(addresses) == 1 and request.paths:
         message = "--path is for several queues; expected --router more than once"
         raise UserError(message)
     with ExitStack() as opened:
-        watch = open_watch(addresses[0], opened) if service.monitor else None
+        watch = open_watch(addresses[0], service, opened) if service.monitor else None
         _control(request, addresses, file, service, watch, opened)
 
 
@@ -305,6 +310,7 @@ def _service(request: RouterRequest, file: PolicyFile | None) -> Service:
     given = Service(
         journal=None if request.journal is None else str(request.journal),
         monitor=request.monitor,
+        entrances=request.entrances,
         metrics=request.metrics,
         metrics_from_outside=request.metrics_from_outside,
         metrics_token=None if request.metrics_token is None else str(request.metrics_token),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vermilion.status.metrics import ControllerMetrics
 
 
-def open_watch(address: str, opened: ExitStack) -> InterfaceWatch:
+def open_watch(address: str, service: Service, opened: ExitStack) -> InterfaceWatch:
     """Listens to the interface of a queue, and gives up what that has needed.
 
     Raises:
@@ -38,7 +38,7 @@ def open_watch(address: str, opened: ExitStack) -> InterfaceWatch:
 
     try:
         interface = parse_address(address).interface
-        watch = opened.enter_context(InterfaceWatch(interface))
+        watch = opened.enter_context(InterfaceWatch(interface, entrances=service.entrances or ()))
         # Now, while there is one thread: capabilities belong to threads.
         give_up([CAP_NET_RAW])
     except RouterError as error:

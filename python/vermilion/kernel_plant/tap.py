@@ -5,7 +5,8 @@ It is the monitor of a real router (:class:`vermilion._core.InterfaceMonitor`), 
 acknowledgements that come back. A router of the guest has its acknowledgements come in at other
 interfaces than the one with the queue, so that all of them are listened to, and a filter in the
 kernel keeps what a monitor at the exit would have: what leaves there, and what comes in from the
-far side.
+far side. What comes in from the senders' own host is seen too, before the queue: no other queue
+comes before that.
 """
 
 from __future__ import annotations
@@ -45,10 +46,16 @@ class Tap:
     def __init__(self, namespace: str, secret: int) -> None:
         with inside(namespace):
             numbers = {name: number for number, name in socket.if_nameindex()}
-            near = [numbers[name] for name in ("lo", NEAR, IN, MANAGEMENT) if name in numbers]
-            self._ring = PacketRing(None, _program(numbers[OUT], near))
+            left_out = [numbers[name] for name in ("lo", IN, MANAGEMENT) if name in numbers]
+            entrances = [numbers[NEAR]] if NEAR in numbers else []
+            self._ring = PacketRing(None, _program(numbers[OUT], left_out))
         self._monitor = InterfaceMonitor(
-            _FLOWS, _LARGEST_PACKET_BYTES, _FLOWS, secret, shared_numbers=True
+            _FLOWS,
+            _LARGEST_PACKET_BYTES,
+            _FLOWS,
+            secret,
+            shared_numbers=True,
+            entrances=entrances,
         )
 
     def empty(self) -> None:
@@ -95,12 +102,12 @@ def new_secret() -> int:
     return int.from_bytes(os.urandom(8), "big")
 
 
-def _program(out: int, near: list[int]) -> list[Instruction]:
-    """Keeps what leaves at one interface, and what comes in but at those of the near side."""
+def _program(out: int, left_out: list[int]) -> list[Instruction]:
+    """Keeps what leaves at one interface, and what comes in but at those that are left out."""
     keep: Instruction = (_RETURN, 0, 0, SNAPSHOT_BYTES)
     drop: Instruction = (_RETURN, 0, 0, 0)
     comes_in: list[Instruction] = [(_LOAD_WORD, 0, 0, _INTERFACE)]
-    for left, number in zip(range(len(near), 0, -1), near, strict=True):
+    for left, number in zip(range(len(left_out), 0, -1), left_out, strict=True):
         comes_in.append((_EQUALS, left, 0, number))
     return [
         (_LOAD_WORD, 0, 0, _KIND_OF_PACKET),

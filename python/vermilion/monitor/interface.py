@@ -12,13 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from vermilion._core import CaptureError, InterfaceMonitor, ParameterError
-from vermilion.monitor.packet_filter import filter_program
-from vermilion.monitor.packet_ring import CLOSED_AFTER_MS, InterfaceError, PacketRing
+from vermilion.monitor.packet_filter import filter_program, passing
+from vermilion.monitor.packet_ring import (
+    CLOSED_AFTER_MS,
+    InterfaceError,
+    PacketRing,
+    number_of,
+)
 from vermilion.monitor.sampling import Sampling
 from vermilion.monitor.summary import CaptureSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     import numpy as np
@@ -84,6 +89,9 @@ class InterfaceWatch:
 
     Args:
         interface: its name, like "eth0".
+        entrances: the names of interfaces through which packets come that go on into the queue of
+            this one, and before which nothing queues. With them, round trips of senders that pace
+            are told without their own wait for a turn.
         flows: how many flows are followed at once.
         largest_packet: the largest IP packet that the link carries, in bytes; by default what the
             interface says.
@@ -100,6 +108,7 @@ class InterfaceWatch:
         self,
         interface: str,
         *,
+        entrances: Sequence[str] = (),
         flows: int = 65_536,
         largest_packet: int | None = None,
         kept_flows: int = 1000,
@@ -115,10 +124,17 @@ class InterfaceWatch:
         self._sampled_since_ns = 0
         self._unreadable = 0
         self._cpu_s = 0.0
-        self._ring = PacketRing(interface, self._program())
+        self._entrances = [number_of(each) for each in entrances]
+        self._number = number_of(interface) if entrances else 0
+        if self._number in self._entrances:
+            message = f'"{interface}" has the queue; expected other interfaces as its entrances'
+            raise InterfaceError(message)
+        self._ring = PacketRing(interface, self._program(), everywhere=bool(entrances))
         try:
             largest = self._ring.largest_packet() if largest_packet is None else largest_packet
-            self._monitor = InterfaceMonitor(flows, largest, kept_flows, secret)
+            self._monitor = InterfaceMonitor(
+                flows, largest, kept_flows, secret, entrances=self._entrances
+            )
         except ParameterError as error:
             self._ring.close()
             field, value, accepted = error.args
@@ -217,4 +233,5 @@ class InterfaceWatch:
             self._ring.apply_filter(self._program())
 
     def _program(self) -> list[tuple[int, int, int, int]]:
-        return filter_program(self._sampling.one_in, secret=self._secret)
+        chosen = filter_program(self._sampling.one_in, secret=self._secret)
+        return passing(self._number, self._entrances, chosen) if self._entrances else chosen

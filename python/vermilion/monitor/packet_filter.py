@@ -9,7 +9,10 @@ addresses and ports. Sampling single packets instead would tear round trips and 
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SNAPSHOT_BYTES: Final = 160
 """Of each packet: Ethernet, IPv6 with an extension header, and TCP with all its options fit in."""
@@ -26,6 +29,9 @@ _JEQ, _JSET = 0x10, 0x40
 _K, _X = 0x00, 0x08
 _TAX = 0x00
 _PROTOCOL = 0xFFFFF000  # SKF_AD_OFF + SKF_AD_PROTOCOL
+_KIND_OF_PACKET = 0xFFFFF000 + 4  # SKF_AD_PKTTYPE
+_INTERFACE = 0xFFFFF000 + 8  # SKF_AD_IFINDEX
+_LEAVING = 4  # PACKET_OUTGOING, include/uapi/linux/if_packet.h
 _INTERNET = 0xFFF00000  # SKF_NET_OFF: from the IP header on
 
 _IPV4, _IPV6 = 0x0800, 0x86DD
@@ -72,6 +78,32 @@ def filter_program(
         keep,  # neither: ARP and the like, of which there is little
         *body[1],
         *decide,
+    ]
+
+
+def passing(
+    interface: int, entrances: Sequence[int], program: list[Instruction]
+) -> list[Instruction]:
+    """The program for what passes one interface, and what comes in through others.
+
+    Args:
+        interface: the number of the one, whose packets are kept in both directions.
+        entrances: the numbers of the others.
+        program: which of these packets are kept.
+    """
+    others: list[Instruction] = [
+        (_JMP | _JEQ | _K, left, 0, number)
+        for left, number in zip(range(len(entrances), 0, -1), entrances, strict=True)
+    ]
+    return [
+        (_LD | _W | _ABS, 0, 0, _INTERFACE),
+        (_JMP | _JEQ | _K, len(others) + 4, 0, interface),
+        (_LD | _W | _ABS, 0, 0, _KIND_OF_PACKET),
+        (_JMP | _JEQ | _K, len(others) + 1, 0, _LEAVING),
+        (_LD | _W | _ABS, 0, 0, _INTERFACE),
+        *others,
+        (_RET | _K, 0, 0, 0),
+        *program,
     ]
 
 

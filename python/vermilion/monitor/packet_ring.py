@@ -51,6 +51,8 @@ _KERNEL, _USER = 0, 1
 _FRAME_BYTES = 2048  # of which a ring of the third version makes no use, but wants to be told
 _SO_ATTACH_FILTER = 26
 _SIOCGIFMTU = 0x8921
+_SIOCGIFFLAGS = 0x8913
+_UP = 0x1
 
 
 class InterfaceError(Exception):
@@ -63,20 +65,24 @@ class PacketRing:
     Args:
         interface: its name, like "eth0"; ``None`` for all interfaces there are.
         program: which packets the kernel is to hand over, and how much of each.
+        everywhere: whether to listen to all interfaces although there is one that matters.
 
     Raises:
         InterfaceError: there is no such interface, or it may not be listened to.
     """
 
-    def __init__(self, interface: str | None, program: list[Instruction]) -> None:
+    def __init__(
+        self, interface: str | None, program: list[Instruction], *, everywhere: bool = False
+    ) -> None:
         self.interface = ALL_INTERFACES if interface is None else interface
+        self._everywhere = everywhere or interface is None
         self.packets = 0
         self.lost = 0
         self._next = 0
         try:
             # Protocol 0: nothing is received before the filter and the ring are there. Python can
             # bind to a name only, so that all interfaces are listened to from the beginning.
-            protocol = socket.htons(_ALL_PROTOCOLS) if interface is None else 0
+            protocol = socket.htons(_ALL_PROTOCOLS) if self._everywhere else 0
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, protocol)
         except PermissionError:
             message = f'"{self.interface}": {HOW_TO_ALLOW}'
@@ -91,7 +97,7 @@ class PacketRing:
             request = (BLOCK_BYTES, BLOCKS, _FRAME_BYTES, frames, CLOSED_AFTER_MS, 0, 0)
             self._socket.setsockopt(_SOL_PACKET, _RX_RING, struct.pack("=7I", *request))
             self._memory = mmap.mmap(self._socket.fileno(), BLOCK_BYTES * BLOCKS)
-            if interface is not None:
+            if not self._everywhere:
                 self._socket.bind((interface, _ALL_PROTOCOLS))
         except (OSError, ValueError, OverflowError) as error:
             self._socket.close()
@@ -143,7 +149,19 @@ class PacketRing:
     def is_up(self) -> bool:
         """Whether the interface can still be listened to: it was neither removed nor put down."""
         problem = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        return problem not in {errno.ENETDOWN, errno.ENODEV, errno.ENXIO}
+        if problem in {errno.ENETDOWN, errno.ENODEV, errno.ENXIO}:
+            return False
+        # A socket of all interfaces is told of none of them.
+        return not self._everywhere or self.interface == ALL_INTERFACES or self._flags() & _UP != 0
+
+    def _flags(self) -> int:
+        """The interface's flags; 0 where it is gone."""
+        request = struct.pack("=16sH22x", self.interface.encode(), 0)
+        try:
+            answer = fcntl.ioctl(self._socket, _SIOCGIFFLAGS, request)
+        except OSError:
+            return 0
+        return int(struct.unpack_from("=16sH", answer)[1])
 
     def close(self) -> None:
         """Give everything back."""
@@ -151,11 +169,28 @@ class PacketRing:
         self._socket.close()
 
 
+def number_of(interface: str) -> int:
+    """The number of an interface.
+
+    Raises:
+        InterfaceError: there is none of this name.
+    """
+    try:
+        return socket.if_nametoindex(interface)
+    except (OSError, ValueError):
+        raise InterfaceError(_missing(interface)) from None
+
+
+def _missing(interface: str) -> str:
+    shown = interface.encode("unicode_escape").decode("ascii")
+    return f'there is no interface "{shown}"; expected one of: {", ".join(_interfaces())}'
+
+
 def _words(interface: str, error: OSError | ValueError | OverflowError) -> str:
     shown = interface.encode("unicode_escape").decode("ascii")
     number = getattr(error, "errno", None)
     if number == errno.ENODEV:
-        return f'there is no interface "{shown}"; expected one of: {", ".join(_interfaces())}'
+        return _missing(interface)
     if number == errno.ENOMEM:
         size = BLOCK_BYTES * BLOCKS >> 20
         return f'"{shown}": the kernel has no {size} MiB of memory for the ring'

@@ -4,6 +4,7 @@ The keys of a policy file's top level that say so, each with the word of its opt
 
     router   = "linux:eth0"
     monitor  = true
+    entrances = ["eth1"]
     metrics  = "127.0.0.1:9464"
     log_format = "json"
     page     = "127.0.0.1:8447"
@@ -33,6 +34,8 @@ class Service:
         router: the queue's address.
         journal: the file to keep the journal in.
         monitor: whether the interface's packets are listened to.
+        entrances: the interfaces through which packets come into the queue, which a monitor listens
+            to as well.
         metrics: where Prometheus may ask, an address and a port.
         metrics_from_outside: whether that may be an address that other machines can reach.
         metrics_token: the file with what a reader of metrics has to know.
@@ -46,6 +49,7 @@ class Service:
     router: str | None = None
     journal: str | None = None
     monitor: bool | None = None
+    entrances: tuple[str, ...] | None = None
     metrics: str | None = None
     metrics_from_outside: bool | None = None
     metrics_token: str | None = None
@@ -82,6 +86,13 @@ def read_service(document: Mapping[str, Any]) -> Service:
         if name in _SWITCHES:
             if not isinstance(value, bool):
                 raise FieldError(name, value, "true or false")
+        elif name == "entrances":
+            names = isinstance(value, list) and all(
+                each and isinstance(each, str) for each in value
+            )
+            if not names:
+                raise FieldError(name, value, 'a list of interfaces, like ["eth1"]')
+            given[name] = tuple(value)
         elif name == "log_format":
             if value not in LOG_FORMATS:
                 raise FieldError(name, value, one_of(LOG_FORMATS))

@@ -31,6 +31,8 @@ pub enum Passage {
     Leaving,
     /// It comes in.
     Arriving,
+    /// It comes in through an interface from where it goes on into the queue.
+    Entering,
 }
 
 /// Calls `each` for every packet of a block, in the order of their arrival.
@@ -38,10 +40,14 @@ pub enum Passage {
 /// Of a loopback interface, which shows every packet twice, only the second sight is taken; it
 /// counts as leaving.
 ///
+/// # Arguments
+/// * `entrances`: numbers of the interfaces through which packets come that go on into the queue.
+///
 /// # Errors
 /// What is wrong with the block. Packets before that have been handed over.
 pub fn read_ring_block(
     block: &[u8],
+    entrances: &[u32],
     each: &mut impl FnMut(&Captured<'_>, Passage),
 ) -> Result<(), CaptureError> {
     let header = |at| u32_at(block, at).filter(|_| block.len() >= BLOCK_HEADER);
@@ -54,7 +60,7 @@ pub fn read_ring_block(
     }
     let mut at = first as usize;
     for number in 0..packets {
-        let (next, kept) = read_packet(block, at)?;
+        let (next, kept) = read_packet(block, at, entrances)?;
         if let Some((packet, passage)) = kept {
             each(&packet, passage);
         }
@@ -72,10 +78,11 @@ pub fn read_ring_block(
 
 /// The packet at `at`: how far the next one is, and what is to be seen of it.
 #[allow(clippy::type_complexity, reason = "read in one place")]
-fn read_packet(
-    block: &[u8],
+fn read_packet<'a>(
+    block: &'a [u8],
     at: usize,
-) -> Result<(u32, Option<(Captured<'_>, Passage)>), CaptureError> {
+    entrances: &[u32],
+) -> Result<(u32, Option<(Captured<'a>, Passage)>), CaptureError> {
     let short = |expected: &str| CaptureError::new(at, "the block's end", expected);
     let bytes = block.get(at..).unwrap_or_default();
     let header = bytes
@@ -101,14 +108,18 @@ fn read_packet(
     if device == LOOPBACK && kind == OUTGOING {
         return Ok((next, None));
     }
-    let leaves = kind == OUTGOING || device == LOOPBACK;
+    let passage = match kind == OUTGOING || device == LOOPBACK {
+        true => Passage::Leaving,
+        false if entrances.contains(&number(PACKET_HEADER + 4)) => Passage::Entering,
+        false => Passage::Arriving,
+    };
     let packet = Captured {
         time: Some(u64::from(seconds) * 1_000_000_000 + u64::from(nanoseconds)),
         link,
         bytes: contents,
         original_length: length.max(captured) - (start - link_at) as u32,
     };
-    Ok((next, Some((packet, if leaves { Passage::Leaving } else { Passage::Arriving }))))
+    Ok((next, Some((packet, passage))))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
