@@ -58,6 +58,12 @@ CASES: Final[dict[str, tuple[str, list[str]]]] = {
     "load, RED, Reno, over SNMP": ("load-red", []),
     "round trips, RED, Reno, over SNMP": ("round-trips-red", []),
     "load, RED, ECN, over SNMP": ("load-red", ["flows.*.sender.ecn=true"]),
+    "load, RED, CUBIC, over SNMP": ("load-red", [f"flows.*.sender={CUBIC}"]),
+    "round trips, RED, CUBIC, over SNMP": ("round-trips-red", [f"flows.*.sender={CUBIC}"]),
+    "round trips, RED, ECN, over SNMP": ("round-trips-red", ["flows.*.sender.ecn=true"]),
+    "load, PIE, over SNMP": ("load-pie", []),
+    "load, CoDel, over SNMP": ("load-codel", []),
+    "load, FQ-CoDel, over SNMP": ("load-fq-codel", []),
 }
 """Name -> the file of the network, and what is changed of it."""
 

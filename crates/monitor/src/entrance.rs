@@ -297,6 +297,12 @@ mod tests {
     }
 
     #[test]
+    fn it_takes_the_memory_that_is_stated() {
+        // docs/monitor.md: of both directions of a flow.
+        assert!(size_of::<[Entrance; 2]>() <= 1536, "{}", size_of::<[Entrance; 2]>());
+    }
+
+    #[test]
     fn without_a_way_or_a_wait_nothing_is_said() {
         assert_eq!(Entrance::default().whole(0, 1), None);
         let mut sender = Sender::new();
