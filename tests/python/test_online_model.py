@@ -11,7 +11,7 @@ from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.marking import marks_alone
 from vermilion.online.model.horizon import Horizon, horizon_for
 from vermilion.online.model.least_queue import least_queue_packets
-from vermilion.online.model.network import build_model
+from vermilion.online.model.network import build_model, search_space
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
@@ -286,6 +286,22 @@ def test_a_queue_that_is_read_seldom_strays_further_from_its_mean():
     assert seldom == pytest.approx(2.0 * each_second, rel=0.3)
     # Read less often than the model is long, it is one reading.
     assert queue_noise(seen, "bottleneck", range(3), 100.0) > seldom
+
+
+@pytest.mark.parametrize(("rate", "shortest_s"), [(1e6, 0.008), (4e6, 0.002), (10e6, None)])
+def test_no_target_is_shorter_than_a_packet_takes_to_send(rate, shortest_s):
+    """Packets of 1000 bytes: 8 ms at 1 Mbit/s; at 10 the table's box begins above that anyway."""
+    policy = Policy("bottleneck", Knee("bottleneck"), ("target", "alpha", "beta"))
+    space = search_space("pie", policy, traffic(rate_bit_per_s=rate))
+    if shortest_s is None:
+        assert space == {}
+        return
+    (path, ends), *others = space.items()
+    assert (path, others) == (policy.path("target"), [])
+    table = disciplines()["pie"].parameters["target"]
+    lower, upper = (table.parse(end) for end in ends)
+    assert lower == pytest.approx(shortest_s)
+    assert upper >= max(10 * lower, table.search[1])
 
 
 def test_flows_that_are_marked_and_never_dropped_keep_two_packets_each_under_way():

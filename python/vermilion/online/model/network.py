@@ -37,6 +37,7 @@ _JOINING_SHARE = 0.1  # of what is measured, at most, while newcomers come
 _SETTLED_AFTER = 2.0  # times as long as they take to come
 _BOXES_SUIT_PACKETS = 30.0  # the target for which the tables' search boxes are wide enough
 _MEMORY_S = 0.1  # that an average must be able to have
+_WIDE = 10.0  # times the shortest target, where a link is so slow that the table's box ends below
 _UNRESPONSIVE_FLOWS = 4  # that share what is unresponsive: neither one clock nor pure chance
 
 
@@ -230,7 +231,9 @@ def search_space(discipline: str, policy: Policy, traffic: Traffic) -> dict[str,
 
     The tables' boxes suit queues of some tens of packets; where longer ones are wanted, or usual at
     the link's rate, the thresholds have to be larger. Likewise an average's weight, which is per
-    packet: a tenth of a second must be within its memory on a fast link too.
+    packet: a tenth of a second must be within its memory on a fast link too. And no target is
+    shorter than one packet takes to send on a slow one. It would never be kept, so that a queue
+    would drop all the time, and starve whoever has little under way.
     """
     table = disciplines()[discipline].parameters
     stretch = max(1.0, policy.scale_packets(traffic.packets_per_s) / _BOXES_SUIT_PACKETS)
@@ -245,6 +248,12 @@ def search_space(discipline: str, policy: Policy, traffic: Traffic) -> dict[str,
         elif name == "weight" and lower * traffic.packets_per_s * _MEMORY_S > 1.0:
             least = 1.0 / (traffic.packets_per_s * _MEMORY_S)
             space[policy.path(name)] = [row.exact_text(least), row.exact_text(upper)]
+        elif name == "target" and row.unit == "seconds" and lower * traffic.packets_per_s < 1.0:
+            least = 1.0 / traffic.packets_per_s
+            space[policy.path(name)] = [
+                row.exact_text(least),
+                row.exact_text(max(upper, _WIDE * least)),
+            ]
     return space
 
 
