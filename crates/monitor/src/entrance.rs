@@ -9,9 +9,10 @@
 //! - the wait in the queue is the time from the one sight to the other;
 //! - the way is the *least* time from an answer that passes to data that names it where it comes in.
 //!   A sender that paces has its turn at any moment after the answer, so that of many answers one is
-//!   followed at once. It is told by that, too: on average its data comes later than the least by an
-//!   eighth of the time between its packets or more. (Measured on a Linux kernel: a fifth to a third
-//!   with BBR, a fiftieth to a twenty-fifth with Reno and CUBIC, which send when an answer comes.)
+//!   followed at once. It is told by that, too: most of its data comes later than the least by an
+//!   eighth of the time between its packets or more. (On a Linux kernel it comes later by a fifth to a
+//!   third in the mean with BBR, and by a fiftieth to a twenty-fifth with Reno and CUBIC, which send
+//!   when an answer comes.)
 //!
 //! The whole round trip of a sender that paces is then the way, the wait, and the round trip beyond the
 //! monitor. The least leaves out what a queue between the sender and the entrance does: an entrance has to
@@ -32,8 +33,11 @@ const MICROSECOND: u64 = 1000;
 /// How many of late a mean remembers.
 const MEMORY: u64 = 16;
 
-/// A sender paces whose turn comes by this part of the time between its packets later than at once.
+/// A sender paces whose turn mostly comes by this part of the time between its packets later than at
+/// once. What a timer or an application sends comes late as well, but seldom.
 const PACES: u64 = 8;
+
+const ALWAYS: u32 = 1 << 16;
 
 /// What waits longer than this for the exit, or to be named, is forgotten, in nanoseconds.
 const FORGOTTEN_AFTER: u64 = 10_000_000_000;
@@ -168,8 +172,8 @@ fn wait(slots: &mut Slots, value: u32, time: u64) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     least: Least,
-    /// The mean of late.
-    mean: Option<u64>,
+    /// How often of late the data has come later than at once, by [`PACES`]; in parts of [`ALWAYS`].
+    late: u32,
     /// The mean time between data, of late.
     gap: Option<u64>,
     latest: Option<u64>,
@@ -186,13 +190,14 @@ impl Way {
 
     fn take(&mut self, time: u64, nanoseconds: u64) {
         self.least.take(time, nanoseconds);
-        self.mean = Some(moved(self.mean, nanoseconds));
+        let (Some(least), Some(gap)) = (self.least.of(time), self.gap) else { return };
+        let late = if nanoseconds.saturating_sub(least) > gap / PACES { ALWAYS } else { 0 };
+        self.late = self.late - self.late / MEMORY as u32 + late / MEMORY as u32;
     }
 
     /// The way of a sender that paces.
     fn of(&self, now: u64) -> Option<u64> {
-        let (least, mean) = (self.least.of(now)?, self.mean?);
-        self.gap.filter(|gap| mean.saturating_sub(least) > gap / PACES).map(|_| least)
+        self.least.of(now).filter(|_| self.late > ALWAYS / 2)
     }
 }
 
