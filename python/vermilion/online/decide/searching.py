@@ -196,7 +196,9 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     # What did no harm in other conditions may do much in these: then nothing speaks but for what
     # the operator had.
     regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
-    harmless = controller.way_back if regime is None else {**controller.in_force, **regime.setting}
+    harmless = controller.way_back
+    if regime is not None:
+        harmless = {**controller.in_force, **turn.setting_of(regime)}
     # A verification that was cancelled, since conditions changed, has proved nothing either.
     proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
     if proven or state.stale or dict(harmless) == dict(controller.in_force):

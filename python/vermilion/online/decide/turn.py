@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.controller import Controller
+    from vermilion.online.decide.regimes import Regime
     from vermilion.online.decide.states import State
     from vermilion.online.effects import Effect
     from vermilion.online.plan.task_kind import TaskKind
@@ -168,6 +169,17 @@ class Turn:
         first = searched_values((*policy.parameters, *policy.switches), way_back)
         stands = all(controller.in_force.get(name) == value for name, value in first.items())
         return [] if stands or not first.keys() >= set(policy.parameters) else [first]
+
+    def setting_of(self, regime: Regime) -> dict[str, ParameterValue]:
+        """What was found for conditions. A switch that was not searched then was as at first."""
+        controller = self.controller
+        first, in_force = controller.way_back, controller.in_force
+        turned = {
+            name: first[name]
+            for name in controller.policy.switches
+            if name in first and in_force.get(name) != first[name]
+        }
+        return {**turned, **regime.setting}
 
     def deadline_s(self, kind: TaskKind) -> float:
         """How long a search of this kind may take."""

@@ -81,8 +81,8 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
     earlier = turn.controller.pictures[-2]
     if turn.controller.regimes.recalled(earlier, queueing_s) is not regime:
         return False
-    in_force = turn.controller.in_force
-    if all(in_force.get(name) == value for name, value in regime.setting.items()):
+    in_force, setting = turn.controller.in_force, turn.setting_of(regime)
+    if all(in_force.get(name) == value for name, value in setting.items()):
         return False
     traffic = turn.traffic(picture)
     if traffic is None:
@@ -98,7 +98,7 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
     turn.decide(
         DecisionKind.RECALLED,
         reason,
-        setting=dict(regime.setting),
+        setting=setting,
         found_s=regime.time_s,
         **numbers,
     )
@@ -116,7 +116,7 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
     )
     entering.make(
         turn,
-        RouterChange("recall", regime.setting, reason, numbers, verifying),
+        RouterChange("recall", setting, reason, numbers, verifying),
         entering.watching(turn, regime.predicted_mean, regime.noise),
     )
     return True
