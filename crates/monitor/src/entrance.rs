@@ -10,9 +10,9 @@
 //! - the way is the *least* time from an answer that passes to data that names it where it comes in.
 //!   A sender that paces has its turn at any moment after the answer, so that of many answers one is
 //!   followed at once. It is told by that, too: most of its data comes later than the least by an
-//!   eighth of the time between its packets or more. (On a Linux kernel it comes later by a fifth to a
-//!   third in the mean with BBR, and by a fiftieth to a twenty-fifth with Reno and CUBIC, which send
-//!   when an answer comes.)
+//!   eighth of the time between its packets or more. (Beside senders of a Linux kernel it came
+//!   later by a fifth to a third in the mean with BBR, and by a fiftieth with Reno, which sends when an
+//!   answer comes: docs/monitor.md.)
 //!
 //! The whole round trip of a sender that paces is then the way, the wait, and the round trip beyond the
 //! monitor. The least leaves out what a queue between the sender and the entrance does: an entrance has to

@@ -25,3 +25,31 @@ pub trait Listener {
 
 /// Whom nothing concerns.
 impl Listener for () {}
+
+/// Two who are told of everything, the first one first.
+impl<A: Listener, B: Listener> Listener for (A, B) {
+    fn flow_began(&mut self, flow: &Flow) {
+        self.0.flow_began(flow);
+        self.1.flow_began(flow);
+    }
+    fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
+        self.0.packet(flow, from_initiator, packets, bytes);
+        self.1.packet(flow, from_initiator, packets, bytes);
+    }
+    fn segment(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        self.0.segment(flow, from_initiator, segment);
+        self.1.segment(flow, from_initiator, segment);
+    }
+    fn entered(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
+        self.0.entered(flow, from_initiator, segment);
+        self.1.entered(flow, from_initiator, segment);
+    }
+    fn round_trip(&mut self, round_trip: &RoundTrip) {
+        self.0.round_trip(round_trip);
+        self.1.round_trip(round_trip);
+    }
+    fn flow_ended(&mut self, flow: &Flow, why: End) {
+        self.0.flow_ended(flow, why);
+        self.1.flow_ended(flow, why);
+    }
+}

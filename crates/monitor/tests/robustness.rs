@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use vermilion_monitor::{
-    Captured, Configuration, Departures, End, Flow, LinkType, Listener, Monitor, Passage, Path,
-    RoundTrip, Stamped, Traffic, Undecoded,
+    Captured, Configuration, Departures, LinkType, Monitor, Passage, Path, Traffic, Undecoded,
 };
 
 /// Packets of every kind to begin with.
@@ -32,42 +31,13 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Who is told of everything, at the exit of a queue and before it.
-struct Everybody {
-    kept: Kept,
-    departures: Departures,
-}
-
-impl Listener for Everybody {
-    fn flow_began(&mut self, flow: &Flow) {
-        self.kept.flow_began(flow);
-    }
-    fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
-        self.departures.packet(flow, from_initiator, packets, bytes);
-    }
-    fn segment(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
-        self.departures.segment(flow, from_initiator, segment);
-    }
-    fn entered(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
-        self.departures.entered(flow, from_initiator, segment);
-    }
-    fn round_trip(&mut self, round_trip: &RoundTrip) {
-        self.kept.round_trip(round_trip);
-        self.departures.round_trip(round_trip);
-    }
-    fn flow_ended(&mut self, flow: &Flow, why: End) {
-        self.kept.flow_ended(flow, why);
-        self.departures.flow_ended(flow, why);
-    }
-}
-
 /// Hands in random and mutated packets and checks the books.
 fn storm(packets: u64, seed: u64) {
     let seeds = seeds();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let configuration = Configuration { flows: 100, ..Configuration::default() };
     let mut monitor = Monitor::new(configuration).unwrap();
-    let mut all = Everybody { kept: Kept::default(), departures: Departures::new() };
+    let mut all = (Kept::default(), Departures::new());
     let mut bytes = Vec::new();
     for _ in 0..packets {
         let dice = random.next_u64();
@@ -98,12 +68,12 @@ fn storm(packets: u64, seed: u64) {
             monitor.sees_enter(&packet, &mut all);
         }
         let leaves = dice >> 58 & 1 == 0;
-        all.departures.passes(if leaves { Passage::Leaving } else { Passage::Arriving });
+        all.1.passes(if leaves { Passage::Leaving } else { Passage::Arriving });
         monitor.observe(&packet, &mut all);
         assert!(monitor.followed() <= 100);
     }
     monitor.finish(&mut all);
-    let kept = all.kept;
+    let (kept, _) = all;
     assert_eq!(monitor.followed(), 0);
     let totals = monitor.totals();
     assert_eq!(totals.packets, packets);

@@ -5,45 +5,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 #[cfg(target_os = "linux")]
 use vermilion_link::{Sight, Sighting};
-use vermilion_monitor::Passage;
-use vermilion_monitor::{
-    Departed, Departures, End, Flow, Largest, Listener, Monitor, RoundTrip, Stamped,
-    read_ring_block,
-};
+use vermilion_monitor::{Departed, Departures, Largest, Monitor, Passage, read_ring_block};
 
 use crate::convert::json;
 use crate::monitor::{Document, array, monitor_of, unreadable};
-
-/// Keeps what leaves, and the largest flows.
-struct Notes {
-    departures: Departures,
-    largest: Largest,
-}
-
-impl Listener for Notes {
-    fn packet(&mut self, flow: &Flow, from_initiator: bool, packets: u32, bytes: u32) {
-        self.departures.packet(flow, from_initiator, packets, bytes);
-    }
-    fn segment(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
-        self.departures.segment(flow, from_initiator, segment);
-    }
-    fn entered(&mut self, flow: &Flow, from_initiator: bool, segment: &Stamped) {
-        self.departures.entered(flow, from_initiator, segment);
-    }
-    fn round_trip(&mut self, round_trip: &RoundTrip) {
-        self.departures.round_trip(round_trip);
-    }
-    fn flow_ended(&mut self, flow: &Flow, why: End) {
-        self.departures.flow_ended(flow, why);
-        self.largest.flow_ended(flow, why);
-    }
-}
 
 /// A passive monitor that is fed the blocks of a ring.
 #[pyclass(module = "vermilion._core")]
 pub struct InterfaceMonitor {
     monitor: Monitor,
-    notes: Notes,
+    /// What leaves, and the largest flows.
+    notes: (Departures, Largest),
     entrances: Vec<u32>,
 }
 
@@ -59,7 +31,7 @@ impl InterfaceMonitor {
         shared_numbers: bool,
         entrances: Vec<u32>,
     ) -> PyResult<Self> {
-        let notes = Notes { departures: Departures::new(), largest: Largest::new(kept_flows) };
+        let notes = (Departures::new(), Largest::new(kept_flows));
         Ok(Self {
             monitor: monitor_of(flows, largest_packet, seed, shared_numbers)?,
             notes,
@@ -75,7 +47,7 @@ impl InterfaceMonitor {
                 read_ring_block(block, entrances, &mut |packet, passage| match passage {
                     Passage::Entering => monitor.sees_enter(packet, notes),
                     Passage::Leaving | Passage::Arriving => {
-                        notes.departures.passes(passage);
+                        notes.0.passes(passage);
                         monitor.observe(packet, notes);
                     }
                 })
@@ -104,7 +76,7 @@ impl InterfaceMonitor {
                 // What leaves is seen when the queue has let it go, as its counters have it.
                 let seen = if leaves { Sight::Departs } else { Sight::HandedOn };
                 if sighting.sight == seen {
-                    notes.departures.passes(passage);
+                    notes.0.passes(passage);
                     monitor.observe(&sighting.captured(), notes);
                 }
             }
@@ -118,12 +90,12 @@ impl InterfaceMonitor {
 
     /// Flows that send through the exit.
     fn active_flows(&self, since_ns: u64) -> u64 {
-        self.notes.departures.active(&self.monitor, since_ns)
+        self.notes.0.active(&self.monitor, since_ns)
     }
 
     /// Whole round trips of what leaves.
     fn take_round_trips<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let taken = self.notes.departures.take_round_trips();
+        let taken = self.notes.0.take_round_trips();
         let columns = PyDict::new(python);
         columns.set_item("flow", array(python, &taken, |each| each.flow))?;
         columns.set_item("round_trip_ns", array(python, &taken, |each| each.nanoseconds))?;
@@ -132,7 +104,7 @@ impl InterfaceMonitor {
 
     /// What each flow sent through the exit.
     fn take_volumes<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let taken = self.notes.departures.take_volumes();
+        let taken = self.notes.0.take_volumes();
         let columns = PyDict::new(python);
         columns.set_item("flow", array(python, &taken, |each| each.volume.flow))?;
         columns.set_item("packets", array(python, &taken, |each| each.volume.packets))?;
@@ -153,6 +125,6 @@ impl InterfaceMonitor {
 
     /// What was seen, as JSON.
     fn summary(&self) -> PyResult<String> {
-        json(&Document::of(&self.monitor, &self.notes.largest))
+        json(&Document::of(&self.monitor, &self.notes.1))
     }
 }

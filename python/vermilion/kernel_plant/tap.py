@@ -20,7 +20,7 @@ from typing import Any, Final
 from vermilion._core import InterfaceMonitor
 from vermilion.kernel_plant.namespaces import inside
 from vermilion.kernel_plant.topology import IN, MANAGEMENT, NEAR, OUT
-from vermilion.monitor.packet_filter import SNAPSHOT_BYTES, Instruction
+from vermilion.monitor.packet_filter import filter_program, passing
 from vermilion.monitor.packet_ring import CLOSED_AFTER_MS, PacketRing
 
 _ACTIVE_NS: Final = 60_000_000_000
@@ -28,10 +28,7 @@ _BEHIND_NS: Final = 5_000_000 * CLOSED_AFTER_MS
 _LARGEST_PACKET_BYTES: Final = 1500
 _FLOWS: Final = 4096
 
-# include/uapi/linux/bpf_common.h, filter.h and if_packet.h
-_LOAD_WORD, _EQUALS, _RETURN = 0x20, 0x15, 0x06
-_KIND_OF_PACKET, _INTERFACE = 0xFFFFF000 + 4, 0xFFFFF000 + 8
-_LEAVING: Final = 4
+_LEFT_OUT: Final = ("lo", IN, OUT, MANAGEMENT)  # but that the exit is listened to both ways
 
 
 class Tap:
@@ -46,9 +43,9 @@ class Tap:
     def __init__(self, namespace: str, secret: int) -> None:
         with inside(namespace):
             numbers = {name: number for number, name in socket.if_nameindex()}
-            left_out = [numbers[name] for name in ("lo", IN, MANAGEMENT) if name in numbers]
+            others = [number for name, number in numbers.items() if name not in _LEFT_OUT]
             entrances = [numbers[NEAR]] if NEAR in numbers else []
-            self._ring = PacketRing(None, _program(numbers[OUT], left_out))
+            self._ring = PacketRing(None, passing(numbers[OUT], others, filter_program()))
         self._monitor = InterfaceMonitor(
             _FLOWS,
             _LARGEST_PACKET_BYTES,
@@ -100,23 +97,3 @@ class Tap:
 def new_secret() -> int:
     """Of the monitors of one network; it follows from the guest's seed."""
     return int.from_bytes(os.urandom(8), "big")
-
-
-def _program(out: int, left_out: list[int]) -> list[Instruction]:
-    """Keeps what leaves at one interface, and what comes in but at those that are left out."""
-    keep: Instruction = (_RETURN, 0, 0, SNAPSHOT_BYTES)
-    drop: Instruction = (_RETURN, 0, 0, 0)
-    comes_in: list[Instruction] = [(_LOAD_WORD, 0, 0, _INTERFACE)]
-    for left, number in zip(range(len(left_out), 0, -1), left_out, strict=True):
-        comes_in.append((_EQUALS, left, 0, number))
-    return [
-        (_LOAD_WORD, 0, 0, _KIND_OF_PACKET),
-        (_EQUALS, 0, 4, _LEAVING),
-        (_LOAD_WORD, 0, 0, _INTERFACE),
-        (_EQUALS, 0, 1, out),
-        keep,
-        drop,
-        *comes_in,
-        keep,
-        drop,
-    ]
