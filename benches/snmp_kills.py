@@ -16,12 +16,10 @@ import json
 import sys
 from pathlib import Path
 
-from vermilion.kernel_plant.guest import Guest
-
 TESTS = Path(__file__).parents[1] / "tests" / "kernel"
 sys.path[:0] = [str(TESTS), str(TESTS.with_name("python"))]
 
-import linux_guest  # noqa: E402 - the tests' own guest
+from linux_guest import GuestInRealTime, run_in_guest  # noqa: E402 - the tests' own guest
 from test_online_linux_kernel import program  # noqa: E402 - found by the path above
 from test_routers_snmp_kernel import SHAPED  # noqa: E402 - found by the path above
 
@@ -29,22 +27,13 @@ LONGEST_S = 3600
 WHOLE = {(30_000, 90_000), (12_000, 36_000), (24_000, 72_000)}
 
 
-class GuestInRealTime(Guest):
-    """The guest of the tests without time travel."""
-
-    def _command(self, kernel: Path, *, stepped: bool) -> list[str]:
-        words = super()._command(kernel, stepped=stepped)
-        return [each for each in words if not each.startswith("time-travel")]
-
-
 def main() -> int:
     """Prints what became of it; 1 where a setting was left in pieces."""
     times = sys.argv[1] if len(sys.argv) > 1 else "25"
     seed = sys.argv[2] if len(sys.argv) > 2 else "1"  # noqa: PLR2004 - the second argument
-    linux_guest.Guest = GuestInRealTime
-    linux_guest.TIME_OUT_S = LONGEST_S
     run = program(str(TESTS / "linux_guest_snmp.py"), "killed", times, seed)
-    *_, told = linux_guest.run_in_guest([*SHAPED, ["send", "v0", 30, 1000], run])
+    steps = [*SHAPED, ["send", "v0", 30, 1000], run]
+    *_, told = run_in_guest(steps, kind=GuestInRealTime, longest_s=LONGEST_S)
     if told["code"]:
         sys.stderr.write(told["error"])
         return 1

@@ -182,7 +182,7 @@ def test_nothing_begins_where_it_cannot_be_written_down(tmp_path, monkeypatch):
     assert kernel.told == []
 
 
-def test_a_run_that_was_killed_is_told_by_the_next_with_what_stood_before_it(tmp_path):
+def test_a_run_that_was_killed_is_gone_on_with_by_the_next(tmp_path):
     class Killed(BaseException):
         pass
 
@@ -197,16 +197,31 @@ def test_a_run_that_was_killed_is_told_by_the_next_with_what_stood_before_it(tmp
     with pytest.raises(Killed):
         Mortal(kernel, tmp_path, freedom)
     assert len(kernel.told) == 1
-    found = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
-    assert found.details["left_behind_by_run"] == 1
-    assert "target 5 ms" in found.reason.split("before it: ")[1]
-    # Whoever only looks has changed nothing of that.
+    # Whoever only looks is told, and has changed nothing of that.
+    for _ in range(2):
+        online = Online(kernel, tmp_path, Freedom(), until=("start",))
+        found = online.run.decisions[0]
+        assert found.details["left_behind_by_run"] == 1
+        before = found.reason.split("Before its first change it stood at ")[1]
+        assert "target 5 ms" in before
+        assert before.count("to put that back: tc qdisc change dev dummy0 root codel") == 1
+    assert len(kernel.told) == 1
+    # The next controller takes back what was not judged, and in the end restores the first.
+    online = Online(kernel, tmp_path, freedom, until=("verified", "unproven"))
+    start = online.run.decisions[online.kinds.index("start")]
+    assert start.reason.startswith("an earlier run did not end in order, and this one continues it")
+    assert online.kinds[2] == "rolled-back"
+    assert online.kinds[-2:] == ["restored", "end"]
+    assert [each.parameters["target"] for each in online.run.settings] == [
+        0.008,
+        0.005,
+        0.008,
+        0.005,
+    ]
+    assert kernel.state.options == answered("codel").options
+    # Once it has ended in order, there is nothing to tell.
     again = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
-    assert again.details["left_behind_by_run"] == 1
-    # Once it stands as before, there is nothing to tell.
-    kernel.state = replace(kernel.state, options=answered("codel").options)
-    put_back = Online(kernel, tmp_path, Freedom(), until=("start",)).run.decisions[0]
-    assert "left_behind_by_run" not in put_back.details
+    assert "left_behind_by_run" not in again.details
 
 
 def test_the_second_lock_holds_where_the_controller_would_fail():

@@ -1,10 +1,12 @@
 """A controller that was killed: what the next one goes on with, and what can be undone."""
 
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -59,9 +61,8 @@ def remembered(path, **more):
         return journal.remembered()
 
 
-def goes_on(path, in_force, **more):
+def goes_on(path, in_force, policy=POLICY, **more):
     """The controller that goes on, and what it does first, where this is in force."""
-    policy = POLICY
     with journal_at(path, **more) as journal:
         controller = Controller.of(policy, CONFIGURATION, remembered=journal.remembered())
     return step(controller, Began(in_force), 5.0)
@@ -106,12 +107,11 @@ def test_what_stood_before_the_first_change_survives_any_number_of_kills(tmp_pat
 @pytest.mark.parametrize(
     ("answer", "in_force", "state"),
     [
-        (None, SECOND, Waiting),
-        (Lost(1, "no answer"), SECOND, Waiting),
-        (Done(1, SECOND), SECOND, Waiting),
+        (None, SECOND, Applying),
+        (Lost(1, "no answer"), SECOND, Applying),
+        (Done(1, SECOND), SECOND, Applying),
         (None, FIRST, Waiting),
         (None, {**FIRST, "level": 30.0}, Applying),
-        (Refused(1, "busy"), SECOND, HandsOff),
         (None, {**FIRST, "level": 60.0}, HandsOff),
     ],
 )
@@ -123,6 +123,51 @@ def test_what_was_asked_for_without_an_answer_is_nobody_elses(tmp_path, answer, 
     assert controller.original == FIRST
     asked = [each.parameters for each in effects if isinstance(each, Apply)]
     assert asked == ([FIRST] if state is Applying else [])
+
+
+def test_a_setting_that_no_run_has_judged_is_taken_back(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    verdict = ("verified", "it does better")
+    killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND, verdict)
+    killed(path, SECOND, (1, THIRD, Done(1, THIRD)), THIRD)
+    controller, effects = goes_on(path, THIRD)
+    assert isinstance(controller.state, Applying)
+    assert [each.parameters for each in effects if isinstance(each, Apply)] == [SECOND]
+    assert reasons(effects)[0].startswith("an earlier run did not end in order")
+    assert controller.state.change.reason == (
+        "the earlier run was cut off before it had judged its last change; the last setting it had "
+        "judged comes back"
+    )
+    assert controller.original == FIRST
+    # Whoever only looks changes nothing, and a queue that somebody else has set is left alone.
+    for in_force, mode in ((THIRD, "observe"), ({**THIRD, "level": 60.0}, "control")):
+        other = tmp_path / f"{mode}.sqlite"
+        shutil.copy(path, other)
+        _, effects = goes_on(other, in_force, policy=replace(POLICY, mode=mode))
+        assert [each for each in effects if isinstance(each, Apply)] == []
+
+
+def test_what_was_left_is_gone_on_with_though_somebody_looked_meanwhile(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND)
+    killed(path, SECOND)
+    with journal_at(path) as journal:
+        journal.keep(SettingInForce(0.0, SECOND))
+    assert remembered(path).original == FIRST
+
+
+@pytest.mark.parametrize("answer", [Refused(1, "busy"), "never asked"])
+def test_a_run_that_changed_nothing_leaves_nothing_to_go_on_with(tmp_path, answer):
+    """What stands there later is its operator's choice, whoever was killed before that."""
+    path = tmp_path / "journal.sqlite"
+    change = () if answer == "never asked" else ((1, THIRD, answer),)
+    killed(path, FIRST, *change)
+    controller, effects = goes_on(path, SECOND)
+    assert controller.original == SECOND
+    assert reasons(effects)[0].startswith("watching link")
+    killed(path, SECOND)
+    [entry] = json.loads(undone(path, "--json", "-"))
+    assert entry["original"] == SECOND
 
 
 def test_hands_off_survives_a_kill(tmp_path):
@@ -137,8 +182,9 @@ def test_hands_off_survives_a_kill(tmp_path):
 
 def test_what_somebody_else_has_set_survives_a_kill_in_numbers(tmp_path):
     path = tmp_path / "journal.sqlite"
-    killed(path, FIRST, SECOND)
+    killed(path, FIRST, (1, THIRD, Done(1, THIRD)), THIRD)
     journal = journal_at(path)
+    journal.keep(SettingInForce(0.0, SECOND))
     why = "somebody else has set level to 30.0; it is left"
     journal.keep(Decision(3.0, "hands-off", why, {"changed": {"level": 30.0}}))
     journal._database.close()
@@ -158,14 +204,14 @@ def test_a_person_who_wanted_nothing_changed_still_wants_so(tmp_path):
 
 def test_simulated_networks_are_queues_of_their_own(tmp_path):
     path = tmp_path / "journal.sqlite"
-    killed(path, FIRST, SECOND, network="seed 1")
+    killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND, network="seed 1")
     assert remembered(path, network="seed 2") is None
     assert remembered(path, network="seed 1").in_force == SECOND
 
 
 def test_a_journal_of_version_2_is_brought_up(tmp_path):
     path = tmp_path / "journal.sqlite"
-    killed(path, FIRST, SECOND)
+    killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND)
     with sqlite3.connect(path) as database:
         database.execute("ALTER TABLE run DROP COLUMN goes_on_from")
         database.execute("ALTER TABLE run DROP COLUMN network")

@@ -430,8 +430,9 @@ def said():
     policy = SimpleNamespace(mode="observe", changes_per_minute=6, at_exit="keep")
     red = {"min_threshold": 12.5, "weight": 0.0021, "max_threshold": None}
     words = partial(setting_in_words, configuration=one)
-    told = _found(0.0, "linux:eth0", red, words, None, (7, words({"weight": 0.5})), policy)
-    found.append((told.kind, told.reason.partition("; before it")[0], told.details, one))
+    killed = SimpleNamespace(run=7, original={"weight": 0.5}, command=None)
+    told = _found(0.0, "linux:eth0", red, words, None, killed, policy)
+    found.append((told.kind, told.reason.partition(". Before its")[0], told.details, one))
     return found
 
 

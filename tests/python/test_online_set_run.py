@@ -240,8 +240,11 @@ def test_a_killed_run_goes_on_with_its_joint_setting(tmp_path):
     [back] = [each for each in effects if isinstance(each, Apply)]
     assert isinstance(after.state, Applying)
     assert back.parameters == JOINT_FIRST
-    whole, _ = step(controller, Began({**JOINT_FIRST, **wanted}), 5.0)
-    assert isinstance(whole.state, Waiting)
+    # Nobody has judged the whole of it either.
+    whole, effects = step(controller, Began({**JOINT_FIRST, **wanted}), 5.0)
+    [back] = [each for each in effects if isinstance(each, Apply)]
+    assert isinstance(whole.state, Applying)
+    assert back.parameters == JOINT_FIRST
 
 
 def test_conditions_of_several_queues_are_remembered(tmp_path):

@@ -23,7 +23,8 @@ def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
     """The controller is in charge: what stands now is what can be restored.
 
     Where an earlier run was killed, that run's work is gone on with: what stood before its first
-    change stays what can be restored, and what it asked for without an answer may be in force.
+    change stays what can be restored, and what it asked for without an answer may be in force. What
+    it had not judged is taken back.
     """
     if turn.controller.in_force:
         say_start(turn, "an earlier run did not end in order, and this one continues it; ")
@@ -33,11 +34,27 @@ def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
             turn.believe_in_force(found)
         else:
             leaving_alone.check_in_force(turn, found)
+        _take_back_what_nobody_judged(turn)
         return
     turn.believe_in_force(event.in_force)
     turn.change(original=dict(event.in_force))
     say_start(turn)
     turn.become(Waiting(turn.now_s, turn.now_s, "the controller has started"))
+
+
+def _take_back_what_nobody_judged(turn: Turn) -> None:
+    """An earlier run was killed before it had judged its last change: that does not stay.
+
+    Nobody has looked at what it does since, and the next search would take it for what is usual.
+    """
+    controller = turn.controller
+    trusted = dict(controller.proven or controller.original)
+    is_left = controller.left_unjudged and isinstance(controller.state, Waiting)
+    if not is_left or controller.policy.mode == "observe" or dict(controller.in_force) == trusted:
+        return
+    which = "the last setting it had judged" if controller.proven else "what stood before it"
+    reason = f"the earlier run was cut off before it had judged its last change; {which} comes back"
+    entering.send(turn, RouterChange("roll back", trusted, reason))
 
 
 def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:

@@ -78,6 +78,7 @@ class Controller:
         replaced: every parameter before the last change, which a person may want back; ``None``
             where there was none, or it has been taken back.
         proven: the last setting, complete, that was found to do no harm on the network.
+        left_unjudged: whether an earlier run was killed before it had judged its last change.
         belief: what is believed of the senders.
         correction: what is known of the model's bias.
         memory: earlier answers, where searches begin.
@@ -125,6 +126,7 @@ class Controller:
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
     replaced: Mapping[str, ParameterValue] | None = None
     proven: Mapping[str, ParameterValue] = field(default_factory=dict)
+    left_unjudged: bool = False
     belief: SenderBelief = field(default_factory=SenderBelief)
     correction: Correction = field(default_factory=lambda: Correction.begin(1.0))
     memory: AnswerMemory = field(default_factory=AnswerMemory)
@@ -217,6 +219,7 @@ class Controller:
             in_force=remembered.in_force,
             original=remembered.original,
             proven=remembered.proven,
+            left_unjudged=remembered.is_unjudged,
             unanswered=remembered.unanswered,
             paused_by_person=remembered.paused_by_person,
         )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
     from vermilion.online.record.entries import SettingInForce
+    from vermilion.online.record.restart import Remembered
     from vermilion.routers.base import Observation, OperatedRouter, ParameterValue
 
 
@@ -46,7 +47,7 @@ class RouterRun:
         router: its address.
         discipline: Vermilion's name for it.
         policy: what was wanted.
-        found: every parameter before the first change.
+        found: every parameter when it began.
         undo: the command that puts them back; ``None`` where there is none.
         decisions: everything that was decided, in order of time.
         settings: every setting in force, likewise.
@@ -125,7 +126,7 @@ def run_on_router(
         target_packets=policy.target_packets,
     ) as journal:
         log = Log(journal, on_event)
-        left_behind = journal.left_behind(found)
+        left_behind = journal.remembered()
         stands = _found(
             router.now_s(),
             address,
@@ -146,6 +147,7 @@ def run_on_router(
             push_price=queue.push_price,
             regimes=journal.regimes(address, policy.goal),
             memory=memory,
+            remembered=left_behind,
             senses=senses,
         )
         driver = WallClockDriver(
@@ -178,7 +180,7 @@ def _found(
     found: Mapping[str, ParameterValue],
     in_words: Callable[[Mapping[str, ParameterValue]], str],
     undo: str | None,
-    left_behind: tuple[int, str] | None,
+    left_behind: Remembered | None,
     policy: Policy,
 ) -> Decision:
     """What stands before anything is changed, and whether that is of the operator's choice."""
@@ -192,11 +194,13 @@ def _found(
         "changes_per_minute": policy.changes_per_minute,
         "at_exit": policy.at_exit,
     }
-    if left_behind is not None:
-        run, before = left_behind
+    if left_behind is not None and dict(found) != dict(left_behind.original):
+        before = {k: v for k, v in left_behind.original.items() if v is not None}
         reason += (
-            f". Run {run} of this journal has changed this queue and did not end in order, so this "
-            f"may be its setting; before it: {before}"
+            f". Run {left_behind.run} of this journal has changed this queue and did not end in "
+            f"order. Before its first change it stood at {in_words(before)}"
         )
-        details["left_behind_by_run"] = run
+        if left_behind.command is not None:
+            reason += f"; to put that back: {left_behind.command}"
+        details["left_behind_by_run"] = left_behind.run
     return Decision(now_s, DecisionKind.FOUND, reason, details)

@@ -235,16 +235,24 @@ class Journal:
     def _killed_run(
         self, title: str, router: str, link: str, discipline: str, network: str | None
     ) -> int | None:
-        """The last run on the same queue, if it was not ended in order."""
+        """The last run on the same queue that mattered, if it was not ended in order.
+
+        What matters are changes that the router may have made, and that somebody wanted none. Who
+        only looked has left nothing to go on with, and does not hide what was left before.
+        """
         last = self._database.execute(
             "SELECT id, ended FROM run WHERE title = ? AND router = ? AND link = ?"
-            " AND discipline = ? AND network IS ? ORDER BY id DESC LIMIT 1",
+            " AND discipline = ? AND network IS ? AND (EXISTS (SELECT 1 FROM effect"
+            " WHERE effect.run = run.id AND answer IS NOT 'refused') OR EXISTS (SELECT 1"
+            " FROM decision WHERE decision.run = run.id AND (kind = 'hands-off' OR kind IN"
+            " ('paused', 'resumed') AND json_extract(details, '$.by') = 'a person')))"
+            " ORDER BY id DESC LIMIT 1",
             (title, router, link, discipline, network),
         ).fetchone()
         return None if last is None or last[1] else int(last[0])
 
     def remembered(self) -> Remembered | None:
-        """What is to be gone on with; ``None`` where the last run on this queue ended in order.
+        """What is to be gone on with; ``None`` where nothing was left behind.
 
         Raises:
             JournalError: the file cannot be read.
@@ -288,31 +296,6 @@ class Journal:
             "UPDATE effect SET answered_s = ?, answer = ?, reason = ? WHERE run = ? AND number = ?",
             (now_s, type(answer).__name__.lower(), reason, self.run, answer.number),
         )
-
-    def left_behind(self, in_force: Mapping[str, ParameterValue]) -> tuple[int, str] | None:
-        """The last run that changed this link's queue, if it did not end in order.
-
-        Args:
-            in_force: what stands now; where it is what that run has found, nothing is left.
-
-        Returns:
-            Its number, and what it found before its first change, as it was told then; ``None``
-            where there is no such run. One that is still running looks the same.
-        """
-        # A change that was refused is none; one that was never answered may be in force.
-        row = self._database.execute(
-            "SELECT id, ended FROM run WHERE link = ? AND id < ? AND EXISTS (SELECT 1 FROM effect"
-            " WHERE effect.run = run.id AND answer IS NOT 'refused') ORDER BY id DESC LIMIT 1",
-            (self._link, self.run),
-        ).fetchone()
-        if row is None or row[1]:
-            return None
-        found = self._database.execute(
-            "SELECT reason, details FROM decision WHERE run = ? AND kind = 'found'", row[:1]
-        ).fetchone()
-        if found is None or json.loads(found[1]).get("parameters") == dict(in_force):
-            return None
-        return row[0], found[0]
 
     def regimes(self, link: str, goal: str) -> Regimes:
         """What all runs with this goal have learned of this link's conditions, by discipline.

@@ -30,9 +30,13 @@ class Remembered:
     Attributes:
         run: its number in the journal.
         original: every parameter before the first change.
-        in_force: the same as last read back.
+        command: of one queue of a real router, what puts that back, as it was written down then;
+            ``None`` where nothing was.
+        in_force: every parameter as last read back.
         unanswered: changes that the router was told since, and may have made.
         proven: the last setting that was found to do no harm; empty for none.
+        is_unjudged: whether its last change has not been judged since, and nobody else has set
+            anything.
         hands_off: why the queue was to be left alone; "" if it was not.
         hands_off_changed: what somebody else had set then, as far as that was written down.
         paused_by_person: whether a person had asked that nothing be changed.
@@ -40,9 +44,11 @@ class Remembered:
 
     run: int
     original: Mapping[str, ParameterValue]
+    command: str | None
     in_force: Mapping[str, ParameterValue]
     unanswered: tuple[Mapping[str, ParameterValue], ...]
     proven: Mapping[str, ParameterValue]
+    is_unjudged: bool
     hands_off: str
     hands_off_changed: Mapping[str, ParameterValue]
     paused_by_person: bool
@@ -86,7 +92,9 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
     settings = [(run, row) for run in chain for row in _settings(database, run)]
     if not settings:
         return None
-    first = next(row for run in reversed(chain) for row in _settings(database, run))
+    first_run, first = next(
+        (run, row) for run in reversed(chain) for row in _settings(database, run)
+    )
     run, (asked_s, in_force) = next(
         (run, rows[-1]) for run in chain if (rows := _settings(database, run))
     )
@@ -99,9 +107,11 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
     return Remembered(
         run=killed,
         original=first[1],
+        command=_commands(database, first_run)[0],
         in_force=in_force,
         unanswered=tuple(unanswered[-4:]),
         proven=_proven(database, chain),
+        is_unjudged=_is_unjudged(database, chain),
         hands_off=hands_off,
         hands_off_changed=changed,
         paused_by_person=_paused_by_person(database, chain),
@@ -224,6 +234,21 @@ def _proven(database: sqlite3.Connection, chain: list[int]) -> dict[str, Paramet
         if row is not None:
             return dict(json.loads(row[0]))
     return {}
+
+
+def _is_unjudged(database: sqlite3.Connection, chain: list[int]) -> bool:
+    """Whether the last thing that happened to the setting was a change of the controller's own."""
+    for run in chain:
+        (asked_s,) = database.execute(
+            "SELECT max(asked_s) FROM effect WHERE run = ? AND answer IS NOT 'refused'", (run,)
+        ).fetchone()
+        (judged_s,) = database.execute(
+            "SELECT max(time_s) FROM decision WHERE run = ? AND kind IN (?, ?, 'hands-off')",
+            (run, *_JUDGED),
+        ).fetchone()
+        if asked_s is not None or judged_s is not None:
+            return judged_s is None or (asked_s is not None and asked_s > judged_s)
+    return False
 
 
 def _hands_off(

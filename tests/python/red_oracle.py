@@ -1,0 +1,50 @@
+"""A search for tests that answers at once: RED's queue stands well with whichever is not in force.
+
+So a controller that asks it changes the queue again and again. A module of its own, because the
+process that searches has to find it.
+"""
+
+from __future__ import annotations
+
+from vermilion.online.model.prediction import Outcome, Prediction
+from vermilion.online.plan.answer import Answer
+from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import judge
+from vermilion.online.plan.task import Finding
+
+SHORT = {"min_threshold": 6_000, "max_threshold": 18_000, "max_probability": 0.1, "weight_log": 4}
+LONG = {"min_threshold": 12_000, "max_threshold": 36_000, "max_probability": 0.05, "weight_log": 6}
+"""They differ in every parameter: what is half of each shows."""
+
+WANTED_PACKETS = 15.0
+OTHERWISE_PACKETS = 60.0
+
+
+def solve(task):
+    goal = HeldQueue(task.configuration.link, task.correction.internal_target)
+
+    def predicted(setting, packets):
+        means = [packets + shift for shift in (-0.1, 0.0, 0.1)]
+        outcomes = tuple(Outcome(mean, 2.0, 1.0, 0.0, goal.cost(mean, 2.0)) for mean in means)
+        return Prediction(setting, outcomes)
+
+    own = {name: task.in_force[name] for name in SHORT}
+    other = LONG if own["min_threshold"] == SHORT["min_threshold"] else SHORT
+    candidate = predicted(other, WANTED_PACKETS)
+    incumbent = predicted(own, OTHERWISE_PACKETS)
+    answer = Answer(
+        kind=task.kind,
+        picture=task.picture,
+        in_force=task.in_force,
+        internal_target=goal.target,
+        goal="keep the queue",
+        unit="packets^2",
+        setting=candidate.setting,
+        candidate=candidate,
+        incumbent=incumbent,
+        verdict=judge(candidate, incumbent, goal),
+        candidate_noise=1.0,
+        incumbent_noise=1.0,
+        evaluations=1,
+    )
+    return Finding(answer, "", None, task.correction, task.belief, None)
