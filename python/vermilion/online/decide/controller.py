@@ -104,6 +104,7 @@ class Controller:
         broken: the bound that was last answered with a search.
         bounds_watch: which bounds are said to be broken.
         reopening: what of the first setting had to be changed so that queues let packets through.
+        fruitless: searches in a row that no model explained, in these conditions.
         blackout_again_s: from when on a queue that drops everything is given a setting (again).
         unheard_since_s: since when the router has not answered; ``None`` while it does.
         samples: how many were taken.
@@ -150,6 +151,7 @@ class Controller:
     broken: BrokenBound | None = None
     bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
     reopening: Mapping[str, ParameterValue] = field(default_factory=dict)
+    fruitless: int = 0
     blackout_again_s: float = 0.0
     unheard_since_s: float | None = None
     samples: int = 0

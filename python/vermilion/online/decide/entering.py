@@ -75,6 +75,7 @@ def wait_anew(turn: Turn, why: str, cause: Mapping[str, object] | None = None) -
         conditions=None,
         starvation=None,
         steps=None,
+        fruitless=0,
     )
     turn.become(Waiting(turn.now_s, turn.now_s, why, cause=cause or {}))
 

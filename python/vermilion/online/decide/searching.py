@@ -33,6 +33,7 @@ _BEFORE_S = 5.0  # how far back the setting in force is measured before it is re
 # unless conditions go on changing. Then any answer is better than that to conditions long gone.
 _REFUTED_S = 10.0
 _ASK_AGAIN_S = 30.0  # after a search that came to nothing
+_EXPLAIN_AGAIN_S = 10.0  # after one that no model explained; then after twice as long, and so on
 # Twice what a driver waits for a search before it ends it itself.
 _PATIENCE_DEADLINES = 10.0
 _PATIENCE_S = 20.0
@@ -130,6 +131,8 @@ def _learn(turn: Turn, finding: Finding) -> None:
     explanation = finding.explanation
     if explanation is not None:
         turn.change(refuted_s=-math.inf)
+        if explanation.explained:
+            turn.change(fruitless=0)
         _name_senders(turn, explanation)
 
 
@@ -167,10 +170,14 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
         + ("the setting in force stays" if back is None else "the setting in force is taken back"),
         **_figures(explanation.figures),
     )
-    if back is None:
-        _go_on(turn, state)
-    else:
+    if back is not None:
         entering.send(turn, back)
+        return
+    if state.unverified is not None:
+        state = replace(state, unverified=replace(state.unverified, is_unexplained=True))
+    fruitless = turn.controller.fruitless
+    turn.change(fruitless=fruitless + 1)
+    _go_on(turn, state, _EXPLAIN_AGAIN_S * 2.0**fruitless)
 
 
 def _figures(figures: Sequence[Figure]) -> dict[str, object]:
@@ -212,14 +219,14 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     )
 
 
-def _go_on(turn: Turn, state: Searching) -> None:
+def _go_on(turn: Turn, state: Searching, again_in_s: float = _ASK_AGAIN_S) -> None:
     """Without an answer: verify what is in force, or watch conditions and ask again later."""
     if state.stale:
         entering.wait_anew(turn, state.stale, state.stale_cause)
     elif state.unverified is not None:
         turn.become(state.unverified)
     else:
-        entering.watch_without_model(turn, turn.now_s + _ASK_AGAIN_S)
+        entering.watch_without_model(turn, turn.now_s + again_in_s)
 
 
 def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
