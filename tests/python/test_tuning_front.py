@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from html_page import Page
+from simulated_by import simulated_by
 from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.objectives import objective_from_text
@@ -43,7 +44,7 @@ def formulas(monkeypatch, measure):
                          for seed in seeds])  # fmt: skip
         return rows
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
+    simulated_by(monkeypatch, run_many)
     return met
 
 
@@ -170,7 +171,7 @@ def limited(monkeypatch, seconds, **options):
     """A front within so many seconds, each simulation taking one; how long it took."""
     formulas(monkeypatch, circle)
     clock = SimulatedClock(monkeypatch)
-    monkeypatch.setattr(simulations, "run_many", clock.slowed(simulations.run_many, 1.0))
+    simulated_by(monkeypatch, clock.slowed(simulations.run_many, 1.0))
     start = clock.now
     options = {"parameters": [WEIGHT, PROBABILITY], "boxes": BOXES, "seeds": SEEDS, **options}
     found = tune_front(
@@ -210,7 +211,7 @@ def test_ctrl_c_leaves_the_front_so_far_and_another_ends_its_comparison(
     monkeypatch, moments, fresh, count
 ):
     formulas(monkeypatch, circle)
-    monkeypatch.setattr(simulations, "run_many", Interrupting(simulations.run_many, *moments))
+    simulated_by(monkeypatch, Interrupting(simulations.run_many, *moments))
     found = tune_front(
         load_scenario("varying-load"),
         parameters=[WEIGHT, PROBABILITY],

@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from simulated_by import simulated_by
 from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.objectives import objective_of
@@ -69,7 +70,7 @@ def formulas(monkeypatch, measure):
     def run_many(texts, seeds, **_):
         return [[outcome(text, seed) for seed in seeds] for text in texts]
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
+    simulated_by(monkeypatch, run_many)
     return met
 
 
@@ -211,7 +212,7 @@ def limited(monkeypatch, seconds, **options):
     """A tuning within so many seconds, each simulation taking one; how long it took."""
     formulas(monkeypatch, noisy_bowls)
     clock = SimulatedClock(monkeypatch)
-    monkeypatch.setattr(simulations, "run_many", clock.slowed(simulations.run_many, 1.0))
+    simulated_by(monkeypatch, clock.slowed(simulations.run_many, 1.0))
     start = clock.now
     options = {**SEARCH, "budget": 10_000, "threads": 1, **options}
     outcome = tune_robust([scenario(1), scenario(2)], deadline_s=seconds, **options)
@@ -240,7 +241,7 @@ def test_a_deadline_that_comes_first_is_said(monkeypatch):
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, moment):
     formulas(monkeypatch, noisy_bowls)
     interrupting = Interrupting(simulations.run_many, moment)
-    monkeypatch.setattr(simulations, "run_many", interrupting)
+    simulated_by(monkeypatch, interrupting)
     outcome = tune_robust([scenario(1), scenario(2)], **{**SEARCH, "threads": 1})
     assert (outcome.accepted, outcome.end) == (False, "interrupted")
     assert bool(outcome.parameters) == (moment > 2)
@@ -345,7 +346,7 @@ def test_harm_in_one_scenario_refuses_the_setting_and_is_told_from_constraints(m
                 result.data["links"]["bottleneck"]["total"]["drop_rate"] = 0.3 * harmful
         return rows
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", dropping)
+    simulated_by(monkeypatch, dropping)
     outcome = tune_robust([scenario(1), scenario(2)], **SEARCH)
     assert not outcome.accepted
     data = json.loads(outcome.to_json())
@@ -476,7 +477,7 @@ def test_what_one_scenario_refuses_is_not_recommended_for_any(monkeypatch):
                 raise ScenarioError("weight", weight, "at most 0.02")
         return core(texts, seeds, **options)
 
-    monkeypatch.setattr(simulations, "run_many", picky)
+    simulated_by(monkeypatch, picky)
     outcome = tune_robust([scenario(1), scenario(2)], **SEARCH, threads=3)
     assert outcome.accepted
     # Without the refusal it would be 0.034, where both scenarios gain alike.

@@ -7,12 +7,14 @@ number of settings.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from vermilion.online.drive.driver import Driver
 from vermilion.online.events import Began, Command, Found, SearchFailed
 from vermilion.online.plan.solve import solve as solve_task
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
+from vermilion.routers.base import RouterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _EPSILON_S = 1e-9
 _LONGEST_END_S = 30
+_MOST_LOOKS = 10
 
 
 class NetworkTimeDriver(Driver):
@@ -70,7 +73,7 @@ class NetworkTimeDriver(Driver):
             until_s: when to stop.
             progress: told the network's time, again and again.
         """
-        begun_s = self._now_s = self._router.read().time_s
+        begun_s = self._now_s = self._first_time_s()
         self.give(Began(self._router.parameters()))
         self.give(self._observe())
         for tick in range(1, round((until_s - begun_s) / self._interval_s) + 1):
@@ -83,6 +86,15 @@ class NetworkTimeDriver(Driver):
                 return
         self.give(Command("stop"))
         self._wait_for_end(until_s)
+
+    def _first_time_s(self) -> float:
+        """The network's time now. A counter that tells none for a moment is asked again."""
+        for _ in range(_MOST_LOOKS):
+            now_s = self._router.read().time_s
+            if math.isfinite(now_s):
+                return now_s
+        message = f"the network says that it is {now_s} s; expected a number of seconds"
+        raise RouterError(message)
 
     def _wait_for_end(self, from_s: float) -> None:
         """Let the time pass that it takes to put the first setting back over a bad line."""
