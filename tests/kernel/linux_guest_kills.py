@@ -73,8 +73,11 @@ def control(journal, *, at_exit="keep", until=()):
 class Controller:
     """That program, as a process; what it has said is at hand after its end."""
 
+    started = 0
+
     def __init__(self, verb, journal):
-        self.said = Path(f"{journal}.said")
+        Controller.started += 1
+        self.said = Path(f"{journal}.said-{Controller.started}")
         with self.said.open("wb") as out:
             command = [sys.executable, __file__, verb, str(journal)]
             self.process = subprocess.Popen(command, stdout=out, stderr=out)
