@@ -5,10 +5,9 @@ A module of its own, because the process that searches has to find it.
 
 from __future__ import annotations
 
+from oracle_answer import answer_to
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Finding
 
 RIGHT_S = 0.008
@@ -30,19 +29,5 @@ def solve(task):
         return Prediction({"target": target_s}, outcomes)
 
     candidate, incumbent = predicted(RIGHT_S), predicted(task.in_force["target"])
-    answer = Answer(
-        kind=task.kind,
-        picture=task.picture,
-        in_force=task.in_force,
-        internal_target=goal.target,
-        goal="keep the queue",
-        unit="packets^2",
-        setting=candidate.setting,
-        candidate=candidate,
-        incumbent=incumbent,
-        verdict=judge(candidate, incumbent, goal),
-        candidate_noise=1.0,
-        incumbent_noise=1.0,
-        evaluations=1,
-    )
+    answer = answer_to(task, goal, candidate, incumbent)
     return Finding(answer, "", None, task.correction, task.belief, None)

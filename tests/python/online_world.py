@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from oracle_answer import answer_to
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.decide.controller import Controller
 from vermilion.online.events import Observed
 from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Finding
 from vermilion.online.policy import Policy
 from vermilion.online.sense.picture import TrafficPicture
@@ -158,21 +157,7 @@ def finding(task, setting=None, *, offset=0.0, sd=2.0, obstacle="nothing was fou
         candidate = _predicted(setting, goal, offset, sd)
         names = task.policy.parameters
         incumbent = _predicted({name: task.in_force[name] for name in names}, goal, offset, sd)
-        answer = Answer(
-            kind=task.kind,
-            picture=task.picture,
-            in_force=task.in_force,
-            internal_target=goal.target,
-            goal="keep the queue",
-            unit="packets^2",
-            setting=dict(setting),
-            candidate=candidate,
-            incumbent=incumbent,
-            verdict=judge(candidate, incumbent, goal),
-            candidate_noise=1.0,
-            incumbent_noise=1.0,
-            evaluations=1,
-        )
+        answer = answer_to(task, goal, candidate, incumbent)
     return Finding(answer, "" if answer else obstacle, explanation, correction, task.belief, None)
 
 

@@ -6,10 +6,9 @@ process that searches has to find it.
 
 from __future__ import annotations
 
+from oracle_answer import answer_to
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Finding
 
 SHORT = {"min_threshold": 6_000, "max_threshold": 18_000, "max_probability": 0.1, "weight_log": 4}
@@ -32,19 +31,5 @@ def solve(task):
     other = LONG if own["min_threshold"] == SHORT["min_threshold"] else SHORT
     candidate = predicted(other, WANTED_PACKETS)
     incumbent = predicted(own, OTHERWISE_PACKETS)
-    answer = Answer(
-        kind=task.kind,
-        picture=task.picture,
-        in_force=task.in_force,
-        internal_target=goal.target,
-        goal="keep the queue",
-        unit="packets^2",
-        setting=candidate.setting,
-        candidate=candidate,
-        incumbent=incumbent,
-        verdict=judge(candidate, incumbent, goal),
-        candidate_noise=1.0,
-        incumbent_noise=1.0,
-        evaluations=1,
-    )
+    answer = answer_to(task, goal, candidate, incumbent)
     return Finding(answer, "", None, task.correction, task.belief, None)

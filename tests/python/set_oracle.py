@@ -6,9 +6,8 @@ A module of its own, because the process that searches has to find it.
 from __future__ import annotations
 
 from codel_oracle import RIGHT_S, packets
+from oracle_answer import answer_to
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.answer import Answer
-from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Finding
 
 __all__ = ["packets", "solve"]
@@ -30,19 +29,5 @@ def solve(task):
 
     candidate = predicted(dict.fromkeys(task.policy.parameters, RIGHT_S))
     incumbent = predicted({name: task.in_force[name] for name in task.policy.parameters})
-    answer = Answer(
-        kind=task.kind,
-        picture=task.picture,
-        in_force=task.in_force,
-        internal_target=None,
-        goal=goal.label,
-        unit=goal.unit,
-        setting=candidate.setting,
-        candidate=candidate,
-        incumbent=incumbent,
-        verdict=judge(candidate, incumbent, goal),
-        candidate_noise=1.0,
-        incumbent_noise=1.0,
-        evaluations=1,
-    )
+    answer = answer_to(task, goal, candidate, incumbent, words=goal.label, unit=goal.unit)
     return Finding(answer, "", None, task.correction, task.belief, None)

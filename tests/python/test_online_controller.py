@@ -6,15 +6,14 @@ import random
 import numpy as np
 import pytest
 
+from oracle_answer import answer_to
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace
 from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Finding
 from vermilion.online.policy import Policy
 from vermilion.online.record.journal import Journal
@@ -128,21 +127,7 @@ class Oracle:
         self.targets.append(goal.target)
         candidate = self.predicted(goal.target - self.believed_offset, goal)
         incumbent = self.predicted(task.in_force["level"], goal)
-        answer = Answer(
-            kind=task.kind,
-            picture=task.picture,
-            in_force=task.in_force,
-            internal_target=goal.target,
-            goal="keep the queue",
-            unit="packets^2",
-            setting=candidate.setting,
-            candidate=candidate,
-            incumbent=incumbent,
-            verdict=judge(candidate, incumbent, goal),
-            candidate_noise=1.0,
-            incumbent_noise=1.0,
-            evaluations=1,
-        )
+        answer = answer_to(task, goal, candidate, incumbent)
         return Finding(answer, "", explanation, correction, task.belief, None)
 
     def predicted(self, level, goal):
