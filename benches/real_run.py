@@ -76,7 +76,7 @@ def main() -> None:
 
 def measure(given: argparse.Namespace) -> dict[str, Any]:
     """Traffic, and the controller in the middle."""
-    given.one_in, given.seconds = 1, 60.0 * given.minutes
+    given.one_in, given.entrance, given.seconds = 1, False, 60.0 * given.minutes
     build(given.rate, 60_000, direct=False)
     exit_of_router = ("ip", "netns", "exec", "tr", "tc")
     for words in (
