@@ -25,6 +25,7 @@ from linux_guest_snmp import LINK, WHERE, in_force
 from red_oracle import LONG, SHORT, solve
 from vermilion.online.drive.real_router import run_on_router
 from vermilion.online.events import Command
+from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy
 
 POLICY = """
@@ -86,7 +87,8 @@ class Controller:
         return self.said.read_text(encoding="utf-8", errors="replace").splitlines()
 
     def kinds(self):
-        return [line.partition(":")[0] for line in self.lines()]
+        said = [line.partition(":")[0] for line in self.lines()]
+        return [each for each in said if each in set(DecisionKind)]
 
     def kill(self):
         os.kill(self.process.pid, signal.SIGKILL)
