@@ -16,7 +16,10 @@ from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result, run_many
 from vermilion.tuning import Seeds, Study, read_studies, tune_robust
 from vermilion.tuning.measure import simulations
-from vermilion.tuning.measure.joint import Joining
+from vermilion.tuning.measure.candidates import Candidates
+from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.measure.joint import Joining, JointEvaluation
+from vermilion.tuning.measure.simulations import Simulations
 
 WEIGHT = "links.bottleneck.queue.weight"
 SEEDS = Seeds.counted(1, search=2, re_evaluation=2, comparison=6)
@@ -84,6 +87,27 @@ def found(monkeypatch, measure=two_bowls, over="worst", scenarios=None, **option
     met = formulas(monkeypatch, measure)
     scenarios = scenarios or [scenario(1), scenario(2)]
     return tune_robust(scenarios, over, **{**SEARCH, **options}), met
+
+
+def test_of_one_scenario_promising_settings_meet_the_further_seeds_at_once(monkeypatch):
+    """As where conditions came and went, and the present ones are the only ones left."""
+    met = formulas(monkeypatch, lambda _, weight, seed: abs(weight + 1.0) + 0.01 * seed)
+    one = scenario(1)
+    simulated = Simulations(Candidates(one, [WEIGHT]), objective_of(one), [])
+    joining = Joining("worst", (1.0,), (1.0,))
+    settings = [0.1, 0.01, 0.001]
+    evaluations = [
+        JointEvaluation({WEIGHT: each}, parts=[Evaluation({WEIGHT: each})], joining=joining)
+        for each in settings
+    ]
+
+    def is_promising(evaluation):
+        return evaluation.first_objective < 1.5
+
+    simulated.run_promising(evaluations, [1, 2], is_promising)
+    assert [each.seeds for each in evaluations] == [[1, 2], [1, 2], [1]]
+    assert [each.objective for each in evaluations] == pytest.approx([0.015, 1.015, 2.01])
+    assert simulated.count == len(met) == 5
 
 
 def test_the_worst_case_is_balanced_between_scenarios_of_any_size(monkeypatch):

@@ -183,22 +183,25 @@ class Simulations:
         """
         first, *further = seeds
         [measured, *others] = self.measured
-        known = measured.memory is not None or any(each.text is not None for each in evaluations)
+        # With one scenario there is one piece of each.
+        pieces = [each.pieces[0] for each in evaluations]
+        known = measured.memory is not None or any(each.text is not None for each in pieces)
         if others or known or self._workers is not None or not further or not evaluations:
             self.run(evaluations, [first], until=until, progress=progress)
             return
 
-        def add(evaluation: Evaluation, seed: int, result: Result) -> None:
-            evaluation.add(seed, result, measured.objective, measured.constraints)
+        def add(index: int, seed: int, result: Result) -> None:
+            pieces[index].add(seed, result, measured.objective, measured.constraints)
 
         def is_worth_more(index: int, result: Result) -> bool:
-            add(evaluations[index], first, result)
+            add(index, first, result)
+            evaluations[index].gather()
             return is_promising(evaluations[index])
 
         start = time.monotonic()
         try:
             rows = run_promising(
-                [measured.candidates.text(each.setting) for each in evaluations],
+                [measured.candidates.text(each.setting) for each in pieces],
                 first,
                 further,
                 is_worth_more,
@@ -207,16 +210,17 @@ class Simulations:
                 deadline_s=None if until is None else max(0.0, until - start),
                 flow_delays=self._flow_delays,
             )
-        except ScenarioError:  # one of them is at fault, and has not been simulated
+        except ScenarioError:  # one of them is at fault, and none has been simulated
             self.run(evaluations, [first], until=until, progress=progress)
             return
         made = 0
-        for evaluation, row in zip(evaluations, rows, strict=True):
+        for index, row in enumerate(rows):
             for seed, result in zip(seeds, row, strict=True):
                 if result is not None:
                     made += 1
-                    if seed not in evaluation.seeds:
-                        add(evaluation, seed, result)
+                    if seed not in pieces[index].seeds:
+                        add(index, seed, result)
+            evaluations[index].gather()
         self._note_time(start, made, made)
 
     def run_each(
