@@ -42,7 +42,7 @@ from vermilion.tuning.find import engine, horizon, model_search
 from vermilion.tuning.measure import simulations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from vermilion.objectives.windows import Window
     from vermilion.scenario import Scenario
@@ -280,13 +280,12 @@ def count_cpu_time() -> None:
         def monotonic() -> float:
             return time.process_time() / CORES
 
-    def undisturbed(run: Callable[..., object]) -> Callable[..., object]:
-        return lambda *arguments, **options: run(*arguments, **{**options, "deadline_s": None})
+    def undisturbed(*arguments: object, **options: object) -> object:
+        return run_many(*arguments, **{**options, "deadline_s": None})
 
     for module in (engine, horizon, model_search, simulations):
         module.time = Clock
-    simulations.run_many = undisturbed(simulations.run_many)
-    simulations.run_promising = undisturbed(simulations.run_promising)
+    simulations.run_many = undisturbed
 
 
 def say(text: str) -> None:

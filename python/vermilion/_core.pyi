@@ -468,18 +468,11 @@ def run_many(
     deadline_s: float | None = None,
     distributions: bool = False,
     flow_delays: bool = False,
-    further_seeds: Sequence[int] | None = None,
-    is_worth_more: Callable[[int, str], bool] | None = None,
 ) -> list[str | None]:
     """Run pairs of (number of a scenario, seed) on all cores, or on ``threads`` threads.
 
     Python's lock is released meanwhile. ``progress`` is called with the number of finished runs
     about every 50 ms, from the calling thread. What ``deadline_s`` seconds cut short is None.
-
-    ``is_worth_more`` is called with a job's number and outcome as soon as there is one, from any
-    thread; where it says so the scenario is run with ``further_seeds`` too. It is not asked about a
-    scenario that calls Python. The outcomes of further seeds come after those of all jobs, job by
-    job; None where they were not run.
     """
 
 @final

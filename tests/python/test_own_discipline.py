@@ -24,7 +24,6 @@ from vermilion.cli import main
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import disciplines, scenario_from_document
 from vermilion.scenario.carry_over import with_discipline
-from vermilion.simulate.runs import run_promising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,24 +117,6 @@ def test_the_source_papers_scenario_comes_out_alike(register):
     scenario = vermilion.load_scenario("varying-load")
     own, _ = with_discipline(scenario, "python-red")
     assert numbers(vermilion.run(own, 3)) == numbers(vermilion.run(scenario, 3))
-
-
-def test_what_calls_python_is_asked_about_by_nobody(register):
-    """It runs on one thread, so that nothing is gained by further seeds at once."""
-    register(own_disciplines.PythonDropTail)
-    short = ["duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s"]
-    plain = vermilion.load_scenario("varying-load", short)
-    own, _ = with_discipline(plain, "python-drop-tail")
-    asked = []
-    rows = run_promising(
-        [own.core_json(), plain.core_json()],
-        1,
-        [2],
-        lambda index, _: asked.append(index) is None,
-    )
-    assert asked == [1]
-    assert [each is None for each in rows[0]] == [False, True]
-    assert [each is None for each in rows[1]] == [False, False]
 
 
 def test_watching_departures_without_a_decision_changes_nothing(register):

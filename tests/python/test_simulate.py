@@ -11,7 +11,6 @@ import pytest
 import vermilion
 from vermilion.scenario import ScenarioError, load_scenario
 from vermilion.simulate import metric_of, run, run_many, runs
-from vermilion.simulate.runs import run_promising
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 
@@ -133,35 +132,6 @@ def test_many_runs_are_what_single_runs_are_on_any_number_of_threads(scenario):
             single = run(candidate, seed)
             assert left.link("bottleneck") == single.link("bottleneck")
             assert left.seed == seed
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_promising_scenarios_get_the_further_seeds_and_no_others(scenario, threads):
-    texts = [
-        scenario.with_values({"links.bottleneck.queue.max_probability": each}).core_json()
-        for each in (0.05, 0.1, 0.2)
-    ]
-    asked, done = {}, []
-
-    def is_promising(index, result):
-        asked[index] = measured(result)
-        return index != 1
-
-    rows = run_promising(texts, 7, [8, 9], is_promising, threads=threads, progress=done.append)
-    alone = [[measured(each) for each in row] for row in run_many(texts, [7, 8, 9])]
-    assert asked == {index: row[0] for index, row in enumerate(alone)}
-    assert [measured(each) for each in rows[0]] == alone[0]
-    assert [measured(rows[1][0]), *rows[1][1:]] == [alone[1][0], None, None]
-    assert [measured(each) for each in rows[2]] == alone[2]
-    assert done[-1] == 7
-
-
-def test_a_mistake_in_what_is_asked_ends_the_runs_and_is_told(scenario):
-    def is_promising(_, result):
-        raise ZeroDivisionError(result.seed)
-
-    with pytest.raises(ZeroDivisionError, match="7"):
-        run_promising([scenario.core_json()] * 4, 7, [8], is_promising, threads=2)
 
 
 def test_two_processes_agree(scenario):

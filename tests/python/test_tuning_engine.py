@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simulated_by import simulated_by
 from simulated_clock import SimulatedClock
 from vermilion.objectives import Constraint
 from vermilion.objectives.queue_deviation import QueueDeviation
@@ -80,7 +79,7 @@ def exact(setting, _):
 
 def tune(monkeypatch, metrics=exact, **options):
     core = metrics if isinstance(metrics, Core) else Core(metrics)
-    simulated_by(monkeypatch, core)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
     defaults = {"incumbent": STANDARD, "seeds": SEEDS, "budget": 150}
     options = defaults | {"search": "recursive-random-search"} | options
     constraints = [Constraint.parse(text) for text in options.pop("constraints", ())]
@@ -451,7 +450,7 @@ def test_long_batches_are_kept_in_portions(monkeypatch):
 
     clock = SimulatedClock(monkeypatch)
     core = Slow(clock, 2.0, 2.0)  # seconds for a simulation: five in ten seconds
-    simulated_by(monkeypatch, core)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
     kept, told = Kept(), []
     simulations = Simulations(Candidates(MODEL, SPACE.names), OBJECTIVE, [], 1, memory=kept)
     simulations.run([Evaluation(STANDARD)], [1])
@@ -490,7 +489,7 @@ def tune_timed(monkeypatch, metrics):
     model = {**json.loads(MODEL), "duration_ns": 100_000_000_000}
     core = Timed(None)
     core.metrics = lambda setting, seed: metrics(setting, seed, short=core.short)
-    simulated_by(monkeypatch, core)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
     outcome = search_best(
         json.dumps(model), SPACE, OBJECTIVE, incumbent=STANDARD, seeds=SEEDS, budget=150,
         fidelity="auto",

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 
 from html_page import Page
-from simulated_by import simulated_by
 from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.objectives import objective_from_text
@@ -44,7 +43,7 @@ def formulas(monkeypatch, measure):
                          for seed in seeds])  # fmt: skip
         return rows
 
-    simulated_by(monkeypatch, run_many)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
     return met
 
 
@@ -171,7 +170,7 @@ def limited(monkeypatch, seconds, **options):
     """A front within so many seconds, each simulation taking one; how long it took."""
     formulas(monkeypatch, circle)
     clock = SimulatedClock(monkeypatch)
-    simulated_by(monkeypatch, clock.slowed(simulations.run_many, 1.0))
+    monkeypatch.setattr(simulations, "run_many", clock.slowed(simulations.run_many, 1.0))
     start = clock.now
     options = {"parameters": [WEIGHT, PROBABILITY], "boxes": BOXES, "seeds": SEEDS, **options}
     found = tune_front(
@@ -211,7 +210,7 @@ def test_ctrl_c_leaves_the_front_so_far_and_another_ends_its_comparison(
     monkeypatch, moments, fresh, count
 ):
     formulas(monkeypatch, circle)
-    simulated_by(monkeypatch, Interrupting(simulations.run_many, *moments))
+    monkeypatch.setattr(simulations, "run_many", Interrupting(simulations.run_many, *moments))
     found = tune_front(
         load_scenario("varying-load"),
         parameters=[WEIGHT, PROBABILITY],

@@ -12,7 +12,6 @@ import statistics
 import numpy as np
 import pytest
 
-from simulated_by import simulated_by
 from vermilion.objectives import Constraint, objective_from_text
 from vermilion.scenario import parse_scenario
 from vermilion.search import Space
@@ -70,7 +69,7 @@ def tuned(monkeypatch, noise, *, budget=120, seed=1, bound=USED, flattery=0.0):
             rows.append([outcome(weight, each, noise, flattery) for each in seeds])
         return rows
 
-    simulated_by(monkeypatch, run_many)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
     scenario = parse_scenario(SCENARIO)
     objective, _ = objective_from_text("minimise links.bottleneck.sojourn_ms.mean", scenario)
     found = search_best(

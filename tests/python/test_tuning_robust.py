@@ -8,7 +8,6 @@ import math
 
 import pytest
 
-from simulated_by import simulated_by
 from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.objectives import objective_of
@@ -16,10 +15,7 @@ from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result, run_many
 from vermilion.tuning import Seeds, Study, read_studies, tune_robust
 from vermilion.tuning.measure import simulations
-from vermilion.tuning.measure.candidates import Candidates
-from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.joint import Joining, JointEvaluation
-from vermilion.tuning.measure.simulations import Simulations
+from vermilion.tuning.measure.joint import Joining
 
 WEIGHT = "links.bottleneck.queue.weight"
 SEEDS = Seeds.counted(1, search=2, re_evaluation=2, comparison=6)
@@ -73,7 +69,7 @@ def formulas(monkeypatch, measure):
     def run_many(texts, seeds, **_):
         return [[outcome(text, seed) for seed in seeds] for text in texts]
 
-    simulated_by(monkeypatch, run_many)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
     return met
 
 
@@ -87,27 +83,6 @@ def found(monkeypatch, measure=two_bowls, over="worst", scenarios=None, **option
     met = formulas(monkeypatch, measure)
     scenarios = scenarios or [scenario(1), scenario(2)]
     return tune_robust(scenarios, over, **{**SEARCH, **options}), met
-
-
-def test_of_one_scenario_promising_settings_meet_the_further_seeds_at_once(monkeypatch):
-    """As where conditions came and went, and the present ones are the only ones left."""
-    met = formulas(monkeypatch, lambda _, weight, seed: abs(weight + 1.0) + 0.01 * seed)
-    one = scenario(1)
-    simulated = Simulations(Candidates(one, [WEIGHT]), objective_of(one), [])
-    joining = Joining("worst", (1.0,), (1.0,))
-    settings = [0.1, 0.01, 0.001]
-    evaluations = [
-        JointEvaluation({WEIGHT: each}, parts=[Evaluation({WEIGHT: each})], joining=joining)
-        for each in settings
-    ]
-
-    def is_promising(evaluation):
-        return evaluation.first_objective < 1.5
-
-    simulated.run_promising(evaluations, [1, 2], is_promising)
-    assert [each.seeds for each in evaluations] == [[1, 2], [1, 2], [1]]
-    assert [each.objective for each in evaluations] == pytest.approx([0.015, 1.015, 2.01])
-    assert simulated.count == len(met) == 5
 
 
 def test_the_worst_case_is_balanced_between_scenarios_of_any_size(monkeypatch):
@@ -236,7 +211,7 @@ def limited(monkeypatch, seconds, **options):
     """A tuning within so many seconds, each simulation taking one; how long it took."""
     formulas(monkeypatch, noisy_bowls)
     clock = SimulatedClock(monkeypatch)
-    simulated_by(monkeypatch, clock.slowed(simulations.run_many, 1.0))
+    monkeypatch.setattr(simulations, "run_many", clock.slowed(simulations.run_many, 1.0))
     start = clock.now
     options = {**SEARCH, "budget": 10_000, "threads": 1, **options}
     outcome = tune_robust([scenario(1), scenario(2)], deadline_s=seconds, **options)
@@ -265,7 +240,7 @@ def test_a_deadline_that_comes_first_is_said(monkeypatch):
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, moment):
     formulas(monkeypatch, noisy_bowls)
     interrupting = Interrupting(simulations.run_many, moment)
-    simulated_by(monkeypatch, interrupting)
+    monkeypatch.setattr(simulations, "run_many", interrupting)
     outcome = tune_robust([scenario(1), scenario(2)], **{**SEARCH, "threads": 1})
     assert (outcome.accepted, outcome.end) == (False, "interrupted")
     assert bool(outcome.parameters) == (moment > 2)
@@ -370,7 +345,7 @@ def test_harm_in_one_scenario_refuses_the_setting_and_is_told_from_constraints(m
                 result.data["links"]["bottleneck"]["total"]["drop_rate"] = 0.3 * harmful
         return rows
 
-    simulated_by(monkeypatch, dropping)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", dropping)
     outcome = tune_robust([scenario(1), scenario(2)], **SEARCH)
     assert not outcome.accepted
     data = json.loads(outcome.to_json())
@@ -501,7 +476,7 @@ def test_what_one_scenario_refuses_is_not_recommended_for_any(monkeypatch):
                 raise ScenarioError("weight", weight, "at most 0.02")
         return core(texts, seeds, **options)
 
-    simulated_by(monkeypatch, picky)
+    monkeypatch.setattr(simulations, "run_many", picky)
     outcome = tune_robust([scenario(1), scenario(2)], **SEARCH, threads=3)
     assert outcome.accepted
     # Without the refusal it would be 0.034, where both scenarios gain alike.

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from simulated_by import simulated_by
 from test_cli import PROGRAM, SHORT, refused, strict, vermilion
 from vermilion.cli.tune_session import report_to
 from vermilion.scenario import load_scenario
@@ -123,7 +122,7 @@ def test_what_is_known_is_not_simulated_again(scenario, tmp_path, monkeypatch):
     def simulate(*_arguments, **_options):
         pytest.fail("it simulated what the study has")
 
-    simulated_by(monkeypatch, simulate)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", simulate)
     with Study(path) as study:
         tune(scenario, budget=BUDGET, study=study, rivals=False, robustness=False)
 

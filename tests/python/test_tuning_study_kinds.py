@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 
 from html_page import Page
-from simulated_by import simulated_by
 from test_cli import PROGRAM, SHORT, refused, strict, vermilion
 from test_tuning_study import execute, wait_for_settings
 from vermilion.objectives import objective_from_text
@@ -93,7 +92,7 @@ def test_what_is_known_is_not_simulated_again(copied, monkeypatch):
     def simulate(*_arguments, **_options):
         pytest.fail("it simulated what the study has")
 
-    simulated_by(monkeypatch, simulate)
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", simulate)
     with Study(copied.path) as study:
         tuned(copied.kind, study=study)
 

@@ -7,7 +7,6 @@ expects.
 
 import pytest
 
-from simulated_by import simulated_by
 from vermilion import tune, tune_front, tune_robust
 from vermilion.scenario import parse_scenario
 from vermilion.simulate.runs import run_many
@@ -75,7 +74,6 @@ class Simulator:
 def tuned(monkeypatch, kind, simulator):
     for module in MODULES:
         monkeypatch.setattr(module, "run_many", simulator)
-    simulated_by(monkeypatch, simulator)
     scenario = parse_scenario(SCENARIO, "small")
     options = {"deadline_s": 1e6, "threads": 2}
     if kind == "front":

@@ -2,13 +2,12 @@
 
 mod common;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use serde_json::{Value, json};
+use vermilion_netsim::Simulation;
 use vermilion_netsim::batch::{Batch, Job};
-use vermilion_netsim::{Scenario, Simulation};
 
 fn network() -> Value {
     let size = json!({"distribution": "pareto", "mean": 10_000.0, "shape": 1.5});
@@ -85,78 +84,4 @@ fn a_cancelled_run_can_go_on() {
     assert!(simulation.now() < 10 * SECOND);
     simulation.run(&AtomicBool::new(false)).unwrap();
     assert_eq!(as_text(&simulation.into_results(true)), as_text(&whole));
-}
-
-/// Three that differ.
-fn scenarios() -> [Scenario; 3] {
-    [2, 5, 9].map(|count| {
-        parse(&scenario(
-            1.5,
-            &[link("bottleneck", 10_000_000, "red", json!({}))],
-            &[bulk("flows", count, &["bottleneck"], "newreno", json!({}))],
-        ))
-    })
-}
-
-#[test]
-fn only_what_is_worth_them_gets_the_further_seeds() {
-    let scenarios = scenarios();
-    let jobs: Vec<Job> = (0..3).map(|index| (index, 1)).collect();
-    let alone = |scenario: usize, seed| {
-        let mut simulation = Simulation::new(scenarios[scenario].clone(), seed).unwrap();
-        simulation.run(&AtomicBool::new(false)).unwrap();
-        as_text(&simulation.into_results(false))
-    };
-    for threads in [1, 2, 5] {
-        let batch = Batch::new(&scenarios, &jobs).unwrap().with_further_seeds(&[2, 3]);
-        let asked = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    batch.work_asking(|job, results| {
-                        asked.fetch_add(1, Ordering::Relaxed);
-                        assert_eq!(as_text(results), alone(job, 1));
-                        job == 1
-                    });
-                });
-            }
-        });
-        assert_eq!((asked.into_inner(), batch.done()), (3, 5));
-        let outcomes: Vec<_> =
-            batch.into_outcomes().iter().map(|it| it.as_ref().map(as_text)).collect();
-        let first = [0, 1, 2].map(|scenario| Some(alone(scenario, 1)));
-        let further = [None, None, Some(alone(1, 2)), Some(alone(1, 3)), None, None];
-        assert_eq!(outcomes, [first.as_slice(), further.as_slice()].concat());
-    }
-}
-
-#[test]
-fn who_waits_for_more_is_released_when_the_batch_is_cancelled() {
-    let scenarios = scenarios();
-    let batch = Batch::new(&scenarios, &[(0, 1)]).unwrap().with_further_seeds(&[2]);
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                batch.work_asking(|_, _| {
-                    batch.cancel();
-                    true
-                });
-            });
-        }
-    });
-    assert!(batch.into_outcomes()[1].is_none());
-}
-
-#[test]
-fn who_waits_for_more_is_released_when_another_worker_panics() {
-    let scenarios = scenarios();
-    let batch = Batch::new(&scenarios, &[(0, 1)]).unwrap().with_further_seeds(&[2]);
-    let all = catch_unwind(AssertUnwindSafe(|| {
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| batch.work_asking(|_, _| panic!("somebody's mistake")));
-            }
-        });
-    }));
-    assert!(all.is_err(), "and whoever has started them hears of it");
 }

@@ -1,8 +1,8 @@
 //! Running one scenario, or many: Python's lock is released, and Ctrl-C is listened to.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
@@ -118,37 +118,11 @@ impl Conditions {
     }
 }
 
-/// Which jobs are worth further seeds, as Python says.
-struct Further {
-    seeds: Vec<u64>,
-    is_worth_more: Option<Py<PyAny>>,
-    /// Where asking has failed.
-    failure: Mutex<Option<PyErr>>,
-}
-
-impl Further {
-    /// Whether a job is worth them, by its number and results; never after a failure.
-    fn ask(&self, job: usize, results: &Results) -> bool {
-        let Some(is_worth_more) = &self.is_worth_more else { return false };
-        let answer = Python::attach(|python| {
-            is_worth_more.call1(python, (job, convert::json(results)?))?.extract(python)
-        });
-        answer.unwrap_or_else(|error| {
-            self.failure.lock().expect("nobody panics while holding it").get_or_insert(error);
-            false
-        })
-    }
-
-    fn check(&self) -> PyResult<()> {
-        self.failure.lock().expect("nobody panics while holding it").take().map_or(Ok(()), Err)
-    }
-}
-
 /// Runs many scenarios and seeds on many threads; after them those that call Python, on this one.
 #[pyfunction]
 #[pyo3(signature = (
     scenarios, jobs, threads=None, progress=None, deadline_s=None, distributions=false,
-    flow_delays=false, further_seeds=None, is_worth_more=None
+    flow_delays=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn run_many(
@@ -160,11 +134,7 @@ pub fn run_many(
     deadline_s: Option<f64>,
     distributions: bool,
     flow_delays: bool,
-    further_seeds: Option<Vec<u64>>,
-    is_worth_more: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Option<String>>> {
-    let seeds = further_seeds.unwrap_or_default();
-    let further = Further { seeds, is_worth_more, failure: Mutex::new(None) };
     let begun = Instant::now();
     let deadline = deadline_s
         .map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)))
@@ -182,41 +152,31 @@ pub fn run_many(
         })
         .collect::<PyResult<Vec<_>>>()?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let most = jobs.len() * (1 + further.seeds.len());
-    let threads = threads.unwrap_or(cores).clamp(1, most.max(1));
+    let threads = threads.unwrap_or(cores).clamp(1, jobs.len().max(1));
     let conditions = Conditions { begun, threads, progress, deadline };
-    let (on_threads, numbers): (Vec<Job>, Vec<usize>) = jobs
+    let on_threads: Vec<Job> = jobs
         .iter()
-        .zip(0..)
-        .filter(|((index, _), _)| !calls_python.get(*index).is_some_and(|calls| *calls))
-        .unzip();
+        .filter(|(index, _)| !calls_python.get(*index).is_some_and(|calls| *calls))
+        .copied()
+        .collect();
     let batch = Batch::new(&scenarios, &on_threads);
     session.check(python)?;
-    let batch = batch.map_err(refused)?.with_further_seeds(&further.seeds);
-    let ask = |place: usize, results: &Results| further.ask(numbers[place], results);
-    work_on_threads(python, &batch, &conditions, &ask)?;
-    further.check()?;
-    let mut done = batch.done();
-    let mut made = batch.into_outcomes();
-    let mut outcomes = vec![None; most];
-    let further_of = |job: usize, jobs: usize| {
-        let first = jobs + job * further.seeds.len();
-        first..first + further.seeds.len()
-    };
-    for (place, number) in numbers.iter().enumerate() {
-        outcomes[*number] = made[place].take();
-        for (to, from) in further_of(*number, jobs.len()).zip(further_of(place, numbers.len())) {
-            outcomes[to] = made[from].take();
-        }
-    }
-    // Nobody is asked about those that call Python: there is no second thread to keep at work.
-    for (outcome, (index, seed)) in outcomes.iter_mut().zip(jobs) {
-        if calls_python[index] {
-            *outcome = work_here(python, &scenarios[index], seed, &session, &conditions, done)?;
+    let batch = batch.map_err(refused)?;
+    work_on_threads(python, &batch, &conditions)?;
+    let mut outcomes = batch.into_outcomes().into_iter();
+    let mut done = on_threads.len();
+    let mut texts = Vec::with_capacity(jobs.len());
+    for (index, seed) in jobs {
+        let outcome = if calls_python[index] {
+            let outcome = work_here(python, &scenarios[index], seed, &session, &conditions, done)?;
             done += usize::from(outcome.is_some());
-        }
+            outcome
+        } else {
+            outcomes.next().flatten()
+        };
+        texts.push(outcome.as_ref().map(convert::json).transpose()?);
     }
-    outcomes.iter().map(|outcome| outcome.as_ref().map(convert::json).transpose()).collect()
+    Ok(texts)
 }
 
 /// A run that calls Python; `None` where the deadline comes first.
@@ -243,19 +203,14 @@ fn work_here(
 }
 
 /// Runs a batch while this thread watches.
-fn work_on_threads(
-    python: Python<'_>,
-    batch: &Batch<'_>,
-    conditions: &Conditions,
-    is_worth_more: &(impl Fn(usize, &Results) -> bool + Sync),
-) -> PyResult<()> {
+fn work_on_threads(python: Python<'_>, batch: &Batch<'_>, conditions: &Conditions) -> PyResult<()> {
     python.detach(|| {
         std::thread::scope(|scope| -> PyResult<()> {
             let (finished, wait) = channel::<()>();
             for _ in 0..conditions.threads {
                 let finished = finished.clone();
                 scope.spawn(move || {
-                    batch.work_asking(is_worth_more);
+                    batch.work();
                     drop(finished);
                 });
             }

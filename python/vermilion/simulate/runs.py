@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Mapping
 from functools import cache
-from threading import Lock
 from typing import TYPE_CHECKING, overload
 
 from vermilion.scenario.errors import ScenarioError, from_core
@@ -250,83 +249,12 @@ def run_jobs(
         )
     except _core.ParameterError as error:
         raise from_core(error, "") from None
-    return [_result(outcome, seed) for outcome, (_, seed) in zip(outcomes, jobs, strict=True)]
-
-
-def run_promising(
-    texts: Sequence[str],
-    first: int,
-    further: Sequence[int],
-    is_promising: Callable[[int, Result], bool],
-    *,
-    threads: int | None = None,
-    progress: Callable[[int], object] | None = None,
-    deadline_s: float | None = None,
-    flow_delays: bool = False,
-) -> list[list[Result | None]]:
-    """Simulates texts with one seed, and those that it shows to be promising with others too.
-
-    That is asked of each as soon as it is known, so that no core waits for the first seed of the
-    others. A text that calls Python gets no further seed.
-
-    Args:
-        texts: scenarios as the core reads them.
-        first: the seed for all.
-        further: the others.
-        is_promising: is told the index of a text and its first result, from any thread, one at a
-            time; says whether the others are worth it.
-        threads: as for :func:`run_many`, and so are the others.
-        progress: called with the number of runs done.
-        deadline_s: wall seconds.
-        flow_delays: and of packets of groups of flows.
-
-    Returns:
-        For each text the results with the first seed and with the others; ``None`` where there is
-        none.
-
-    Raises:
-        ScenarioError: a scenario that is not accepted.
-    """
-    from vermilion import _core
-
-    firsts: list[Result | None] = [None] * len(texts)
-    lock = Lock()
-
-    def is_worth_more(index: int, outcome: str) -> bool:
-        result = _result(outcome, first)
-        firsts[index] = result
-        with lock:
-            return result is not None and is_promising(index, result)
-
-    try:
-        outcomes = _core.run_many(
-            list(texts),
-            [(index, first) for index in range(len(texts))],
-            threads,
-            progress,
-            deadline_s,
-            flow_delays=flow_delays,
-            further_seeds=list(further),
-            is_worth_more=is_worth_more,
-        )
-    except _core.ParameterError as error:
-        raise from_core(error, "") from None
-    rows = []
-    for index, known in enumerate(firsts):
-        start = len(texts) + index * len(further)
-        rest = outcomes[start : start + len(further)]
-        row = [_result(outcome, seed) for outcome, seed in zip(rest, further, strict=True)]
-        rows.append([_result(outcomes[index], first) if known is None else known, *row])
-    return rows
-
-
-def _result(outcome: str | None, seed: int) -> Result | None:
-    """What a run of many has brought, if anything."""
-    from vermilion import _core
-
-    if outcome is None:
-        return None
-    return result_of(outcome, seed=seed, version=_core.VERSION, timing={}, series={})
+    return [
+        None
+        if outcome is None
+        else result_of(outcome, seed=seed, version=_core.VERSION, timing={}, series={})
+        for outcome, (_, seed) in zip(outcomes, jobs, strict=True)
+    ]
 
 
 def check_seed(seed: int, origin: str = "") -> None:

@@ -236,13 +236,7 @@ class Tuning(TuningState):
             new = [each for each in asked if not each.is_complete(first)]
             begun = len(new) * len(first)
             told = _within(progress, len(points), len(points) * len(seeds))
-            simulations.run_promising(
-                new,
-                seeds,
-                lambda each: not self.screening.is_hopeless(each),
-                until=until,
-                progress=told,
-            )
+            simulations.run(new, first, until=until, progress=told)
             promising = [
                 each
                 for each in asked

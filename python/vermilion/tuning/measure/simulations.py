@@ -11,7 +11,7 @@ from vermilion.objectives import MetricPath, NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
 from vermilion.simulate.cores import cores
-from vermilion.simulate.runs import run_many, run_promising
+from vermilion.simulate.runs import run_many
 from vermilion.tuning.measure.memory import KEPT_WHOLE
 
 if TYPE_CHECKING:
@@ -160,69 +160,6 @@ class Simulations:
             for first in range(0, len(rows), scenarios)
         ]
 
-    def run_promising(
-        self,
-        evaluations: Sequence[Evaluation],
-        seeds: Sequence[int],
-        is_promising: Callable[[Evaluation], bool],
-        *,
-        until: float | None = None,
-        progress: Callable[[int], object] | None = None,
-    ) -> None:
-        """Simulates every setting with the first seed, and promising ones with the others at once.
-
-        So no core waits for the others between the two. Only the first seed is simulated where that
-        does not go: with workers, a memory, or several scenarios. What is left is for :meth:`run`.
-
-        Args:
-            evaluations: as for :meth:`run`, and so are the others.
-            seeds: at least one.
-            is_promising: asked when the first seed has been met, from any thread, one at a time.
-            until: a moment.
-            progress: called with the number of simulations done.
-        """
-        first, *further = seeds
-        [measured, *others] = self.measured
-        # With one scenario there is one piece of each.
-        pieces = [each.pieces[0] for each in evaluations]
-        known = measured.memory is not None or any(each.text is not None for each in pieces)
-        if others or known or self._workers is not None or not further or not evaluations:
-            self.run(evaluations, [first], until=until, progress=progress)
-            return
-
-        def add(index: int, seed: int, result: Result) -> None:
-            pieces[index].add(seed, result, measured.objective, measured.constraints)
-
-        def is_worth_more(index: int, result: Result) -> bool:
-            add(index, first, result)
-            evaluations[index].gather()
-            return is_promising(evaluations[index])
-
-        start = time.monotonic()
-        try:
-            rows = run_promising(
-                [measured.candidates.text(each.setting) for each in pieces],
-                first,
-                further,
-                is_worth_more,
-                threads=self._local_threads,
-                progress=progress,
-                deadline_s=None if until is None else max(0.0, until - start),
-                flow_delays=self._flow_delays,
-            )
-        except ScenarioError:  # one of them is at fault, and none has been simulated
-            self.run(evaluations, [first], until=until, progress=progress)
-            return
-        made = 0
-        for index, row in enumerate(rows):
-            for seed, result in zip(seeds, row, strict=True):
-                if result is not None:
-                    made += 1
-                    if seed not in pieces[index].seeds:
-                        add(index, seed, result)
-            evaluations[index].gather()
-        self._note_time(start, made, made)
-
     def run_each(
         self,
         evaluations: Sequence[Evaluation],
@@ -331,32 +268,27 @@ class Simulations:
             # One of them is at fault, which is rare; the others go on without it.
             alone = (self._simulate([each], seeds, until, None, made_for) for each in pieces)
             return [results for [results] in alone]
-        made = 0
+        before = self._timed
         for measured in self.measured:
             outcomes = []
             for (own, evaluation), row in zip(pieces, results, strict=True):
                 for seed, result in zip(seeds, row if own is measured else (), strict=False):
                     if result is not None:
                         evaluation.add(seed, result, measured.objective, measured.constraints)
-                        made += 1
+                        self.count += 1
+                        self._timed += 1
                         data = result.data if made_for in KEPT_WHOLE else None
                         outcomes.append((evaluation.setting, seed, evaluation.last_outcome(data)))
             if measured.memory is not None:
                 measured.memory.keep(self._length, made_for, outcomes)
-        self._note_time(start, made, len(texts) * len(seeds))
-        return results
-
-    def _note_time(self, start: float, made: int, asked: int) -> None:
-        """A batch that began then has made so many simulations of those that were asked for."""
         # A batch too small for all cores says how long one core takes.
-        busy = min(1.0, asked / self.threads)
+        busy = min(1.0, len(texts) * len(seeds) / self.threads)
         seconds = busy * (time.monotonic() - start)
-        self.count += made
-        self._timed += made
         self._seconds += seconds
-        if made:
-            each = len(self.measured) * seconds / made
+        if self._timed > before:
+            each = len(self.measured) * seconds / (self._timed - before)
             self.least_seconds_each = min(self.least_seconds_each or each, each)
+        return results
 
     def run_in_step(
         self,
