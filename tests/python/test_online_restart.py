@@ -151,9 +151,13 @@ def test_what_was_left_is_gone_on_with_though_somebody_looked_meanwhile(tmp_path
     path = tmp_path / "journal.sqlite"
     killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND)
     killed(path, SECOND)
-    with journal_at(path) as journal:
-        journal.keep(SettingInForce(0.0, SECOND))
-    assert remembered(path).original == FIRST
+    for mode, original in (("observe", FIRST), ("control", None)):
+        with journal_at(path) as journal:
+            journal.keep(Decision(0.0, DecisionKind.START, "watching", {"mode": mode}))
+            journal.keep(SettingInForce(0.0, SECOND))
+        # Who was free to change it, and has left it so in order, has made it the operator's.
+        left = remembered(path)
+        assert (left and left.original) == original
 
 
 @pytest.mark.parametrize("answer", [Refused(1, "busy"), "never asked"])

@@ -237,15 +237,17 @@ class Journal:
     ) -> int | None:
         """The last run on the same queue that mattered, if it was not ended in order.
 
-        What matters are changes that the router may have made, and that somebody wanted none. Who
-        only looked has left nothing to go on with, and does not hide what was left before.
+        What matters are changes that the router may have made, and that somebody wanted none; and
+        an end in order, if it was of a run that was free to change. Who only looked has left
+        nothing to go on with, and does not hide what was left before.
         """
         last = self._database.execute(
             "SELECT id, ended FROM run WHERE title = ? AND router = ? AND link = ?"
             " AND discipline = ? AND network IS ? AND (EXISTS (SELECT 1 FROM effect"
             " WHERE effect.run = run.id AND answer IS NOT 'refused') OR EXISTS (SELECT 1"
             " FROM decision WHERE decision.run = run.id AND (kind = 'hands-off' OR kind IN"
-            " ('paused', 'resumed') AND json_extract(details, '$.by') = 'a person')))"
+            " ('paused', 'resumed') AND json_extract(details, '$.by') = 'a person' OR ended"
+            " AND kind = 'start' AND json_extract(details, '$.mode') <> 'observe')))"
             " ORDER BY id DESC LIMIT 1",
             (title, router, link, discipline, network),
         ).fetchone()
