@@ -9,7 +9,7 @@ killed TIMES times (25 unless told otherwise): by turns at any moment of its fir
 setting of the beginning or one that was to be put in force, as a whole. The next start has to go on
 with the run, and to judge the setting that it finds or another; then it is killed as well. In the
 end a controller that may end in order has to bring back what stood in the beginning. About
-a minute for each kill.
+half a minute for each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Kills snmpd and ``vermilion snmp-agent`` at random moments while a kernel's RED is set over SNMP.
 
-    VERMILION_KERNEL=/path/to/linux PYTHONPATH=python python benches/snmp_kills.py [TIMES] [SEED]
+    VERMILION_KERNEL=/path/to/linux .venv/bin/python benches/snmp_kills.py [TIMES] [SEED]
 
 Runs the guest of the tests in real time, because in virtual time nothing is ever killed half-way:
 half of the TIMES (25 unless told otherwise) snmpd is killed (SIGKILL), half of them the agent, each

@@ -139,9 +139,11 @@ def test_a_setting_that_no_run_has_judged_is_taken_back(tmp_path):
         "judged comes back"
     )
     assert controller.original == FIRST
-    # Whoever only looks changes nothing, and a queue that somebody else has set is left alone.
-    for in_force, mode in ((THIRD, "observe"), ({**THIRD, "level": 60.0}, "control")):
-        other = tmp_path / f"{mode}.sqlite"
+    # Whoever only looks changes nothing. What somebody else has set is left alone, and so is what
+    # stood in the beginning, where the router has restarted.
+    nothing = ((THIRD, "observe"), ({**THIRD, "level": 60.0}, "control"), (FIRST, "control"))
+    for number, (in_force, mode) in enumerate(nothing):
+        other = tmp_path / f"{number}.sqlite"
         shutil.copy(path, other)
         _, effects = goes_on(other, in_force, policy=replace(POLICY, mode=mode))
         assert [each for each in effects if isinstance(each, Apply)] == []

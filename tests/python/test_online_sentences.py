@@ -432,7 +432,7 @@ def said():
     words = partial(setting_in_words, configuration=one)
     killed = SimpleNamespace(run=7, original={"weight": 0.5}, command=None)
     told = _found(0.0, "linux:eth0", red, words, None, killed, policy)
-    found.append((told.kind, told.reason.partition(". Before its")[0], told.details, one))
+    found.append((told.kind, told.reason.partition(". In the beginning")[0], told.details, one))
     return found
 
 

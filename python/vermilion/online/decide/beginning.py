@@ -48,13 +48,17 @@ def _take_back_what_nobody_judged(turn: Turn) -> None:
     Nobody has looked at what it does since, and the next search would take it for what is usual.
     """
     controller = turn.controller
-    trusted = dict(controller.proven or controller.original)
     is_left = controller.left_unjudged and isinstance(controller.state, Waiting)
-    if not is_left or controller.policy.mode == "observe" or dict(controller.in_force) == trusted:
+    known = (dict(controller.proven), dict(controller.original))
+    if not is_left or controller.policy.mode == "observe" or dict(controller.in_force) in known:
         return
-    which = "the last setting it had judged" if controller.proven else "what stood before it"
-    reason = f"the earlier run was cut off before it had judged its last change; {which} comes back"
-    entering.send(turn, RouterChange("roll back", trusted, reason))
+    reason = "the earlier run was cut off before it had judged its last change; "
+    if controller.proven:
+        reason += "the last setting it had judged comes back"
+    else:
+        reason += "what stood before its first change comes back"
+    trusted = controller.proven or controller.original
+    entering.send(turn, RouterChange("roll back", dict(trusted), reason))
 
 
 def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:

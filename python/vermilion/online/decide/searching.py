@@ -173,8 +173,6 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
     if back is not None:
         entering.send(turn, back)
         return
-    if state.unverified is not None:
-        state = replace(state, unverified=replace(state.unverified, is_unexplained=True))
     fruitless = turn.controller.fruitless
     turn.change(fruitless=fruitless + 1)
     _go_on(turn, state, _EXPLAIN_AGAIN_S * 2.0**fruitless)

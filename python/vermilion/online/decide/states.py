@@ -115,7 +115,6 @@ class Verifying:
         mends: whether it was put in force although the objective is worse under it, because the
             one before broke a bound in the model.
         is_step: whether it is a step without a model, which goes unless it helps.
-        is_unexplained: whether no model has explained the network under it so far.
     """
 
     setting: Mapping[str, float]
@@ -128,7 +127,6 @@ class Verifying:
     learned_s: float
     mends: bool = False
     is_step: bool = False
-    is_unexplained: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
         doubt = Doubt(verifying, turn.now_s + _LOOK_AGAIN_S * 2.0 ** (looks - 1), looks)
     entering.count_starved(turn, verifying.expected)
     watching = entering.watching(turn, verifying.expected.mean_after, verifying.noise, doubt)
-    if looks == 1 and (verifying.is_unexplained or _is_beyond_correction(turn, verifying, after)):
+    is_unexplained = turn.controller.fruitless > 0
+    if looks == 1 and (is_unexplained or _is_beyond_correction(turn, verifying, after)):
         watching = replace(watching, ask_again_s=turn.now_s + _EXPLAIN_S)
     turn.become(watching)
 

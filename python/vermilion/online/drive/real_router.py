@@ -184,9 +184,8 @@ def _found(
     policy: Policy,
 ) -> Decision:
     """What stands before anything is changed, and whether that is of the operator's choice."""
-    known = {name: value for name, value in found.items() if value is not None}
     by_hand = "no command puts it back" if undo is None else f"to put it back: {undo}"
-    reason = f"{address} stands at {in_words(known)}; {by_hand}"
+    reason = f"{address} stands at {in_words(_known(found))}; {by_hand}"
     details: dict[str, object] = {
         "parameters": dict(found),
         "command": undo,
@@ -195,12 +194,16 @@ def _found(
         "at_exit": policy.at_exit,
     }
     if left_behind is not None and dict(found) != dict(left_behind.original):
-        before = {k: v for k, v in left_behind.original.items() if v is not None}
         reason += (
-            f". Run {left_behind.run} of this journal has changed this queue and did not end in "
-            f"order. Before its first change it stood at {in_words(before)}"
+            f". Run {left_behind.run} of this journal did not end in order. In the beginning the "
+            f"queue stood at {in_words(_known(left_behind.original))}"
         )
         if left_behind.command is not None:
             reason += f"; to put that back: {left_behind.command}"
         details["left_behind_by_run"] = left_behind.run
     return Decision(now_s, DecisionKind.FOUND, reason, details)
+
+
+def _known(parameters: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+    """Those that have a value."""
+    return {name: value for name, value in parameters.items() if value is not None}
