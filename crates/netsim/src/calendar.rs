@@ -13,7 +13,7 @@
 //! networks that are simulated are such. Of more, each number of players has a piece of code of its own: how many
 //! matches there are is known to it, and that every place is one of the tournament's need not be checked.
 
-use crate::scenario::{LONGEST_DURATION, MOST_LINKS};
+use crate::scenario::LONGEST_DURATION;
 
 /// No event.
 pub const NEVER: u64 = u64::MAX;
@@ -23,7 +23,6 @@ const SOURCE_BITS: u32 = 14;
 
 /// Most sources that a calendar can have: one for each link and each line that stands apart, and a few more.
 pub const MOST_SOURCES: usize = 1 << SOURCE_BITS;
-const _: () = assert!(MOST_LINKS as usize + crate::delay_lines::MOST_APART + 8 < MOST_SOURCES);
 
 /// Later than any run: all that is due then or later is alike.
 const LATEST: u64 = u64::MAX >> SOURCE_BITS;

@@ -3,28 +3,50 @@
 //! Few lines keep their packets each for itself, and each is a source of the
 //! [`Calendar`](crate::calendar::Calendar): its first packet competes there, which costs least as long as
 //! there are few to compete with. Many lines, as flows with a round trip each have them, would make that
-//! contest the dearest part of a run. Their packets stand together in one [`Wheel`] instead, which is
+//! contest the dearest part of a run. Their packets stand together in one [`LazyQueue`] instead, which is
 //! one source.
 //!
 //! Either way packets arrive in the same order: that of their times, at equal times that of the numbers
 //! of their lines, and on one line that in which they entered.
 
-use crate::calendar::Calendar;
+use crate::calendar::{Calendar, MOST_SOURCES};
 use crate::delay_line::{DelayLine, End};
+use crate::lazy_queue::{LazyQueue, Ranked};
 use crate::packet::{Half, Packet};
 use crate::prefetch::prefetch;
-use crate::wheel::{Division, Due, Wheel};
+use crate::scenario::MOST_LINKS;
+use crate::wheel::Due;
 
 /// The calendar's number of the first line, or of all of them together.
 pub const FIRST_LINE: usize = 1;
 
 /// More lines than this stand together: measured, with flows of as many round trips over one link.
-pub const MOST_APART: usize = 1000;
+const MOST_APART: usize = 400;
+/// Each line that stands apart is a source of the calendar, each link may be one, and there are a few more.
+const _: () = assert!(MOST_LINKS as usize + MOST_APART + 8 < MOST_SOURCES);
 
-impl Due for Packet {
-    #[inline]
+/// Of lines that stand together, how many packets before it arrives one's memory is brought: measured likewise.
+const AHEAD: usize = 3;
+
+/// A packet among those of other lines.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    packet: Packet,
+    line: u32,
+    end: End,
+}
+
+impl Due for Placed {
+    #[inline(always)] // for every packet
     fn due(&self) -> u64 {
-        self.time
+        self.packet.time
+    }
+}
+
+impl Ranked for Placed {
+    #[inline(always)] // as above
+    fn rank(&self) -> u32 {
+        self.line
     }
 }
 
@@ -33,22 +55,23 @@ impl Due for Packet {
 pub struct DelayLines {
     lines: Vec<DelayLine>,
     /// Where the packets of many lines stand.
-    together: Option<Box<Wheel<Packet>>>,
+    together: Option<Box<LazyQueue<Placed>>>,
 }
 
 impl DelayLines {
-    /// These lines, in which there is nothing yet; `division`: what suits their packets.
-    pub fn new(lines: Vec<DelayLine>, division: Division) -> Self {
+    /// These lines, in which there is nothing yet. A packet is so many nanoseconds on each of them, `delays`; they
+    /// come `spacing` nanoseconds after one another if the network is busy.
+    pub fn new(lines: Vec<DelayLine>, spacing: f64, delays: &[u64]) -> Self {
         let many = lines.len() > MOST_APART;
-        if many { Self::together(lines, division) } else { Self::apart(lines) }
+        if many { Self::together(lines, spacing, delays) } else { Self::apart(lines) }
     }
 
     fn apart(lines: Vec<DelayLine>) -> Self {
         Self { lines, together: None }
     }
 
-    fn together(lines: Vec<DelayLine>, division: Division) -> Self {
-        Self { lines, together: Some(Box::new(Wheel::new(division))) }
+    fn together(lines: Vec<DelayLine>, spacing: f64, delays: &[u64]) -> Self {
+        Self { lines, together: Some(Box::new(LazyQueue::of_delays(spacing, delays))) }
     }
 
     /// Each line, by its number. Those that stand together have no packets of their own.
@@ -72,7 +95,7 @@ impl DelayLines {
     /// The packet arrives that is first of the calendar's source `source`, counted from
     /// [`FIRST_LINE`]: what awaits it, and itself. `None` where there is no such line, or nothing in it.
     ///
-    /// Where lines stand together, `bring` is called with the packet that is next after it, unless that is far off.
+    /// Where lines stand together, `bring` is called with a packet that comes soon after it, if that is known.
     #[inline(always)] // for every packet
     pub fn pop(
         &mut self,
@@ -86,12 +109,22 @@ impl DelayLines {
                 let packet = line.pop()?;
                 (line.end, packet, line.next_time())
             }
-            Some(wheel) => {
-                let (packet, line) = wheel.pop()?;
-                if let Some(next) = wheel.first() {
-                    bring(next);
+            Some(queue) => {
+                let (end, packet) = match queue.first() {
+                    Some(placed) => {
+                        // Number by number: what is copied as a whole is written to memory and read again.
+                        let (times, rest) = placed.packet.halves();
+                        let first = (placed.end, Packet::of_halves(times, rest));
+                        queue.take_first();
+                        first
+                    }
+                    None => pop_late(queue)?,
+                };
+                if let Some(Placed { packet, line, .. }) = queue.nth(AHEAD) {
+                    prefetch(&self.lines[*line as usize]);
+                    bring(packet);
                 }
-                (self.lines[line as usize].end, packet, wheel.next_time())
+                (end, packet, queue.next_time())
             }
         };
         calendar.set(FIRST_LINE + source, next);
@@ -99,8 +132,8 @@ impl DelayLines {
     }
 
     /// Calls `expect` with packets that come soon after the next one of the calendar's source `source`, counted from
-    /// [`FIRST_LINE`]: with each once for each of `distances` and the index of that, when about as many packets are
-    /// before it on its line, or on all lines that stand together. With what awaits it, too, but not at the
+    /// [`FIRST_LINE`]: for each of `distances` and its index with the one that has as many packets before it on
+    /// its line, or on all lines that stand together, if that is known. With what awaits it, too, but not at the
     /// first distance: that stands in memory which is brought then.
     #[inline]
     pub fn expect(
@@ -109,26 +142,22 @@ impl DelayLines {
         distances: &[usize],
         mut expect: impl FnMut(&Packet, Option<End>, usize),
     ) {
-        let Some(wheel) = &mut self.together else {
-            let line = &self.lines[source];
-            for (index, distance) in distances.iter().enumerate() {
-                if let Some(packet) = line.nth(*distance) {
-                    expect(packet, (index > 0).then_some(line.end), index);
-                }
-            }
-            return;
-        };
         for (index, distance) in distances.iter().enumerate() {
-            let slots = Division::SLOTS_PER_ENTRY as u64 * *distance as u64;
-            wheel.expect(index, slots, |packet, line| {
-                let line = &self.lines[line as usize];
-                if index == 0 {
-                    prefetch(line);
-                    expect(packet, None, index);
-                } else {
-                    expect(packet, Some(line.end), index);
+            let (packet, end) = match &self.together {
+                None => {
+                    let line = &self.lines[source];
+                    let Some(packet) = line.nth(*distance) else { break };
+                    (packet, line.end)
                 }
-            });
+                Some(queue) => {
+                    let Some(Placed { packet, line, end }) = queue.nth(*distance) else { continue };
+                    if index == 0 {
+                        prefetch(&self.lines[*line as usize]);
+                    }
+                    (packet, *end)
+                }
+            };
+            expect(packet, (index > 0).then_some(end), index);
         }
     }
 
@@ -136,14 +165,13 @@ impl DelayLines {
     /// output that is, is in `time` already.
     #[inline(always)] // for every packet
     pub fn push(&mut self, line: u32, packet: Packet, time: u64, calendar: &mut Calendar) {
+        if self.together.is_some() {
+            let (_, rest) = packet.halves();
+            return self.push_together(line, time, packet.sent, rest, calendar);
+        }
         let number = line as usize;
         let line = &mut self.lines[number];
-        let time = time + line.extra_delay;
-        if self.together.is_some() {
-            let (times, rest) = packet.halves();
-            return self.push_together(number, times, rest, time, calendar);
-        }
-        if line.push(packet, time) {
+        if line.push(packet, time + line.extra_delay) {
             calendar.set(FIRST_LINE + number, line.next_time());
         }
     }
@@ -153,17 +181,18 @@ impl DelayLines {
     #[inline(never)]
     fn push_together(
         &mut self,
-        line: usize,
-        times: Half,
-        rest: Half,
+        number: u32,
         time: u64,
+        sent: u64,
+        rest: Half,
         calendar: &mut Calendar,
     ) {
-        let Some(wheel) = &mut self.together else { return };
-        let mut packet = Packet::of_halves(times, rest);
-        packet.time = self.lines[line].note_entry(time);
-        if wheel.push(packet, line as u32) {
-            calendar.set(FIRST_LINE, packet.time);
+        let Some(queue) = &mut self.together else { return };
+        let line = &mut self.lines[number as usize];
+        let time = line.note_entry(time + line.extra_delay);
+        let packet = Packet::of_halves(Half::of_times(time, sent), rest);
+        if queue.push(Placed { packet, line: number, end: line.end }) {
+            calendar.set(FIRST_LINE, time);
         }
     }
 
@@ -173,8 +202,8 @@ impl DelayLines {
         calendar: &mut Calendar,
         change: impl FnOnce(&mut [DelayLine]) -> R,
     ) -> R {
-        if let Some(wheel) = &mut self.together {
-            for (packet, line) in wheel.drain() {
+        if let Some(queue) = &mut self.together {
+            for Placed { packet, line, .. } in queue.drain() {
                 self.lines[line as usize].take_back(packet);
             }
         }
@@ -185,13 +214,13 @@ impl DelayLines {
                     calendar.set(FIRST_LINE + index, line.next_time());
                 }
             }
-            Some(wheel) => {
-                for (index, line) in self.lines.iter_mut().enumerate() {
+            Some(queue) => {
+                for (number, line) in (0..).zip(&mut self.lines) {
                     while let Some(packet) = line.pop() {
-                        wheel.push(packet, index as u32);
+                        queue.push(Placed { packet, line: number, end: line.end });
                     }
                 }
-                calendar.set(FIRST_LINE, wheel.next_time());
+                calendar.set(FIRST_LINE, queue.next_time());
             }
         }
         result
@@ -201,8 +230,15 @@ impl DelayLines {
     #[cfg(test)]
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let apart = self.lines.iter().flat_map(DelayLine::packets);
-        apart.chain(self.together.iter().flat_map(|wheel| wheel.iter().map(|(packet, _)| packet)))
+        apart.chain(self.together.iter().flat_map(|queue| queue.iter().map(|placed| &placed.packet)))
     }
+}
+
+/// The first packet of a queue in which it was put late.
+#[cold]
+#[inline(never)]
+fn pop_late(queue: &mut LazyQueue<Placed>) -> Option<(End, Packet)> {
+    queue.pop().map(|placed| (placed.end, placed.packet))
 }
 
 #[cfg(test)]
@@ -214,12 +250,16 @@ mod tests {
     /// Some lines of different lengths, apart and together, with a calendar for each.
     fn both() -> [(DelayLines, Calendar); 2] {
         let lines = || (0..9).map(|n| DelayLine::new(Some(0), End::Sink, n % 4 * 3000)).collect();
-        let division = Division::of(700.0, 5_000);
-        let both = [DelayLines::apart(lines()), DelayLines::together(lines(), division)];
+        let both = [DelayLines::apart(lines()), DelayLines::together(lines(), 700.0, &[70_000])];
         both.map(|lines| {
             let calendar = Calendar::new(FIRST_LINE + lines.sources());
             (lines, calendar)
         })
+    }
+
+    /// Each 700 ns after the one before. The first comes in an epoch of its own: others of that would be late.
+    fn time_of(sequence: u32) -> u64 {
+        if sequence == 0 { 100_000 } else { 200_000 + u64::from(sequence) * 700 }
     }
 
     #[test]
@@ -227,7 +267,7 @@ mod tests {
         for (mut lines, mut calendar) in both() {
             for sequence in 0..300 {
                 let segment = Segment { sequence, ..Segment::default() };
-                let time = u64::from(sequence) * 700;
+                let time = time_of(sequence);
                 lines.push(0, Packet::data(1, 1000, &segment), time, &mut calendar);
             }
             let mut expected = [Vec::new(), Vec::new()];
@@ -247,31 +287,30 @@ mod tests {
                 let count = expected.len();
                 expected.dedup();
                 assert_eq!(expected.len(), count, "each once");
-                assert!(count > 250, "{count}"); // where they stand together, a turn's first ones are not
+                assert!(count > 250, "{count}"); // where they stand together, an epoch's first ones are not
             }
         }
     }
 
     #[test]
-    fn where_lines_stand_together_the_next_packet_is_brought() {
+    fn where_lines_stand_together_packets_are_brought_before_they_arrive() {
         let [_, (mut lines, mut calendar)] = both();
         for sequence in 0..300 {
             let segment = Segment { sequence, ..Segment::default() };
-            let (line, time) = (sequence % 9, u64::from(sequence) * 700);
+            let (line, time) = (sequence % 9, time_of(sequence));
             lines.push(line, Packet::data(1, 1000, &segment), time, &mut calendar);
         }
-        let (mut brought, mut count) = (None, 0);
-        loop {
-            let mut next = None;
-            let popped = lines.pop(0, &mut calendar, |packet| next = Some(packet.sequence()));
-            let Some((_, packet)) = popped else { break };
-            if let Some(brought) = brought {
-                assert_eq!(packet.sequence(), brought);
-                count += 1;
-            }
-            brought = next;
+        let (mut brought, mut arrived) = (Vec::new(), Vec::new());
+        while let Some((_, packet)) =
+            lines.pop(0, &mut calendar, |packet| brought.push((arrived.len(), packet.sequence())))
+        {
+            arrived.push(packet.sequence());
         }
-        assert!(count > 250, "{count}"); // the first of a turn is not
+        assert_eq!(arrived.len(), 300);
+        assert!(brought.len() > 250, "{}", brought.len()); // the first of an epoch are not
+        for (before, sequence) in brought {
+            assert_eq!(arrived[before + 1 + AHEAD], sequence);
+        }
     }
 
     #[test]

@@ -69,6 +69,12 @@ pub struct Packet {
 pub struct Half(u64, u64);
 
 impl Half {
+    /// The first half of a packet: when it reaches the end of its stretch, and when its data was sent.
+    #[inline(always)]
+    pub fn of_times(time: u64, sent: u64) -> Self {
+        Self(time, sent)
+    }
+
     /// The packet's size, as [`Packet::size`]. The rest likewise.
     #[inline(always)]
     pub fn size(self) -> u32 {

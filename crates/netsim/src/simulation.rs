@@ -216,8 +216,9 @@ impl Simulation {
         let Laid { lines, groups, profiles, flows, .. } = laid;
         Self::allow_late_turns(&scenario, &mut links, &lines);
         let has_access = groups.iter().any(|group| group.access.is_some());
-        let division = division_for(&scenario, &lines);
-        let lines = DelayLines::new(lines, division);
+        let (spacing, delays) = (spacing_for(&scenario), delays_of(&scenario, &lines));
+        let longest = delays.iter().copied().max().unwrap_or(0);
+        let lines = DelayLines::new(lines, spacing, &delays);
         let first_turn = FIRST_LINE + lines.sources() + 1;
         let turns = Self::number_turns(&mut links, first_turn);
         let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
@@ -227,7 +228,7 @@ impl Simulation {
             events: 0,
             calendar,
             schedule,
-            timers: Timers::new(flows.len(), division),
+            timers: Timers::new(flows.len(), Division::of(spacing, longest)),
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
             lines,
             links,
@@ -269,6 +270,20 @@ impl Simulation {
     }
 
     fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Cancelled> {
+        // A piece of code for each: where the only line stands is known before its time is.
+        if self.lines.sources() == 1 {
+            self.advance_lines::<true>(until, cancel)
+        } else {
+            self.advance_lines::<false>(until, cancel)
+        }
+    }
+
+    /// The same; `ONE`: the lines are one source of the calendar.
+    fn advance_lines<const ONE: bool>(
+        &mut self,
+        until: u64,
+        cancel: &AtomicBool,
+    ) -> Result<(), Cancelled> {
         let until = until.min(self.scenario.duration_ns);
         loop {
             for _ in 0..EVENTS_BETWEEN_LOOKS {
@@ -282,9 +297,9 @@ impl Simulation {
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    // Said apart, because where it stands is known then before its time is.
-                    FIRST_LINE => self.on_first_line(),
-                    source => self.on_other_source(source - FIRST_LINE),
+                    FIRST_LINE if ONE => self.on_line(0),
+                    source if ONE => self.on_later_source(source - FIRST_LINE),
+                    source => self.on_source(source - FIRST_LINE),
                 }
             }
             if cancel.load(Ordering::Relaxed) {
@@ -337,16 +352,17 @@ fn schedule_of(
     Schedule::new(events, scenario.probe_interval_ns)
 }
 
-/// How finely time has to be divided for the packets on these lines: how often the links together can
-/// send a packet, and how long the longest line is.
-fn division_for(scenario: &Scenario, lines: &[DelayLine]) -> Division {
+/// How many nanoseconds apart the links together can send packets.
+fn spacing_for(scenario: &Scenario) -> f64 {
     let size = scenario.flows.iter().map(|group| group.packet_size_bytes).max().unwrap_or(1500);
     let rate: f64 = scenario.links.iter().map(|link| link.rate_bit_per_s as f64).sum();
-    let delay_of = |line: &DelayLine| {
-        line.extra_delay + line.link.map_or(0, |link| scenario.links[link as usize].delay_ns)
-    };
-    let longest = lines.iter().map(delay_of).max().unwrap_or(0);
-    Division::of(f64::from(size) * 8e9 / rate.max(1.0), longest)
+    f64::from(size) * 8e9 / rate.max(1.0)
+}
+
+/// How long a packet is on each of these lines.
+fn delays_of(scenario: &Scenario, lines: &[DelayLine]) -> Vec<u64> {
+    let of_link = |link: u32| scenario.links[link as usize].delay_ns;
+    lines.iter().map(|line| line.extra_delay + line.link.map_or(0, of_link)).collect()
 }
 
 fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, ParameterError> {

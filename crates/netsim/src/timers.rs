@@ -85,7 +85,7 @@ impl Timers {
 
     /// Calls `expect` with timers whose entries come up soon.
     pub fn expect(&mut self, mut expect: impl FnMut(u32)) {
-        self.entries.expect(0, SOON, |_, timer| expect(timer));
+        self.entries.expect(SOON, |_, timer| expect(timer));
     }
 
     /// Looks at the first entry, due at `now`: the timer that expires, or `None` if the entry was

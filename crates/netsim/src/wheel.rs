@@ -22,6 +22,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::calendar::NEVER;
+use crate::occupied::Occupied;
 
 /// In place of the number of an entry: none.
 const NONE: u32 = u32::MAX;
@@ -29,9 +30,6 @@ const NONE: u32 = u32::MAX;
 const LATER: usize = 256;
 /// More entries than this in one slot go into the heap.
 const CROWD: u32 = 8;
-
-/// From how many distances an entry can be expected.
-pub const EXPECTATIONS: usize = 4;
 
 /// What can stand in a wheel.
 pub trait Due: Copy {
@@ -100,67 +98,6 @@ impl<T: Due> Node<T> {
     }
 }
 
-/// Which slots of a ring hold anything.
-#[derive(Clone, Debug)]
-struct Occupied {
-    /// A bit for each slot.
-    slots: Vec<u64>,
-    /// A bit for each word of those.
-    words: Vec<u64>,
-}
-
-impl Occupied {
-    fn new(slots: usize) -> Self {
-        let words = slots.div_ceil(64);
-        Self { slots: vec![0; words], words: vec![0; words.div_ceil(64)] }
-    }
-
-    /// A slot holds something.
-    #[inline]
-    fn add(&mut self, slot: usize) {
-        let word = &mut self.slots[slot / 64];
-        let before = *word;
-        *word = before | 1 << (slot % 64);
-        if before == 0 {
-            self.words[slot / 4096] |= 1 << (slot / 64 % 64);
-        }
-    }
-
-    /// A slot holds nothing any more.
-    #[inline]
-    fn remove(&mut self, slot: usize) {
-        let word = &mut self.slots[slot / 64];
-        *word &= !(1 << (slot % 64));
-        if *word == 0 {
-            self.words[slot / 4096] &= !(1 << (slot / 64 % 64));
-        }
-    }
-
-    /// The first slot from `slot` on that holds anything, not going round.
-    #[inline]
-    fn first_from(&self, slot: usize) -> Option<usize> {
-        let word = slot / 64;
-        let bits = self.slots[word] & (!0 << (slot % 64));
-        if bits != 0 {
-            return Some(word * 64 + bits.trailing_zeros() as usize);
-        }
-        self.first_in_words_from(word + 1)
-    }
-
-    fn first_in_words_from(&self, word: usize) -> Option<usize> {
-        let mut rest = !0 << (word % 64);
-        for index in word / 64..self.words.len() {
-            let bits = self.words[index] & rest;
-            if bits != 0 {
-                let word = index * 64 + bits.trailing_zeros() as usize;
-                return Some(word * 64 + self.slots[word].trailing_zeros() as usize);
-            }
-            rest = !0;
-        }
-        None
-    }
-}
-
 /// Entries that are due too late for the first ring, side by side, and the key of their first.
 #[derive(Clone, Debug)]
 struct Later<T> {
@@ -204,7 +141,7 @@ pub struct Wheel<T> {
     /// Entries put in so far.
     count: u64,
     /// Up to which slot entries were expected.
-    expected: [u64; EXPECTATIONS],
+    expected: u64,
     /// The lists of the first ring.
     heads: Vec<u32>,
     occupied: Occupied,
@@ -234,7 +171,7 @@ impl<T: Due> Wheel<T> {
             free: NONE,
             nodes: Vec::new(),
             count: 0,
-            expected: [0; EXPECTATIONS],
+            expected: 0,
             heads: vec![NONE; 1 << bits],
             occupied: Occupied::new(1 << bits),
             has_crowd: false,
@@ -252,10 +189,9 @@ impl<T: Due> Wheel<T> {
         self.first_time
     }
 
-    /// The first entry, if it stands in the first ring or in the heap. What stands farther is due much later.
-    #[inline]
-    pub fn first(&self) -> Option<&T> {
-        self.nodes.get(self.first as usize).map(|node| &node.entry)
+    /// When the first entry is due, and its rank.
+    pub fn first_key(&self) -> Option<(u64, u32)> {
+        (self.first_time < NEVER).then_some((self.first_time, self.first_rank))
     }
 
     /// Puts an entry in. Whether it is now the first.
@@ -272,12 +208,12 @@ impl<T: Due> Wheel<T> {
         true
     }
 
-    /// Calls `expect` with entries that are due at most so many slots from now, and with their ranks: with each
-    /// once for each `index`, unless it was put in as late as that or a turn begins in between.
-    pub fn expect(&mut self, index: usize, slots: u64, mut expect: impl FnMut(&T, u32)) {
+    /// Calls `expect` with entries that are due at most so many slots from now, and with their ranks: once with
+    /// each, unless it was put in as late as that or a turn begins in between.
+    pub fn expect(&mut self, slots: u64, mut expect: impl FnMut(&T, u32)) {
         let mask = self.mask as u64;
         let until = (self.now + slots).min(self.now | mask);
-        let mut from = self.expected[index].max(self.now + 1);
+        let mut from = self.expected.max(self.now + 1);
         while from <= until
             && let Some(slot) = self.occupied.first_from((from & mask) as usize)
         {
@@ -289,7 +225,7 @@ impl<T: Due> Wheel<T> {
             }
             from += 1;
         }
-        self.expected[index] = until + 1;
+        self.expected = until + 1;
     }
 
     /// Takes the first entry out, with its rank.
@@ -587,27 +523,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_soon_is_expected_once_from_each_distance() {
+    fn what_is_due_soon_is_expected_once() {
         let mut wheel = Wheel::new(Division::of(3072.0, 100_000)); // slots of 1024 ns
         let times = (0..60).map(|n| 500 * n).collect::<Vec<u64>>();
         times.iter().for_each(|time| _ = wheel.push(*time, 7));
-        let mut seen = [Vec::new(), Vec::new()];
+        let (mut seen, slots) = (Vec::new(), 9);
         for now in &times {
             assert_eq!(wheel.pop(), Some((*now, 7)));
-            for (index, slots) in [4, 9].into_iter().enumerate() {
-                wheel.expect(index, slots, |time, rank| {
-                    assert!(
-                        rank == 7 && time >> 10 > now >> 10 && time >> 10 <= (now >> 10) + slots
-                    );
-                    seen[index].push(*time);
-                });
-            }
+            wheel.expect(slots, |time, rank| {
+                assert!(
+                    rank == 7 && time >> 10 > now >> 10 && time >> 10 <= (now >> 10) + slots
+                );
+                seen.push(*time);
+            });
         }
         // Those of the first slot were there already.
-        for mut seen in seen {
-            seen.sort_unstable();
-            assert_eq!(seen, times[3..]);
-        }
+        seen.sort_unstable();
+        assert_eq!(seen, times[3..]);
     }
 
     #[test]

@@ -9,14 +9,13 @@ use crate::flow::{Flow, Source};
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
 use crate::timers::flow_of;
-use crate::wheel::EXPECTATIONS;
 
 /// The state of no more flows than this stays near by itself: measured, with 10,000 and 100,000 flows.
 const MOST_NEAR: usize = 20_000;
 
 /// How many packets are before one on its line when its flow is brought, and when each depth of what its
 /// sender keeps apart is: measured, with 100,000 flows. In between, what was asked for arrives.
-const DISTANCES: [usize; EXPECTATIONS] = [10, 6, 3, 1];
+const DISTANCES: [usize; 4] = [10, 6, 3, 1];
 
 /// Brings the flow of the packet that is next, and its group. Of the many flows whose round trips differ each has a
 /// group of its own, and which of them is next is known one packet ahead at no cost. That is early enough for what a

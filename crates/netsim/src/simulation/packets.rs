@@ -4,26 +4,33 @@ use vermilion_tcp::Segment;
 
 use super::expected::bring_flow;
 use super::turns::{wait_for_turn, wait_for_turn_by_call};
-use super::{Group, Simulation};
+use super::Simulation;
 use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
 use crate::delay_lines::DelayLines;
-use crate::flow::{Flow, PACING, RECEIVER, SENDER, Source};
+use crate::flow::{PACING, RECEIVER, SENDER, Source};
 use crate::packet::{Half, Packet};
 use crate::timers::{flow_of, timer_of};
 
 impl Simulation {
-    /// The packet at the head of the first line, or of all that stand together, arrives.
+    /// The packet at the head of a line arrives, or something later is next.
+    #[inline(always)] // for nearly every packet of most networks
+    pub(super) fn on_source(&mut self, source: usize) {
+        if source < self.lines.sources() {
+            self.on_line(source);
+        } else {
+            self.on_later_source(source);
+        }
+    }
+
+    /// The packet at the head of a line arrives, or the first of all that stand together.
     ///
     /// What arrives there most often, by far, is what lets a sender send. Its way has no call in it that could be
     /// avoided: all of them together were a tenth of a run.
-    #[inline(always)] // for nearly every packet of most networks
-    pub(super) fn on_first_line(&mut self) {
-        // Where there is no line, the first source is a later one.
-        let Some((end, packet)) = self.take_from_line(0, bring_flow) else {
-            return self.on_other_source(0);
-        };
+    #[inline(always)] // as above
+    pub(super) fn on_line(&mut self, source: usize) {
+        let Some((end, packet)) = self.take_from_line(source) else { return };
         let heard = match end {
             End::ReceiverAndBack => self.tell_and_hear(packet),
             End::Sender => self.hear(&packet),
@@ -38,39 +45,19 @@ impl Simulation {
         }
     }
 
-    /// The packet at the head of another line arrives, or something later is next.
-    #[inline(never)]
-    pub(super) fn on_other_source(&mut self, source: usize) {
-        if source >= self.lines.sources() {
-            return self.on_later_source(source - self.lines.sources());
-        }
-        // Lines that stand together are the first.
-        if let Some((end, packet)) = self.take_from_line(source, |_, _, _| ()) {
-            self.arrive(end, packet);
-        }
-    }
-
     #[inline(always)] // as above
-    fn take_from_line(
-        &mut self,
-        source: usize,
-        bring: impl FnOnce(&[Flow], &[Group], &Packet),
-    ) -> Option<(End, Packet)> {
+    fn take_from_line(&mut self, source: usize) -> Option<(End, Packet)> {
         if self.is_far() {
             self.expect_packets(source);
         }
         let (flows, groups) = (&self.flows, &self.groups);
-        self.lines.pop(source, &mut self.calendar, |next| bring(flows, groups, next))
-    }
-
-    #[inline(never)] // for the rarer ends of the first line
-    fn on_end(&mut self, end: End, times: Half, rest: Half) {
-        self.arrive(end, Packet::of_halves(times, rest));
+        self.lines.pop(source, &mut self.calendar, |packet| bring_flow(flows, groups, packet))
     }
 
     /// A packet has come to the end of its line.
-    #[inline(always)] // in two places, each of which is asked for many packets
-    fn arrive(&mut self, end: End, packet: Packet) {
+    #[inline(never)] // for the rarer ends
+    fn on_end(&mut self, end: End, times: Half, rest: Half) {
+        let packet = Packet::of_halves(times, rest);
         match end {
             End::ReceiverAndBack => self.on_data_and_back_by_call(packet),
             End::Link => self.offer(packet, false),
@@ -82,10 +69,10 @@ impl Simulation {
         }
     }
 
-    /// One of the sources after the lines is next.
+    /// One of the sources after the lines is next; `source`: counted from the first line.
     #[inline(never)]
-    fn on_later_source(&mut self, number: usize) {
-        match number {
+    pub(super) fn on_later_source(&mut self, source: usize) {
+        match source - self.lines.sources() {
             0 => self.on_timer(),
             turn if turn <= self.turns.len() => self.on_turn(turn - 1),
             _ => self.on_access(),
