@@ -9,7 +9,7 @@ from vermilion.agentx.protocol import Header, Message, Response
 from vermilion.agentx.stream import MessageStream
 from vermilion.routers.base import Reading, RouterError
 from vermilion.routers.snmp.mib import OBJECTS, RANDOM_DROP, TABLE_OF
-from vermilion.routers.snmp.registry import Place, ServedQueue, TrafficSeen
+from vermilion.routers.snmp.registry import QueuePlace, ServedQueue, TrafficSeen
 
 ROOT = 2**32 - 1
 CLASS = 0x0001_0010
@@ -48,7 +48,7 @@ FQ_CODEL_SETTABLE = tuple(
 def red_queue(**more):
     return ServedQueue(
         **{
-            "place": Place(3, CLASS),
+            "place": QueuePlace(3, CLASS),
             "interface": "wan0",
             "kind": "red",
             "discipline": "linux-red",
@@ -66,7 +66,7 @@ def red_queue(**more):
 def fq_codel_queue(**more):
     return ServedQueue(
         **{
-            "place": Place(2, ROOT),
+            "place": QueuePlace(2, ROOT),
             "interface": "lan0",
             "kind": "fq_codel",
             "discipline": "fq-codel",

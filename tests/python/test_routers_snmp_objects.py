@@ -26,7 +26,7 @@ from vermilion.routers.snmp import mib
 from vermilion.routers.snmp.linux_queues import LinuxQueues
 from vermilion.routers.snmp.mib import FACTS, TABLE_OF, TABLES, TOP
 from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects
-from vermilion.routers.snmp.registry import Place, TrafficSeen
+from vermilion.routers.snmp.registry import QueuePlace, TrafficSeen
 from vermilion.routers.snmp.rows import diffserv_numbers, rows
 from vermilion.routers.snmp.seen_traffic import SeenTraffic
 
@@ -171,7 +171,12 @@ def test_gauges_stay_at_their_end_and_counters_go_round():
 
 
 def test_the_numbers_of_diffserv_stay_and_differ():
-    places = [Place(3, 0x1_0010), Place(3, 0x2_0010), Place(3, 2**32 - 1), Place(70_000, 2**32 - 1)]
+    places = [
+        QueuePlace(3, 0x1_0010),
+        QueuePlace(3, 0x2_0010),
+        QueuePlace(3, 2**32 - 1),
+        QueuePlace(70_000, 2**32 - 1),
+    ]
     queues = [red_queue(place=each) for each in places]
     found = diffserv_numbers(queues)
     assert found == diffserv_numbers(queues[::-1])
@@ -330,7 +335,7 @@ def test_only_the_queues_that_are_named_may_be_changed():
 def test_a_queue_that_is_gone_cannot_be_changed():
     _, queues, _ = red_of_linux()
     with pytest.raises(RouterError, match="gone"):
-        queues.apply(Place(9, 9), {"limit": 1})
+        queues.apply(QueuePlace(9, 9), {"limit": 1})
 
 
 def test_a_monitor_is_asked_by_address():

@@ -57,7 +57,66 @@ pub trait Discipline {
     }
 }
 
-/// A discipline that advises a first-in, first-out queue which others keep
+/// Generates every method of [`Discipline`] by having another discipline answer. They are listed here alone, and
+/// clippy refuses the implementations that are made of them if one that has a default is not among them: it
+/// would compile, and answer the default.
+///
+/// The other one is a place that is reached from `it`: from the one that is asked, or from what a macro that is
+/// called `through` makes of that. How the average is inlined is said in front, for it is asked for with every
+/// packet.
+macro_rules! answered_by {
+    ($(#[$of_average:meta])? $it:ident => $other:expr) => {
+        $crate::discipline::answered_by!(
+            $(#[$of_average])? through $crate::discipline::itself, $it => $other
+        );
+    };
+    ($(#[$of_average:meta])? through $through:path, $it:ident => $other:expr) => {
+        fn watches_departures(&self) -> bool {
+            $through!(self, $it => ($other).watches_departures())
+        }
+
+        fn reconfigure(
+            &mut self,
+            settings: &vermilion_parameters::Settings,
+            link: $crate::LinkFacts,
+        ) -> Result<(), vermilion_parameters::ParameterError> {
+            $through!(self, $it => ($other).reconfigure(settings, link))
+        }
+
+        fn is_flushed_by_change(&self) -> bool {
+            $through!(self, $it => ($other).is_flushed_by_change())
+        }
+
+        fn link_changed(&mut self, link: $crate::LinkFacts) {
+            $through!(self, $it => ($other).link_changed(link));
+        }
+
+        $(#[$of_average])?
+        fn average_queue(&self) -> Option<f64> {
+            $through!(self, $it => ($other).average_queue())
+        }
+
+        fn drop_probability(&self) -> Option<f64> {
+            $through!(self, $it => ($other).drop_probability())
+        }
+
+        fn cause(&self, reason: $crate::DropReason) -> &'static str {
+            $through!(self, $it => ($other).cause(reason))
+        }
+    };
+}
+pub(crate) use answered_by;
+
+/// Does something with the one that is asked.
+macro_rules! itself {
+    ($asked:expr, $it:ident => $call:expr) => {{
+        let $it = $asked;
+        $call
+    }};
+}
+pub(crate) use itself;
+
+/// A discipline that decides over a first-in, first-out queue which others keep
 /// ([`Fifo`](crate::Fifo), or a link of the simulator), given coins of the kind `C`.
 ///
 /// Most decide when a packet arrives. One that also decides when a packet leaves, or has to know

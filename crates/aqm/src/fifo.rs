@@ -1,19 +1,18 @@
-//! A discipline in front of a first-in, first-out queue of packets of any type: what a user-space
+//! D discipline in front of a first-in, first-out queue of packets of any type: what a user-space
 //! router would use, and the simulator where departures are events.
 
 use std::collections::VecDeque;
 
-use vermilion_parameters::{ParameterError, Settings};
-
+use crate::discipline::answered_by;
 use crate::{
-    Arrival, Coin, Decide, Departure, Discipline, DropReason, Dropped, LinkFacts, Packet, Queue,
-    Scheduler, Sent, Verdict,
+    Arrival, Coin, Decide, Departure, Discipline, DropReason, Dropped, Packet, Queue, Scheduler,
+    Sent, Verdict,
 };
 
 /// First-in, first-out queue of packets of type `P`, guarded by a discipline.
 #[derive(Clone, Debug)]
-pub struct Fifo<P, A> {
-    advisor: A,
+pub struct Fifo<P, D> {
+    discipline: D,
     packets: VecDeque<Kept<P>>,
     bytes: u64,
     empty_since: u64,
@@ -25,25 +24,25 @@ struct Kept<P> {
     arrived: u64,
 }
 
-impl<P: Packet, A> Fifo<P, A> {
+impl<P: Packet, D> Fifo<P, D> {
     /// An empty queue at time 0.
-    pub fn around(advisor: A) -> Self {
-        Self { advisor, packets: VecDeque::new(), bytes: 0, empty_since: 0 }
+    pub fn around(discipline: D) -> Self {
+        Self { discipline, packets: VecDeque::new(), bytes: 0, empty_since: 0 }
     }
 
     /// The discipline.
-    pub fn advisor(&self) -> &A {
-        &self.advisor
+    pub fn discipline(&self) -> &D {
+        &self.discipline
     }
 
     /// The discipline, to be told of changes.
-    pub fn advisor_mut(&mut self) -> &mut A {
-        &mut self.advisor
+    pub fn discipline_mut(&mut self) -> &mut D {
+        &mut self.discipline
     }
 
     /// Gives the discipline back; packets that wait are lost.
-    pub fn into_advisor(self) -> A {
-        self.advisor
+    pub fn into_discipline(self) -> D {
+        self.discipline
     }
 
     /// Takes the packet at `place` out of the queue, which may be anywhere.
@@ -56,18 +55,18 @@ impl<P: Packet, A> Fifo<P, A> {
         Some(Dropped { packet, arrived, reason })
     }
 
-    /// Asks the discipline once more over a packet for which another one has been dropped. A call, so that
+    /// Asks the discipline once more over a packet for which another one has been dropped. D call, so that
     /// those that never drop one for another have a short way.
     #[cold]
     #[inline(never)]
     fn ask_again<C: Coin>(&mut self, arrival: &mut Arrival, coin: &mut C) -> Verdict
     where
-        A: Decide<C>,
+        D: Decide<C>,
     {
         arrival.queue_packets = self.packets.len() as u32;
         arrival.queue_bytes = self.bytes;
         arrival.empty_since = self.empty_since;
-        self.advisor.on_arrival(arrival, coin)
+        self.discipline.on_arrival(arrival, coin)
     }
 
     /// Drops all packets that wait, at `now`: what some disciplines ask for after new settings
@@ -81,38 +80,12 @@ impl<P: Packet, A> Fifo<P, A> {
     }
 }
 
-impl<P, A: Discipline> Discipline for Fifo<P, A> {
-    fn watches_departures(&self) -> bool {
-        self.advisor.watches_departures()
-    }
-
-    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        self.advisor.reconfigure(settings, link)
-    }
-
-    fn is_flushed_by_change(&self) -> bool {
-        self.advisor.is_flushed_by_change()
-    }
-
-    fn link_changed(&mut self, link: LinkFacts) {
-        self.advisor.link_changed(link);
-    }
-
-    #[inline]
-    fn average_queue(&self) -> Option<f64> {
-        self.advisor.average_queue()
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        self.advisor.drop_probability()
-    }
-
-    fn cause(&self, reason: DropReason) -> &'static str {
-        self.advisor.cause(reason)
-    }
+#[deny(clippy::missing_trait_methods)]
+impl<P, D: Discipline> Discipline for Fifo<P, D> {
+    answered_by!(#[inline] fifo => fifo.discipline);
 }
 
-impl<P: Packet, A: Discipline> Queue<P> for Fifo<P, A> {
+impl<P: Packet, D: Discipline> Queue<P> for Fifo<P, D> {
     #[inline]
     fn len(&self) -> usize {
         self.packets.len()
@@ -128,7 +101,7 @@ impl<P: Packet, A: Discipline> Queue<P> for Fifo<P, A> {
     }
 }
 
-impl<P: Packet, C: Coin, A: Decide<C>> Scheduler<P, C> for Fifo<P, A> {
+impl<P: Packet, C: Coin, D: Decide<C>> Scheduler<P, C> for Fifo<P, D> {
     #[inline(always)] // packets are large: a call would copy them once more
     fn enqueue(
         &mut self,
@@ -150,7 +123,7 @@ impl<P: Packet, C: Coin, A: Decide<C>> Scheduler<P, C> for Fifo<P, A> {
             empty_since: self.empty_since,
             idle_since,
         };
-        let mut verdict = self.advisor.on_arrival(&arrival, coin);
+        let mut verdict = self.discipline.on_arrival(&arrival, coin);
         while let Verdict::MakeRoom { place, reason } = verdict {
             let Some(removed) = self.remove(now, place as usize, reason) else {
                 debug_assert!(false, "no packet waits at place {place}");
@@ -196,7 +169,7 @@ impl<P: Packet, C: Coin, A: Decide<C>> Scheduler<P, C> for Fifo<P, A> {
                 queue_packets: behind,
                 queue_bytes: self.bytes,
             };
-            let verdict = self.advisor.on_departure(&departure, coin);
+            let verdict = self.discipline.on_departure(&departure, coin);
             if let Verdict::Drop(reason) = verdict {
                 dropped(Dropped { packet, arrived, reason });
                 continue;

@@ -13,7 +13,8 @@ use std::fmt::Debug;
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Verdict};
+use crate::discipline::answered_by;
+use crate::{Arrival, Coin, Decide, Departure, Discipline, LinkFacts, Verdict};
 
 /// Makes the disciplines of one name.
 pub trait ForeignFactory: Debug + Send + Sync {
@@ -47,36 +48,12 @@ impl Clone for Box<dyn ForeignDiscipline> {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Discipline for Box<dyn ForeignDiscipline> {
-    fn watches_departures(&self) -> bool {
-        (**self).watches_departures()
-    }
-
-    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        (**self).reconfigure(settings, link)
-    }
-
-    fn is_flushed_by_change(&self) -> bool {
-        (**self).is_flushed_by_change()
-    }
-
-    fn link_changed(&mut self, link: LinkFacts) {
-        (**self).link_changed(link);
-    }
-
-    fn average_queue(&self) -> Option<f64> {
-        (**self).average_queue()
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        (**self).drop_probability()
-    }
-
-    fn cause(&self, reason: DropReason) -> &'static str {
-        (**self).cause(reason)
-    }
+    answered_by!(boxed => **boxed);
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<C: Coin> Decide<C> for Box<dyn ForeignDiscipline> {
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         (**self).on_arrival(arrival, coin)

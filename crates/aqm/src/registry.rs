@@ -2,6 +2,7 @@
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
+use crate::discipline::answered_by;
 use crate::{
     AdaptiveRed, Admission, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure,
     Discipline, DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline,
@@ -105,10 +106,10 @@ macro_rules! registry {
             ///
             /// # Errors
             /// One that keeps the packets itself, as it is.
-            pub fn into_advisor(self) -> Result<AnyDiscipline, Box<Self>> {
+            pub fn into_discipline(self) -> Result<AnyDiscipline, Box<Self>> {
                 match self {
-                    $(Self::$discipline(it) => Ok(AnyDiscipline::$discipline(it.into_advisor())),)*
-                    Self::Foreign(it) => Ok(AnyDiscipline::Foreign(it.into_advisor())),
+                    $(Self::$discipline(it) => Ok(AnyDiscipline::$discipline(it.into_discipline())),)*
+                    Self::Foreign(it) => Ok(AnyDiscipline::Foreign(it.into_discipline())),
                     keeping => Err(Box::new(keeping)),
                 }
             }
@@ -128,7 +129,7 @@ macro_rules! registry {
             pub fn algorithm(&self) -> &'static Algorithm {
                 match self {
                     $(Self::$discipline(_) => &const { $discipline::ALGORITHM },)*
-                    Self::Foreign(it) => it.advisor().algorithm(),
+                    Self::Foreign(it) => it.discipline().algorithm(),
                     $(Self::$scheduler(_) => &const { $scheduler::<NoPacket>::ALGORITHM },)*
                 }
             }
@@ -165,6 +166,30 @@ registry! {
     FqPie,
 }
 
+/// Generates how either kind takes new settings.
+macro_rules! takes_values {
+    ($any:ty $(, $packet:ident: $what:ident)?) => {
+        impl$(<$packet: $what>)? $any {
+            /// Replaces the settings of a running discipline by a user's values; on error nothing changes.
+            ///
+            /// # Errors
+            /// A value the table refuses, or one that cannot change while running.
+            pub fn set_values(
+                &mut self,
+                values: &Values,
+                link: LinkFacts,
+            ) -> Result<Settings, ParameterError> {
+                let settings = Settings::resolve(self.algorithm(), values)?;
+                self.reconfigure(&settings, link)?;
+                Ok(settings)
+            }
+        }
+    };
+}
+
+takes_values!(AnyDiscipline);
+takes_values!(AnyScheduler<P>, P: Packet);
+
 impl AnyDiscipline {
     /// Builds the discipline called `name` in front of `link` from a user's values.
     ///
@@ -182,20 +207,6 @@ impl AnyDiscipline {
             return Err(ParameterError::new("discipline", format!("\"{name}\""), accepted));
         };
         Ok((discipline?, settings))
-    }
-
-    /// Replaces the settings of a running discipline by a user's values; on error nothing changes.
-    ///
-    /// # Errors
-    /// A value the table refuses, or one that cannot change while running.
-    pub fn set_values(
-        &mut self,
-        values: &Values,
-        link: LinkFacts,
-    ) -> Result<Settings, ParameterError> {
-        let settings = Settings::resolve(self.algorithm(), values)?;
-        self.reconfigure(&settings, link)?;
-        Ok(settings)
     }
 
     /// Decides over one arriving packet where departures are not watched, and says what the average queue is now:
@@ -238,37 +249,12 @@ impl AnyDiscipline {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Discipline for AnyDiscipline {
-    fn watches_departures(&self) -> bool {
-        whichever_discipline!(self, it => it.watches_departures())
-    }
-
-    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        whichever_discipline!(self, it => it.reconfigure(settings, link))
-    }
-
-    fn is_flushed_by_change(&self) -> bool {
-        whichever_discipline!(self, it => it.is_flushed_by_change())
-    }
-
-    fn link_changed(&mut self, link: LinkFacts) {
-        whichever_discipline!(self, it => it.link_changed(link));
-    }
-
-    #[inline(always)]
-    fn average_queue(&self) -> Option<f64> {
-        whichever_discipline!(self, it => it.average_queue())
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        whichever_discipline!(self, it => it.drop_probability())
-    }
-
-    fn cause(&self, reason: DropReason) -> &'static str {
-        whichever_discipline!(self, it => it.cause(reason))
-    }
+    answered_by!(#[inline(always)] through whichever_discipline, it => *it);
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<C: Coin> Decide<C> for AnyDiscipline {
     #[inline(always)] // where the quick disciplines decide, a call is dear
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
@@ -281,35 +267,9 @@ impl<C: Coin> Decide<C> for AnyDiscipline {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<P: Packet> Discipline for AnyScheduler<P> {
-    fn watches_departures(&self) -> bool {
-        whichever_scheduler!(self, it => it.watches_departures())
-    }
-
-    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        whichever_scheduler!(self, it => it.reconfigure(settings, link))
-    }
-
-    fn is_flushed_by_change(&self) -> bool {
-        whichever_scheduler!(self, it => it.is_flushed_by_change())
-    }
-
-    fn link_changed(&mut self, link: LinkFacts) {
-        whichever_scheduler!(self, it => it.link_changed(link));
-    }
-
-    #[inline]
-    fn average_queue(&self) -> Option<f64> {
-        whichever_scheduler!(self, it => it.average_queue())
-    }
-
-    fn drop_probability(&self) -> Option<f64> {
-        whichever_scheduler!(self, it => it.drop_probability())
-    }
-
-    fn cause(&self, reason: DropReason) -> &'static str {
-        whichever_scheduler!(self, it => it.cause(reason))
-    }
+    answered_by!(#[inline] through whichever_scheduler, it => *it);
 }
 
 impl<P: Packet> Queue<P> for AnyScheduler<P> {
@@ -383,20 +343,6 @@ impl<P: Packet> AnyScheduler<P> {
     ) -> Result<(Self, Settings), ParameterError> {
         let settings = Settings::resolve(factory.algorithm(), values)?;
         Ok((Self::Foreign(Fifo::around(factory.make(&settings, link)?)), settings))
-    }
-
-    /// Replaces the settings of a running discipline by a user's values; on error nothing changes.
-    ///
-    /// # Errors
-    /// A value the table refuses, or one that cannot change while running.
-    pub fn set_values(
-        &mut self,
-        values: &Values,
-        link: LinkFacts,
-    ) -> Result<Settings, ParameterError> {
-        let settings = Settings::resolve(self.algorithm(), values)?;
-        self.reconfigure(&settings, link)?;
-        Ok(settings)
     }
 
     /// Has `visit` done with the queue as what it is, by one look at that.

@@ -1,6 +1,6 @@
 //! Disciplines that keep the packets themselves.
 //!
-//! Most disciplines advise one first-in, first-out queue ([`Decide`](crate::Decide)). One that serves
+//! Most disciplines decide over one first-in, first-out queue ([`Decide`](crate::Decide)). One that serves
 //! flows in turns has an order of its own and drops packets from inside, so it keeps the packets; its
 //! users know neither which packet is next nor which will be dropped.
 

@@ -43,7 +43,7 @@ impl AnyLink {
         if queue.watches_departures() {
             return Ok(Self::AtDeparture(DepartureLink::new(link, queue, values, coin, wire)));
         }
-        Ok(match queue.into_advisor() {
+        Ok(match queue.into_discipline() {
             Ok(discipline) => {
                 Self::AtArrival(ArrivalLink::new(link, discipline, values, coin, wire))
             }

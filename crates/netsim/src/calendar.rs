@@ -13,7 +13,7 @@
 //! networks that are simulated are such. Of more, each number of players has a piece of code of its own: how many
 //! matches there are is known to it, and that every place is one of the tournament's need not be checked.
 
-use crate::scenario::LONGEST_DURATION;
+use crate::limits::LONGEST_DURATION;
 
 /// No event.
 pub const NEVER: u64 = u64::MAX;

@@ -12,9 +12,9 @@
 use crate::calendar::{Calendar, MOST_SOURCES};
 use crate::delay_line::{DelayLine, End};
 use crate::lazy_queue::{LazyQueue, Ranked};
+use crate::limits::MOST_LINKS;
 use crate::packet::{Half, Packet};
 use crate::prefetch::prefetch;
-use crate::scenario::MOST_LINKS;
 use crate::wheel::Due;
 
 /// The calendar's number of the first line, or of all of them together.
@@ -230,7 +230,8 @@ impl DelayLines {
     #[cfg(test)]
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let apart = self.lines.iter().flat_map(DelayLine::packets);
-        apart.chain(self.together.iter().flat_map(|queue| queue.iter().map(|placed| &placed.packet)))
+        apart
+            .chain(self.together.iter().flat_map(|queue| queue.iter().map(|placed| &placed.packet)))
     }
 }
 

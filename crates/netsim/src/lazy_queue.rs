@@ -304,8 +304,7 @@ impl<T: Ranked> LazyQueue<T> {
     fn sort_by_comparing(&mut self, first: usize, end: usize) {
         let (current, shift) = (&self.current, u64::BITS - self.shift);
         let rank = |key: u64| current[key as u32 as usize].rank();
-        self.order[first..end]
-            .sort_unstable_by_key(|key| (key >> shift, rank(*key), *key as u32));
+        self.order[first..end].sort_unstable_by_key(|key| (key >> shift, rank(*key), *key as u32));
     }
 
     /// Takes every entry out, in order.
@@ -338,7 +337,7 @@ struct Digits {
 }
 
 impl Digits {
-    fn sort(&mut self, keys: &mut Vec<u64>) {
+    fn sort(&mut self, keys: &mut [u64]) {
         let mut low = [0_u32; DIGITS];
         let mut high = [0_u32; DIGITS];
         for key in keys.iter() {
@@ -495,9 +494,7 @@ mod tests {
     #[test]
     fn an_epoch_is_as_long_as_the_usual_lines_and_holds_neither_few_nor_very_many() {
         let millisecond = 1_000_000;
-        let shift = |spacing, delays: &[u64]| {
-            LazyQueue::<Entry>::of_delays(spacing, delays).shift
-        };
+        let shift = |spacing, delays: &[u64]| LazyQueue::<Entry>::of_delays(spacing, delays).shift;
         // 600 Mbit/s, 30 to 50 ms: 2^24 ns are 17 ms, in which 839 packets come.
         let delays: Vec<_> = (0..2000).map(|n| (30_000 + n * 10) * 1000).collect();
         assert_eq!(shift(20_000.0, &delays), 24);

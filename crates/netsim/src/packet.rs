@@ -3,7 +3,7 @@
 use vermilion_aqm::{Colour, Ecn};
 use vermilion_tcp::Segment;
 
-use crate::scenario::LONGEST_DURATION;
+use crate::limits::LONGEST_DURATION;
 
 /// What a packet carries besides its number.
 const ECN_CAPABLE: u8 = 1;

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::histogram::Distribution;
-use crate::results::Summary;
+use crate::quantiles::Summary;
 
 /// Nanoseconds to milliseconds.
 const MILLISECONDS: f64 = 1e-6;

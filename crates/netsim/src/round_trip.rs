@@ -5,8 +5,8 @@ use std::f64::consts::TAU;
 use serde::Deserialize;
 use vermilion_parameters::ParameterError;
 
+use crate::limits::{LONGEST_DELAY, within};
 use crate::random::Stream;
-use crate::scenario::{LONGEST_DELAY, within};
 
 /// Most values in a list of round trips.
 pub const MOST_ROUND_TRIPS: usize = 1_000_000;

@@ -31,11 +31,10 @@ pub use watch::{RouterCounters, SentByFlow};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use vermilion_aqm::Colour;
 use vermilion_parameters::ParameterError;
 use vermilion_tcp::registry::Profile;
 
-use crate::access::{AccessLinks, AccessRate};
+use crate::access::AccessLinks;
 use crate::acknowledgement_pool::AcknowledgementPool;
 use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
@@ -43,11 +42,11 @@ use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
 use crate::delay_lines::{DelayLines, FIRST_LINE};
 use crate::flow::{Flow, Tally};
+use crate::group::Group;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
-use crate::route::Route;
 use crate::scenario::Scenario;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
@@ -68,38 +67,6 @@ const EVENTS_BETWEEN_LOOKS: u32 = 8192;
 /// At equal times the first of them comes first: what arrives at the instant at which a timer is due
 /// is seen before the timer expires.
 const CONTROL: usize = 0;
-
-/// What flows share that are of one group and have one base round trip.
-///
-/// Where round trips differ, each flow has its own. What every packet asks for stands in one line of the
-/// cache, up to the route's first hop.
-#[repr(C, align(64))]
-#[derive(Clone, Debug)]
-struct Group {
-    packet_size: u32,
-    acknowledgement_size: u32,
-    colour: Colour,
-    /// Number of the scenario's group.
-    number: u32,
-    access: Option<AccessRate>,
-    route: Route,
-}
-
-const _: () = assert!(size_of::<Group>() <= 128);
-
-impl Group {
-    /// The bytes of a data packet with that segment; `last`: the flow's last one, and its size.
-    #[inline(always)] // for every packet
-    fn size_of(&self, sequence: u32, last: (u32, u32)) -> u32 {
-        if sequence == 0 {
-            self.acknowledgement_size
-        } else if sequence == last.0 {
-            last.1
-        } else {
-            self.packet_size
-        }
-    }
-}
 
 /// A state of measurement at a boundary between spans.
 #[derive(Clone, Debug, Default)]

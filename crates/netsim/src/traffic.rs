@@ -10,15 +10,8 @@ mod transfers;
 pub use open_loop::OpenLoop;
 pub use transfers::{Transfer, Transfers};
 
+pub use crate::limits::MOST_SEGMENTS;
 use crate::scenario::FlowGroup;
-
-/// Most data segments a connection carries; then it ends. Sequence numbers are 32 bits wide and do
-/// not wrap around, and this leaves room for every window.
-pub const MOST_SEGMENTS: u32 = 4_000_000_000;
-
-/// Largest window that a sender's table allows, and room to grow for what tracks it.
-const WINDOW_ROOM: u32 = 1 << 24;
-const _: () = assert!(MOST_SEGMENTS < u32::MAX - WINDOW_ROOM);
 
 /// How a transfer of `bytes` is cut: its segments, and the size of the last one on the wire.
 #[must_use]

@@ -11,11 +11,8 @@ mod trace;
 pub use schedule::{RateSchedule, ScheduledRate};
 pub use trace::{DeliveryTrace, TracedLink};
 
+pub use crate::limits::FAR;
 use crate::scenario;
-
-/// Later than any instant of a run: where a link never sends again. Sums of it and of any delay
-/// still are instants.
-pub const FAR: u64 = 1 << 62;
 
 /// What sends a link's packets, one after the other. Nearly all links have one rate: that it is
 /// another kind is asked once for each packet, and when it will be free not at all.

@@ -531,9 +531,7 @@ mod tests {
         for now in &times {
             assert_eq!(wheel.pop(), Some((*now, 7)));
             wheel.expect(slots, |time, rank| {
-                assert!(
-                    rank == 7 && time >> 10 > now >> 10 && time >> 10 <= (now >> 10) + slots
-                );
+                assert!(rank == 7 && time >> 10 > now >> 10 && time >> 10 <= (now >> 10) + slots);
                 seen.push(*time);
             });
         }

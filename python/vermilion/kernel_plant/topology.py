@@ -60,7 +60,7 @@ def management_address(link: int) -> str:
 
 
 @dataclass
-class Commands:
+class SetUpLines:
     """What sets a network up, in order: namespaces, then for each its ``ip`` and ``tc`` lines.
 
     Attributes:
@@ -101,7 +101,7 @@ def commands(
     hosts: Sequence[Host],
     *,
     managed: bool = False,
-) -> Commands:
+) -> SetUpLines:
     """What sets the network up.
 
     Args:
@@ -112,7 +112,7 @@ def commands(
     """
     names = [NEAR, FAR, *(router(link) for link in range(len(queues)))]
     names += [MANAGEMENT] * managed
-    made = Commands(names, ip={name: ["link set lo up"] for name in names})
+    made = SetUpLines(names, ip={name: ["link set lo up"] for name in names})
     made.tc = {name: [] for name in names}
     for link, (rate, queue) in enumerate(zip(rates_bit_per_s, queues, strict=True)):
         _router(made, link, rate, queue)
@@ -131,7 +131,7 @@ def commands(
     return made
 
 
-def _router(made: Commands, link: int, rate: float, queue: str) -> None:
+def _router(made: SetUpLines, link: int, rate: float, queue: str) -> None:
     name = router(link)
     _wire(made, name, OUT, FAR, f"from{link}")
     made.ip[name].append(f"route add {_RECEIVERS} dev {OUT}")
@@ -145,7 +145,7 @@ def _router(made: Commands, link: int, rate: float, queue: str) -> None:
     ]
 
 
-def _management_wire(made: Commands, link: int) -> None:
+def _management_wire(made: SetUpLines, link: int) -> None:
     device = f"to{link}"
     _wire(made, MANAGEMENT, device, router(link), MANAGEMENT)
     made.ip[MANAGEMENT].append(f"addr add 192.168.{link}.1/30 dev {device}")
@@ -169,7 +169,7 @@ def _wires(hosts: Sequence[Host]) -> list[Wire]:
     return list(found)
 
 
-def _wire(made: Commands, one: str, device: str, other: str, peer: str) -> None:
+def _wire(made: SetUpLines, one: str, device: str, other: str, peer: str) -> None:
     made.wires.append(
         f"link add {device} netns {one} address {_LINK_ADDRESS} type veth"
         f" peer name {peer} netns {other} address {_LINK_ADDRESS}"
@@ -178,7 +178,7 @@ def _wire(made: Commands, one: str, device: str, other: str, peer: str) -> None:
     made.ip[other].append(f"link set {peer} arp off up")
 
 
-def _routes(made: Commands, host: Host) -> None:
+def _routes(made: SetUpLines, host: Host) -> None:
     wanted = " features ecn" if host.ecn else ""
     if host.initial_window is not None:
         wanted += f" initcwnd {host.initial_window}"

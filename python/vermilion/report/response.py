@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class ResponseTimes:
     """The controller's answer to one change, over all seeds.
 
     Attributes:
@@ -32,13 +32,13 @@ class Response:
     applied: Interval | None
 
 
-def responses_of(runs: Sequence[OnlineRun]) -> tuple[Response, ...]:
+def responses_of(runs: Sequence[OnlineRun]) -> tuple[ResponseTimes, ...]:
     """One entry per change of the scenario, answered before the next change or not at all."""
     instants = [instant / 1e9 for instant in runs[0].scenario.core().instants()]
     ends = [*instants[1:], float("inf")][: len(instants)]
     events = [events_of(run) for run in runs]
     return tuple(
-        Response(
+        ResponseTimes(
             begin,
             _delays([each.detected for each in events], begin, end),
             _delays([each.applied for each in events], begin, end),

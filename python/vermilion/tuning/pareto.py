@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.find.front_search import Archive, Entry, Hunt, Second, keeps
+from vermilion.tuning.find.front_search import Archive, FrontEntry, Hunt, Second, keeps
 from vermilion.tuning.judge.domination import non_dominated, thinned
 from vermilion.tuning.measure.simulations import Simulations
 from vermilion.tuning.recommend.front import Front, FrontPoint
@@ -68,7 +68,7 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
         session.workers,
         memory=session.study,
     )
-    incumbent = Entry(case.in_force())
+    incumbent = FrontEntry(case.in_force())
     hunt = Hunt(
         archive=Archive(simulations, second, case.constraints, tuning.seeds.search, incumbent),
         space=tuning.space,
@@ -94,7 +94,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
     [case] = tuning.cases
     scenario, objectives = case.scenario, case.objectives
     leaders = thinned(non_dominated(archive.feasible()), hunt.points)
-    now, *entries = (Entry(each.evaluation.fresh()) for each in (archive.incumbent, *leaders))
+    now, *entries = (FrontEntry(each.evaluation.fresh()) for each in (archive.incumbent, *leaders))
     if archive.entries:
         hunt.compare([now, *entries])
     fresh = len(now.evaluation.seeds) > 1
@@ -151,7 +151,7 @@ def _natural(means: tuple[float, float], objectives: _Pair) -> tuple[float, floa
     return first, second
 
 
-def _intervals(entry: Entry, objectives: _Pair) -> tuple[Interval, Interval]:
+def _intervals(entry: FrontEntry, objectives: _Pair) -> tuple[Interval, Interval]:
     """Both objectives in their own direction, with their intervals."""
     first, second = (
         mean_interval(-value if objective.maximised else value for value in values)
@@ -160,7 +160,7 @@ def _intervals(entry: Entry, objectives: _Pair) -> tuple[Interval, Interval]:
     return first, second
 
 
-def _better(entry: Entry, now: Entry) -> tuple[bool, bool]:
+def _better(entry: FrontEntry, now: FrontEntry) -> tuple[bool, bool]:
     """For each objective, whether it is significantly better than now, seed by seed."""
     first, second = (
         mean_interval(mine - other for mine, other in zip(own, others, strict=True)).high
@@ -169,7 +169,7 @@ def _better(entry: Entry, now: Entry) -> tuple[bool, bool]:
     return first is not None and first < 0.0, second is not None and second < 0.0
 
 
-def _price(entry: Entry, tuning: PreparedTuning) -> dict[str, Interval]:
+def _price(entry: FrontEntry, tuning: PreparedTuning) -> dict[str, Interval]:
     """What a setting costs, at the link that the first objective is about or that is tuned."""
     [case] = tuning.cases
     links = [link for objective in case.objectives for link in objective.links]

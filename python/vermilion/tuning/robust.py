@@ -35,7 +35,7 @@ from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter
 from vermilion.tuning.judge.comparison import Comparison, compare
 from vermilion.tuning.measure.joint import Joining, JointEvaluation
-from vermilion.tuning.measure.simulations import Measured, Simulations
+from vermilion.tuning.measure.simulations import MeasuredScenario, Simulations
 from vermilion.tuning.recommend.box_warnings import box_warnings
 from vermilion.tuning.recommend.robust_recommendation import RobustCase, RobustRecommendation
 
@@ -187,7 +187,7 @@ def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) ->
     """All scenarios, as the engine simulates them."""
     study = session.study
     first, *others = [
-        Measured(
+        MeasuredScenario(
             case.candidates,
             case.objective,
             case.constraints,

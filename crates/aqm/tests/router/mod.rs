@@ -86,7 +86,7 @@ impl<C: Coin> Decide<C> for Overheard {
 
 /// The queue: with a discipline that is overheard, or one that keeps the packets.
 enum Kept {
-    Advised(Fifo<Parcel, Overheard>),
+    Deciding(Fifo<Parcel, Overheard>),
     Keeping(Box<AnyScheduler<Parcel>>),
 }
 
@@ -94,7 +94,7 @@ enum Kept {
 macro_rules! either {
     ($queue:expr, $it:ident => $call:expr) => {
         match $queue {
-            Kept::Advised($it) => $call,
+            Kept::Deciding($it) => $call,
             Kept::Keeping($it) => $call,
         }
     };
@@ -244,8 +244,8 @@ impl Router {
             AnyScheduler::from_values(algorithm.name, values, link).expect("settings in the table");
         let algorithm_in_force = queue.algorithm();
         assert_eq!(algorithm_in_force.name, algorithm.name);
-        let queue = match queue.into_advisor() {
-            Ok(discipline) => Kept::Advised(Fifo::around(Overheard {
+        let queue = match queue.into_discipline() {
+            Ok(discipline) => Kept::Deciding(Fifo::around(Overheard {
                 discipline: Rc::new(RefCell::new(discipline)),
                 told: Rc::clone(&told),
                 turn: Rc::clone(&turn),
@@ -294,8 +294,8 @@ impl Router {
         link: LinkFacts,
     ) -> Result<(), ParameterError> {
         self.settings = match &mut self.queue {
-            Kept::Advised(fifo) => {
-                fifo.advisor().discipline.borrow_mut().set_values(values, link)?
+            Kept::Deciding(fifo) => {
+                fifo.discipline().discipline.borrow_mut().set_values(values, link)?
             }
             Kept::Keeping(queue) => queue.set_values(values, link)?,
         };
@@ -319,7 +319,7 @@ impl Router {
         let marked = either!(&mut self.queue, it => {
             it.enqueue(now, idle_since, packet, coin, &mut drop)
         });
-        if let Kept::Advised(_) = self.queue {
+        if let Kept::Deciding(_) = self.queue {
             assert_eq!(self.told.take(), Some(expected), "{}: what the queue tells", self.name);
         }
         self.offered += 1;
@@ -403,7 +403,7 @@ impl Router {
         if self.waiting.is_empty() {
             self.empty_since = now;
         }
-        if let Kept::Advised(_) = self.queue {
+        if let Kept::Deciding(_) = self.queue {
             assert!(self.waiting.range(..packet.number).next().is_none(), "{}", self.name);
             self.check_turn(now, arrived, &packet, marked);
         }
@@ -463,7 +463,9 @@ impl Router {
 
     fn outcome(&self, verdict: Verdict, others_dropped: Vec<u64>) -> Outcome {
         let (average, probability) = match &self.queue {
-            Kept::Advised(it) => (it.advisor().average_queue(), it.advisor().drop_probability()),
+            Kept::Deciding(it) => {
+                (it.discipline().average_queue(), it.discipline().drop_probability())
+            }
             Kept::Keeping(it) => (it.average_queue(), it.drop_probability()),
         };
         Outcome { verdict, others_dropped, average, probability }
@@ -475,7 +477,7 @@ impl Router {
         let Some(full) = self.is_full(size, packets, bytes) else { return };
         assert!(full || !overflowed, "{}: {packets} packets, {bytes} bytes", self.name);
         assert!(overflowed || !full || !joins(verdict), "{}: joins {packets} packets", self.name);
-        if let (Verdict::Drop(_), Kept::Advised(_)) = (verdict, &self.queue) {
+        if let (Verdict::Drop(_), Kept::Deciding(_)) = (verdict, &self.queue) {
             assert_eq!(full, overflowed, "{}: {verdict:?}", self.name);
         }
         // What had its place when the limit was lowered may keep it.

@@ -1,41 +1,18 @@
 //! From the bytes of a packet to what its headers say. No state, no allocation, and no way to
 //! panic: whatever the bytes are, the outcome is headers or a reason why there are none.
 
+mod address;
 mod big_endian;
 mod internet;
 mod link;
 mod tcp;
+mod undecoded;
 
-use std::net::IpAddr;
-
+pub use address::Address;
 pub use internet::{Fragment, Internet};
 pub use link::LinkType;
 pub use tcp::{Flags, Tcp, Timestamps};
-
-use crate::tally::reasons;
-
-reasons! {
-    /// Why a packet is not read any further than it was.
-    pub enum Undecoded {
-        /// The capture has another kind of link than those of [`LinkType`].
-        UnknownLink = "unknown-link",
-        /// The captured bytes end within the link's header.
-        CutLink = "cut-link-header",
-        /// Not IP (ARP, for example), or IP within something that is not unpacked (MPLS).
-        NotInternet = "not-ip",
-        /// The captured bytes end within the IP header, or within an extension header of IPv6.
-        CutInternet = "cut-ip-header",
-        /// The IP header contradicts itself: its version or one of its lengths cannot be.
-        BadInternet = "bad-ip-header",
-        /// The captured bytes end within the 20 bytes of a TCP header or the 8 of a UDP header.
-        CutTransport = "cut-transport-header",
-        /// The TCP or UDP header contradicts itself or the IP header.
-        BadTransport = "bad-transport-header",
-    }
-}
-
-/// The number of cases of [`Undecoded`].
-pub const UNDECODED_CASES: usize = 7;
+pub use undecoded::{UNDECODED_CASES, Undecoded};
 
 /// What an IP packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,24 +105,5 @@ impl Udp {
         let version = big_endian::u32_at(segment, 9).unwrap_or(0);
         let quic_long_header = first & LONG_HEADER == LONG_HEADER && version != 0;
         Ok(Self { source_port, destination_port, quic_long_header })
-    }
-}
-
-/// An address as 16 bytes, with the version beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Address {
-    /// IPv4 addresses stand in the first four bytes, the others being 0.
-    pub bytes: [u8; 16],
-    /// Whether it is one of IPv6.
-    pub version_6: bool,
-}
-
-impl From<Address> for IpAddr {
-    fn from(address: Address) -> Self {
-        if address.version_6 {
-            return Self::from(address.bytes);
-        }
-        let [a, b, c, d, ..] = address.bytes;
-        Self::from([a, b, c, d])
     }
 }

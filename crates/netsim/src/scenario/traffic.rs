@@ -1,10 +1,8 @@
-//! What a flow sends, as the core takes it, and the rules for it.
+//! What a flow sends, as the core takes it.
 
 use serde::Deserialize;
-use vermilion_parameters::ParameterError;
 
-use super::{FlowGroup, HIGHEST_RATE, LONGEST_DURATION, MOST_FLOWS, within};
-use crate::traffic::MOST_SEGMENTS;
+use crate::limits::MOST_FLOWS;
 use crate::variate::Variate;
 
 /// Largest transfer: a terabyte. Drawn sizes beyond it are cut to it.
@@ -13,6 +11,8 @@ pub const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
 pub const MOST_TRANSFERS: u64 = 10_000_000;
 /// Most transfers of one trace.
 pub const MOST_TRACE_ROWS: u64 = 1_000_000;
+/// Most transfers under way at once: as many as there may be flows.
+pub const MOST_AT_ONCE: usize = MOST_FLOWS as usize;
 
 /// What a flow sends.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -106,131 +106,3 @@ impl Traffic {
         self.is_dynamic() || matches!(self, Self::Transfer { .. })
     }
 }
-
-impl FlowGroup {
-    pub(super) fn check_traffic(&self) -> Result<(), ParameterError> {
-        match (self.traffic.open_loop_rate(), &self.sender) {
-            (None, None) => {
-                let accepted = "a sender, unless traffic is open-loop";
-                return Err(ParameterError::new("sender", "nothing", accepted));
-            }
-            (Some(_), Some(_)) => {
-                let accepted = "no sender: open-loop traffic has none";
-                return Err(ParameterError::new("sender", "a sender", accepted));
-            }
-            (Some(rate), None) if !(1e-3..=HIGHEST_RATE as f64).contains(&rate) => {
-                let accepted = format!("from 0.001 to {HIGHEST_RATE} bit/s");
-                return Err(ParameterError::new("traffic.rate", rate, accepted));
-            }
-            (Some(rate), None)
-                if self.access_rate_bit_per_s.is_some_and(|access| rate > access as f64) =>
-            {
-                let access = self.access_rate_bit_per_s.unwrap_or_default();
-                let accepted = format!("at most the access rate, {access} bit/s");
-                return Err(ParameterError::new("traffic.rate", rate, accepted));
-            }
-            _ => {}
-        }
-        if matches!(self.traffic, Traffic::Trace { .. }) {
-            within("count", u64::from(self.count), 1, 1, "flow, whose transfers a trace lists")?;
-        }
-        self.check_kind().map_err(|error| error.under("traffic"))
-    }
-
-    fn check_kind(&self) -> Result<(), ParameterError> {
-        let size = |size: &Variate| {
-            size.check(1.0, self.largest_transfer() as f64, "bytes")
-                .map_err(|error| error.under("size"))
-        };
-        let time = |field: &str, time: &Variate| {
-            time.check(1.0, LONGEST_DURATION as f64, "ns").map_err(|error| error.under(field))
-        };
-        match &self.traffic {
-            Traffic::Bulk | Traffic::ConstantRate { .. } | Traffic::Poisson { .. } => Ok(()),
-            Traffic::Transfer { size_bytes } => {
-                within("size", *size_bytes, 1, self.largest_transfer(), "bytes")
-            }
-            Traffic::Web { mean_gap_ns, size: sizes } => {
-                if !(1.0..=LONGEST_DURATION as f64).contains(mean_gap_ns) {
-                    let accepted = format!("from 1 to {LONGEST_DURATION} ns");
-                    return Err(ParameterError::new("mean_gap", mean_gap_ns, accepted));
-                }
-                size(sizes)
-            }
-            Traffic::Bursts { size: sizes, off_ns } => size(sizes).and(time("off", off_ns)),
-            Traffic::Trace { starts_ns, sizes_bytes } => self.check_trace(starts_ns, sizes_bytes),
-            Traffic::OnOff { rate_bit_per_s, on_ns, off_ns } => {
-                time("on", on_ns)?;
-                time("off", off_ns)?;
-                let gap = f64::from(self.packet_size_bytes) * 8e9 / rate_bit_per_s;
-                // Otherwise a packet could need any number of on times.
-                let (median, least) = (on_ns.median(), gap / 1000.0);
-                if median >= least {
-                    return Ok(());
-                }
-                let accepted = format!("at least {least} ns, a thousandth of the time per packet");
-                Err(ParameterError::new("on", format!("a median of {median} ns"), accepted))
-            }
-        }
-    }
-
-    fn check_trace(&self, starts: &[u64], sizes: &[u64]) -> Result<(), ParameterError> {
-        within("rows", starts.len() as u64, 1, MOST_TRACE_ROWS, "transfers")?;
-        if starts.len() != sizes.len() {
-            let accepted = format!("as many sizes as starts, {}", starts.len());
-            return Err(ParameterError::new("sizes", sizes.len(), accepted));
-        }
-        for (&start, &size) in starts.iter().zip(sizes) {
-            within("start", start, 0, LONGEST_DURATION, "ns")?;
-            within("size", size, 1, self.largest_transfer(), "bytes")?;
-        }
-        match starts.windows(2).find(|pair| pair[0] > pair[1]) {
-            None => Ok(()),
-            Some(pair) => {
-                let accepted = format!("ascending starts, {} or later", pair[0]);
-                Err(ParameterError::new("start", pair[1], accepted))
-            }
-        }
-    }
-
-    fn largest_transfer(&self) -> u64 {
-        let payload = u64::from(self.packet_size_bytes - self.header_size_bytes);
-        LARGEST_TRANSFER.min(payload * u64::from(MOST_SEGMENTS))
-    }
-
-    /// Transfers to be expected in a run of `duration` nanoseconds.
-    fn expected_transfers(&self, duration: u64) -> f64 {
-        let stop = self.stop_ns.map_or(duration, |stop| stop.1.min(duration));
-        let active = stop.saturating_sub(self.start_ns.0) as f64;
-        let count = f64::from(self.count);
-        match &self.traffic {
-            Traffic::Web { mean_gap_ns, .. } => count * active / mean_gap_ns,
-            // A round trip opens the connection and another at least is needed for the data.
-            Traffic::Bursts { off_ns, .. } => {
-                let off = off_ns.mean().min(off_ns.median());
-                count * active / (off + 2.0 * self.rtt_ns.shortest() as f64)
-            }
-            Traffic::Trace { starts_ns, .. } => starts_ns.len() as f64,
-            _ => 0.0,
-        }
-    }
-}
-
-/// Refuses groups that together would begin more transfers than a run should have.
-pub(super) fn check_transfers(groups: &[FlowGroup], duration: u64) -> Result<(), ParameterError> {
-    let mut sum = 0.0;
-    for group in groups {
-        let expected = group.expected_transfers(duration);
-        sum += expected;
-        if sum > MOST_TRANSFERS as f64 {
-            let accepted = format!("at most {MOST_TRANSFERS} in all groups of a run");
-            let value = format!("about {expected:.0} transfers");
-            let error = ParameterError::new("traffic", value, accepted);
-            return Err(error.under(&format!("flows.{}", group.name)));
-        }
-    }
-    Ok(())
-}
-
-/// Most transfers under way at once: as many as there may be flows.
-pub const MOST_AT_ONCE: usize = MOST_FLOWS as usize;

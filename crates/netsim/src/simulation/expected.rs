@@ -3,9 +3,10 @@
 
 use vermilion_tcp::registry::Profile;
 
-use super::{Group, Simulation};
+use super::Simulation;
 use crate::delay_line::End;
 use crate::flow::{Flow, Source};
+use crate::group::Group;
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
 use crate::timers::flow_of;

@@ -6,11 +6,11 @@ use vermilion_parameters::ParameterError;
 use vermilion_tcp::AcknowledgementPolicy;
 use vermilion_tcp::registry::Profile;
 
-use super::Group;
 use crate::access::AccessRate;
 use crate::control::Control;
 use crate::delay_line::DelayLine;
 use crate::flow::{Connection, Flow, Source};
+use crate::group::Group;
 use crate::random::{Purpose, Stream};
 use crate::route::{Lines, Route};
 use crate::scenario::{FlowGroup, Scenario, Traffic};

@@ -167,7 +167,10 @@ impl Simulation {
             return;
         };
         let state = &self.flows[flow as usize];
-        let Source::Window(ends) = &state.source else { return };
+        let Source::Window(ends) = &state.source else {
+            debug_assert!(false, "flow {flow} has answered, and has no receiver");
+            return;
+        };
         let Some(index) = notes.connections.in_place(flow) else { return };
         let group = &self.groups[state.group as usize];
         let sent = self.now - group.route.after_receipt;
@@ -240,7 +243,10 @@ impl Simulation {
         flow.in_flight -= gone;
         let laid = flow.group as usize;
         let first_link = self.groups[laid].route.forward[0].link as usize;
-        let Source::Window(connection) = &flow.source else { return };
+        let Source::Window(connection) = &flow.source else {
+            debug_assert!(false, "flow {number} may send, and has no sender");
+            return;
+        };
         if let Some(samples) = &mut self.monitor
             && let Some(round_trip) = connection.sender.last_round_trip()
         {
@@ -257,7 +263,10 @@ impl Simulation {
             }
             self.meet_queue_noted(packet, false);
         }
-        let Source::Window(connection) = &self.flows[number as usize].source else { return };
+        let Source::Window(connection) = &self.flows[number as usize].source else {
+            debug_assert!(false, "flow {number} has lost its sender while it sent");
+            return;
+        };
         let sender = &connection.sender;
         let deadline = sender.deadline();
         let (finished, release) = (sender.finished(), sender.release());
@@ -276,7 +285,10 @@ impl Simulation {
     fn next_packet(&mut self, number: u32) -> Option<Packet> {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
-        let Source::Window(connection) = &mut flow.source else { return None };
+        let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "flow {number} may send, and has no sender");
+            return None;
+        };
         let before = connection.sender.counters().retransmissions;
         let mut segment = connection.sender.next_segment_by_call(self.now)?;
         let again = connection.sender.counters().retransmissions > before;
@@ -388,7 +400,10 @@ impl Simulation {
     fn note_verdict(&mut self, link: usize, record: PacketRecord, before: [u64; 2]) {
         let after = self.links[link].verdicts();
         let [drops, marks] = std::array::from_fn(|index| after[index] > before[index]);
-        let AnyLink::AtArrival(state) = &self.links[link] else { return };
+        let AnyLink::AtArrival(state) = &self.links[link] else {
+            debug_assert!(false, "link {link} does not decide at once");
+            return;
+        };
         if drops {
             let (reason, words) = state.last_drop();
             self.keep_drop(record, reason, words);
@@ -414,7 +429,10 @@ impl Simulation {
     /// What has left a link with turns, or was dropped there, since somebody looked.
     #[cold]
     pub(super) fn note_gone(&mut self, link: usize) {
-        let AnyLink::AtDeparture(state) = &mut self.links[link] else { return };
+        let AnyLink::AtDeparture(state) = &mut self.links[link] else {
+            debug_assert!(false, "link {link} has no turns");
+            return;
+        };
         let gone = std::mem::take(state.gone());
         for each in &gone {
             self.note_one_gone(link, each);
@@ -431,7 +449,10 @@ impl Simulation {
         let record = record.then(now, PacketEvent::Depart, place).since(gone.arrived);
         match gone.fate {
             Fate::Dropped(reason) => {
-                let AnyLink::AtDeparture(state) = &self.links[link] else { return };
+                let AnyLink::AtDeparture(state) = &self.links[link] else {
+                    debug_assert!(false, "link {link} has no turns");
+                    return;
+                };
                 let words = state.cause(reason);
                 self.keep_drop(record, reason, words);
             }

@@ -14,10 +14,11 @@ use vermilion_parameters::ParameterError;
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Acknowledgement, SackBlocks};
 
-use super::{Group, Simulation};
+use super::delays::delay_books;
 use crate::delay_line::DelayLine;
 use crate::flow::{Flow, Source};
 use crate::flow_delays::FlowDelays;
+use crate::group::Group;
 use crate::scenario::Scenario;
 use crate::scripted_losses::Scripts;
 use crate::trace::{
@@ -89,7 +90,7 @@ impl Notes {
     ) -> Self {
         let delays = scenario
             .flow_delays
-            .then(|| Simulation::delay_books(scenario, groups, lines, (flows.len(), phases)));
+            .then(|| delay_books(scenario, groups, lines, (flows.len(), phases)));
         let mut connections = Connections::new(scenario.flows.len());
         let (mut group, mut number) = (0, 0);
         for (place, flow) in flows.iter().enumerate() {

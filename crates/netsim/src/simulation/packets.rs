@@ -2,9 +2,9 @@
 
 use vermilion_tcp::Segment;
 
+use super::Simulation;
 use super::expected::bring_flow;
 use super::turns::{wait_for_turn, wait_for_turn_by_call};
-use super::Simulation;
 use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
@@ -85,6 +85,7 @@ impl Simulation {
         let now = self.now;
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "data reaches flow {}, which has no receiver", packet.flow());
             return false;
         };
         let clock = connection.sender.clock();
@@ -129,7 +130,10 @@ impl Simulation {
     pub(super) fn on_data(&mut self, packet: Packet) {
         let number = packet.flow();
         let flow = &mut self.flows[number as usize];
-        let Source::Window(connection) = &mut flow.source else { return };
+        let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "data reaches flow {number}, which has no receiver");
+            return;
+        };
         let answer = connection
             .receiver
             .on_segment(self.now, &packet.to_segment(), connection.sender.clock())
@@ -167,8 +171,14 @@ impl Simulation {
     #[inline(never)]
     fn on_waited(&mut self, number: u32) {
         let flow = &mut self.flows[number as usize];
-        let Source::Window(connection) = &mut flow.source else { return };
-        let Some(answer) = connection.receiver.on_timer() else { return };
+        let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "flow {number} has waited, and has no receiver");
+            return;
+        };
+        let Some(answer) = connection.receiver.on_timer() else {
+            debug_assert!(false, "the receiver of flow {number} has waited for nothing");
+            return;
+        };
         let answer = self.answers.keep(&answer);
         flow.in_flight += 1;
         let group = flow.group;
@@ -181,6 +191,7 @@ impl Simulation {
         let answer = self.answers.take(packet.sequence());
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "an answer reaches flow {}, which has no sender", packet.flow());
             return false;
         };
         connection.sender.on_acknowledgement(self.now, &answer);
@@ -197,11 +208,13 @@ impl Simulation {
     #[inline(always)] // as above
     pub(super) fn on_sink(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow() as usize];
-        if let Source::OpenLoop(source) = &mut flow.source {
-            flow.in_flight -= 1;
-            source.delivered_bytes += u64::from(packet.size());
-            source.delivered_packets += 1;
-        }
+        let Source::OpenLoop(source) = &mut flow.source else {
+            debug_assert!(false, "flow {} has a receiver, and a sink", packet.flow());
+            return;
+        };
+        flow.in_flight -= 1;
+        source.delivered_bytes += u64::from(packet.size());
+        source.delivered_packets += 1;
     }
 
     /// Lets a sender send all it may, and looks after its timer and its end.
@@ -225,7 +238,10 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let hop = group.route.first;
-        let Source::Window(connection) = &mut flow.source else { return };
+        let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "flow {number} may send, and has no sender");
+            return;
+        };
         let sender = &mut connection.sender;
         if let Some(samples) = &mut self.monitor
             && let Some(round_trip) = sender.last_round_trip()
@@ -263,7 +279,10 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let hop = group.route.first;
-        let Source::Window(connection) = &mut flow.source else { return };
+        let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "flow {number} may send, and has no sender");
+            return;
+        };
         let sender = &mut connection.sender;
         let link = &mut self.links[hop.link as usize];
         flow.in_flight -= gone;
@@ -409,7 +428,10 @@ impl Simulation {
     fn on_access(&mut self) {
         // At one instant turns come before.
         self.take_all_turns(self.now + 1);
-        let Some(packet) = self.access.pop() else { return };
+        let Some(packet) = self.access.pop() else {
+            debug_assert!(false, "no packet waits for its access link");
+            return;
+        };
         self.calendar.set(self.access_source(), self.access.next_time());
         self.offer_first(packet);
     }

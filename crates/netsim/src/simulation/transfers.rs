@@ -75,7 +75,10 @@ impl Simulation {
     pub(super) fn on_complete(&mut self, number: u32) {
         let flow = &mut self.flows[number as usize];
         flow.awaited = u32::MAX;
-        let Some(began) = flow.began else { return };
+        let Some(began) = flow.began else {
+            debug_assert!(false, "flow {number} is complete and never began");
+            return;
+        };
         // Both ends of the time are what hosts would see: see the head of `route.rs`.
         let route = &self.groups[flow.group as usize].route;
         let (first, last) = (began - route.first_access, self.now - route.after_receipt);
@@ -133,11 +136,13 @@ impl Simulation {
 
     fn tell_source(&mut self, number: u32) {
         let now = self.now;
-        if let Source::Transfers(source) = &mut self.flows[number as usize].source {
-            source.transfer_over(now);
-            let next = source.next_time();
-            self.arm(timer_of(number, SENDER), next);
-        }
+        let Source::Transfers(source) = &mut self.flows[number as usize].source else {
+            debug_assert!(false, "flow {number} is told of a transfer, and begins none");
+            return;
+        };
+        source.transfer_over(now);
+        let next = source.next_time();
+        self.arm(timer_of(number, SENDER), next);
     }
 
     /// The counts of every group, transfers under way included.

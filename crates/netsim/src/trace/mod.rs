@@ -7,6 +7,7 @@
 mod capture;
 mod connections;
 mod distributions;
+mod flow_choice;
 mod frame;
 mod kept;
 mod legend;
@@ -19,10 +20,9 @@ mod windows;
 pub use capture::CaptureWriter;
 pub use connections::{Connection, Connections};
 pub use distributions::{RawDistribution, RawDistributions};
+pub use flow_choice::FlowChoice;
 pub use legend::{Causes, Legend};
-pub use observation::{
-    DistributionChoice, FlowChoice, MOST_RECORDS, Observation, PacketChoice, WindowChoice,
-};
+pub use observation::{DistributionChoice, MOST_RECORDS, Observation, PacketChoice, WindowChoice};
 pub use packets::PacketTrace;
 pub use record::{PacketEvent, PacketRecord, Place, Reason};
 pub use table::packet_table;

@@ -3,7 +3,9 @@
 use serde::Deserialize;
 use vermilion_parameters::ParameterError;
 
-use crate::scenario::{Scenario, within};
+use super::flow_choice::FlowChoice;
+use crate::limits::within;
+use crate::scenario::Scenario;
 
 /// Most records of a trace that may be asked for.
 pub const MOST_RECORDS: u64 = 10_000_000_000;
@@ -21,23 +23,6 @@ pub struct Observation {
     /// Waiting times, delays, gaps between drops.
     #[serde(default)]
     pub distributions: Option<DistributionChoice>,
-}
-
-/// Some flows of one group: `first`, and every `step`-th from there to `last`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlowChoice {
-    /// Name of the group.
-    pub group: String,
-    /// Number of the first, from 0 on: among the group's flows, or in the order in which its transfers begin.
-    #[serde(default)]
-    pub first: u32,
-    /// Number of the last; the group's last one if it is not given.
-    #[serde(default)]
-    pub last: Option<u32>,
-    /// From each to the next.
-    #[serde(default = "one")]
-    pub step: u32,
 }
 
 /// Which packets, and where they are seen.
@@ -95,10 +80,6 @@ pub struct DistributionChoice {
     /// Most single values that are kept of each; none without it.
     #[serde(default)]
     pub values: u64,
-}
-
-const fn one() -> u32 {
-    1
 }
 
 const fn yes() -> bool {

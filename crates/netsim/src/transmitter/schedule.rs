@@ -8,8 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use vermilion_parameters::ParameterError;
 
-use super::FAR;
-use crate::scenario::{HIGHEST_RATE, LONGEST_DURATION, within};
+use crate::limits::{FAR, HIGHEST_RATE, LONGEST_DURATION, within};
 
 /// Most steps of a schedule.
 pub const MOST_STEPS: usize = 10_000_000;

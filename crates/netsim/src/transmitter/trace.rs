@@ -13,8 +13,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use vermilion_parameters::ParameterError;
 
-use super::FAR;
-use crate::scenario::{LONGEST_DURATION, within};
+use crate::limits::{FAR, LONGEST_DURATION, within};
 
 /// Most opportunities of a trace.
 pub const MOST_OPPORTUNITIES: usize = 10_000_000;

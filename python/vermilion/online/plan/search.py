@@ -25,7 +25,7 @@ from vermilion.tuning.judge.verdict import judge
 from vermilion.tuning.measure.candidates import Candidates
 from vermilion.tuning.measure.evaluation import Evaluation
 from vermilion.tuning.measure.joint import Joining, JointEvaluation
-from vermilion.tuning.measure.simulations import Measured, Simulations
+from vermilion.tuning.measure.simulations import MeasuredScenario, Simulations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -214,7 +214,8 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> FoundSetting:
     start = time.monotonic()
     space, seeds = looking.space, looking.seeds
     first, *others = [
-        Measured(Candidates(case.model, space.names), case.goal, case.aims) for case in cases
+        MeasuredScenario(Candidates(case.model, space.names), case.goal, case.aims)
+        for case in cases
     ]
     simulations = Simulations(
         first.candidates,

@@ -18,7 +18,7 @@ from vermilion.routers.linux.reading import reading_of
 from vermilion.routers.linux.router import LinuxRouter
 from vermilion.routers.linux.wrapping import Unwrapped
 from vermilion.routers.snmp.mib import TABLE_OF
-from vermilion.routers.snmp.registry import Place, ServedQueue, TrafficSeen
+from vermilion.routers.snmp.registry import QueuePlace, ServedQueue, TrafficSeen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -78,7 +78,7 @@ class LinuxQueues:
         self._traffic = traffic
         self._clock = clock
         self._say = say
-        self._known: dict[tuple[Place, str], _Known] = {}
+        self._known: dict[tuple[QueuePlace, str], _Known] = {}
 
     def queues(self) -> Sequence[ServedQueue]:
         """All of them, now.
@@ -92,7 +92,7 @@ class LinuxQueues:
         self._known = {key: each for key, each in self._known.items() if key in there}
         return [self._served(each, now_s) for each in found]
 
-    def check(self, place: Place, parameters: Mapping[str, ParameterValue]) -> None:
+    def check(self, place: QueuePlace, parameters: Mapping[str, ParameterValue]) -> None:
         """Whether the kernel would take these.
 
         Raises:
@@ -105,7 +105,7 @@ class LinuxQueues:
             self._refused(found, str(error))
             raise
 
-    def apply(self, place: Place, parameters: Mapping[str, ParameterValue]) -> None:
+    def apply(self, place: QueuePlace, parameters: Mapping[str, ParameterValue]) -> None:
         """Put these in force: one message to the kernel, or none if they are already.
 
         Raises:
@@ -133,7 +133,7 @@ class LinuxQueues:
             if queue.why_not is None and queue.state.kind in TABLE_OF
         ]
 
-    def _at(self, place: Place) -> FoundQueue:
+    def _at(self, place: QueuePlace) -> FoundQueue:
         for each in self._found():
             if _place(each) == place:
                 return each
@@ -168,5 +168,5 @@ class LinuxQueues:
         )
 
 
-def _place(found: FoundQueue) -> Place:
-    return Place(found.state.interface, found.state.parent)
+def _place(found: FoundQueue) -> QueuePlace:
+    return QueuePlace(found.state.interface, found.state.parent)

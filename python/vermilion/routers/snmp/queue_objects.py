@@ -21,7 +21,7 @@ from vermilion.routers.snmp.mib import (
     TABLES,
     THRESHOLD,
 )
-from vermilion.routers.snmp.registry import Place
+from vermilion.routers.snmp.registry import QueuePlace
 from vermilion.routers.snmp.rows import KINDS_OF_OBJECTS, diffserv_numbers, rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class QueueObjects:
             queues = {each.place: each for each in self._queues.queues()}
         except RouterError as error:
             raise SetRefused(Status.GENERAL_ERROR, 1, str(error)) from None
-        wanted: dict[Place, _Wanted] = {}
+        wanted: dict[QueuePlace, _Wanted] = {}
         for index, binding in enumerate(bindings, 1):
             try:
                 queue, setting = _addressed(binding.name, queues)
@@ -177,7 +177,7 @@ class _Refusal(Exception):  # noqa: N818 - reads as what it says
 
 
 def _addressed(
-    name: ObjectIdentifier, queues: Mapping[Place, ServedQueue]
+    name: ObjectIdentifier, queues: Mapping[QueuePlace, ServedQueue]
 ) -> tuple[ServedQueue, Setting]:
     """The queue and the parameter that an object is.
 
@@ -195,7 +195,7 @@ def _addressed(
             numbers = diffserv_numbers(list(queues.values()))
             place = next((at for at, own in numbers.items() if (own,) == index), None)
         else:
-            place = Place(*index) if len(index) == _INDEX_LENGTH else None
+            place = QueuePlace(*index) if len(index) == _INDEX_LENGTH else None
         queue = None if place is None else queues.get(place)
         if queue is None or setting.parameter not in queue.parameters:
             raise _Refusal(Status.NO_CREATION, f"{setting.name}: there is no such queue")

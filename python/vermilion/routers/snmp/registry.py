@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class QueuePlace:
     """Where a queue is.
 
     Attributes:
@@ -59,7 +59,7 @@ class ServedQueue:
         traffic: what is known of it.
     """
 
-    place: Place
+    place: QueuePlace
     interface: str
     kind: str
     discipline: str
@@ -84,14 +84,14 @@ class QueueRegistry(Protocol):
             RouterError: they cannot be read.
         """
 
-    def check(self, place: Place, parameters: Mapping[str, ParameterValue]) -> None:
+    def check(self, place: QueuePlace, parameters: Mapping[str, ParameterValue]) -> None:
         """Whether these could be put in force over the present ones.
 
         Raises:
             RouterError: not; the message says which and why.
         """
 
-    def apply(self, place: Place, parameters: Mapping[str, ParameterValue]) -> None:
+    def apply(self, place: QueuePlace, parameters: Mapping[str, ParameterValue]) -> None:
         """Put these in force over the present ones: all of them or none.
 
         Raises:

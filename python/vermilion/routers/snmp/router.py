@@ -46,7 +46,7 @@ from vermilion.routers.snmp.mib import (
     QUEUE_ENTRY,
     TABLE_OF,
 )
-from vermilion.routers.snmp.registry import Place
+from vermilion.routers.snmp.registry import QueuePlace
 from vermilion.routers.snmp.scale import TRUTH
 from vermilion.routers.snmp.session import AgentRefused, SnmpSession
 from vermilion.scenario import disciplines
@@ -246,7 +246,7 @@ class SnmpRouter(OperatedRouter):
 
     # --- what there is ---------------------------------------------------------------------
 
-    def _find(self) -> Place:
+    def _find(self) -> QueuePlace:
         """Where the queue is in the agent's tables.
 
         Raises:
@@ -254,7 +254,7 @@ class SnmpRouter(OperatedRouter):
         """
         column = (*QUEUE_ENTRY, INTERFACE.number)
         rows = {
-            Place(*name[len(column) :]): value.decode("utf-8", errors="replace")
+            QueuePlace(*name[len(column) :]): value.decode("utf-8", errors="replace")
             for name, value in self._agent.walk(column).items()
             if len(name) == len(column) + 2 and isinstance(value, bytes)
         }

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from vermilion.agentx.object_identifier import ObjectIdentifier
     from vermilion.agentx.protocol import Value
     from vermilion.routers.snmp.mib import Fact
-    from vermilion.routers.snmp.registry import Place, ServedQueue
+    from vermilion.routers.snmp.registry import QueuePlace, ServedQueue
 
 _US_PER_S: Final = 1e6
 _LARGEST_64: Final = 2**64 - 1
@@ -100,13 +100,13 @@ def rows(queues: Sequence[ServedQueue]) -> Iterator[Binding]:
         yield Binding((*scalar, 0), ValueType.GAUGE32, 0)
 
 
-def diffserv_numbers(queues: Sequence[ServedQueue]) -> dict[Place, int]:
+def diffserv_numbers(queues: Sequence[ServedQueue]) -> dict[QueuePlace, int]:
     """The index that each RED queue has in the tables of DIFFSERV-MIB.
 
     The interface and the minor number of the class make it, so that it stays the same from one
     start of the agent to the next; where two would be the same, the later takes the next.
     """
-    found: dict[Place, int] = {}
+    found: dict[QueuePlace, int] = {}
     for place in sorted(each.place for each in queues if each.kind == "red"):
         minor = 0 if place.parent == ROOT else place.parent & _LOW
         number = ((place.interface << _SHIFT | minor) & LARGEST_32) or 1
@@ -116,7 +116,7 @@ def diffserv_numbers(queues: Sequence[ServedQueue]) -> dict[Place, int]:
     return found
 
 
-def _index(place: Place) -> ObjectIdentifier:
+def _index(place: QueuePlace) -> ObjectIdentifier:
     return (place.interface, place.parent)
 
 

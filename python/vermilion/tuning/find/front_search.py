@@ -61,7 +61,7 @@ class Second:
 
 
 @dataclass(eq=False, slots=True)
-class Entry:
+class FrontEntry:
     """A setting with both objectives, each as it is to be minimised.
 
     Attributes:
@@ -111,15 +111,15 @@ class Archive:
     second: Objective
     constraints: Sequence[Constraint]
     seeds: Sequence[int]
-    incumbent: Entry
-    entries: list[Entry] = field(default_factory=list)
-    _by_values: dict[tuple[float | None, ...], Entry] = field(default_factory=dict)
+    incumbent: FrontEntry
+    entries: list[FrontEntry] = field(default_factory=list)
+    _by_values: dict[tuple[float | None, ...], FrontEntry] = field(default_factory=dict)
 
-    def known(self, setting: Setting) -> Entry | None:
+    def known(self, setting: Setting) -> FrontEntry | None:
         """The entry of a setting that has been simulated."""
         return self._by_values.get(tuple(setting.values()))
 
-    def entry(self, setting: Setting) -> Entry:
+    def entry(self, setting: Setting) -> FrontEntry:
         """The same of one that surely has been."""
         return self._by_values[tuple(setting.values())]
 
@@ -141,7 +141,7 @@ class Archive:
                 self.second.evaluate(result)
         return self._take_up([self.incumbent])
 
-    def simulate(self, entries: Sequence[Entry], until: float | None) -> bool:
+    def simulate(self, entries: Sequence[FrontEntry], until: float | None) -> bool:
         """Takes up new settings; those that there was no time for are left out.
 
         Returns:
@@ -151,25 +151,25 @@ class Archive:
         return self._take_up(entries)
 
     def _run(
-        self, entries: Sequence[Entry], until: float | None, made_for: SimulatedFor
+        self, entries: Sequence[FrontEntry], until: float | None, made_for: SimulatedFor
     ) -> list[list[Result | None]]:
         evaluations = [entry.evaluation for entry in entries]
         return self.simulations.run(evaluations, self.seeds, until=until, made_for=made_for)
 
-    def _take_up(self, entries: Sequence[Entry]) -> bool:
+    def _take_up(self, entries: Sequence[FrontEntry]) -> bool:
         done = [entry for entry in entries if entry.evaluation.is_complete(self.seeds)]
         for entry in done:
             self.entries.append(entry)
             self._by_values[tuple(entry.setting.values())] = entry
         return len(done) == len(entries)
 
-    def violation(self, entry: Entry) -> float:
+    def violation(self, entry: FrontEntry) -> float:
         """How badly a setting breaks the constraints, 0 if it keeps them."""
         if entry.evaluation.refusal is not None:
             return math.inf
         return mean_violation(self.constraints, entry.evaluation, self.incumbent.evaluation)
 
-    def feasible(self) -> list[Entry]:
+    def feasible(self) -> list[FrontEntry]:
         """The settings besides the incumbent that can be on the front."""
         return [
             entry
@@ -178,7 +178,7 @@ class Archive:
         ]
 
 
-def keeps(constraints: Sequence[Constraint], entry: Entry, incumbent: Entry) -> bool:
+def keeps(constraints: Sequence[Constraint], entry: FrontEntry, incumbent: FrontEntry) -> bool:
     """Whether a setting keeps the constraints beyond doubt and has both numbers."""
     if entry.evaluation.refusal is not None or not entry.is_measured:
         return False
@@ -233,7 +233,7 @@ class Hunt:
         except KeyboardInterrupt:
             self.end = "interrupted"
 
-    def compare(self, entries: Sequence[Entry]) -> None:
+    def compare(self, entries: Sequence[FrontEntry]) -> None:
         """Lets settings meet the fresh seeds, all the same ones, as many as there is time for."""
         simulations, total = self.archive.simulations, len(entries) * len(self.comparison)
         evaluations = [entry.evaluation for entry in entries]
@@ -317,11 +317,11 @@ class Hunt:
 
     def _simulate_new(self, points: Sequence[Point]) -> bool:
         """Simulates those settings that are new; whether there was time."""
-        new: dict[tuple[float, ...], Entry] = {}
+        new: dict[tuple[float, ...], FrontEntry] = {}
         for point in points:
             setting = self.space.values(point)
             if self.archive.known(setting) is None:
-                new.setdefault(tuple(setting.values()), Entry(Evaluation(setting)))
+                new.setdefault(tuple(setting.values()), FrontEntry(Evaluation(setting)))
         if not new:
             return True
         # What the incumbent took says little: it may have met a busy machine.
@@ -342,7 +342,7 @@ class Hunt:
             )
         return in_time
 
-    def _used(self, number: int, entry: Entry) -> Used:
+    def _used(self, number: int, entry: FrontEntry) -> Used:
         """A setting for the memory: told as to a search of the first objective alone."""
         return Used(
             number=number,
@@ -355,10 +355,10 @@ class Hunt:
             simulations=self.archive.simulations.count,
         )
 
-    def _entry(self, point: Point) -> Entry:
+    def _entry(self, point: Point) -> FrontEntry:
         return self.archive.entry(self.space.values(point))
 
-    def _value(self, entry: Entry, which: int, bound: float | None) -> float:
+    def _value(self, entry: FrontEntry, which: int, bound: float | None) -> float:
         """What a search is told of a setting."""
         violation = self.archive.violation(entry)
         means, typical = entry.means, self.archive.incumbent.means

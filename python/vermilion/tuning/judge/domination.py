@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Judged(Protocol):
+class PairOfMeans(Protocol):
     """Something with two numbers, both to be minimised."""
 
     @property
@@ -18,16 +18,16 @@ class Judged(Protocol):
         """The two numbers."""
 
 
-AnyJudged = TypeVar("AnyJudged", bound=Judged)
+AnyPairOfMeans = TypeVar("AnyPairOfMeans", bound=PairOfMeans)
 
 
-def non_dominated(entries: Sequence[AnyJudged]) -> list[AnyJudged]:
+def non_dominated(entries: Sequence[AnyPairOfMeans]) -> list[AnyPairOfMeans]:
     """Those of which none other is at least as good in both and better in one.
 
     Args:
         entries: each with ``means``, two numbers to be minimised.
     """
-    kept: list[AnyJudged] = []
+    kept: list[AnyPairOfMeans] = []
     lowest = math.inf
     for entry in sorted(entries, key=lambda entry: entry.means):
         if entry.means[1] < lowest:
@@ -36,7 +36,7 @@ def non_dominated(entries: Sequence[AnyJudged]) -> list[AnyJudged]:
     return kept
 
 
-def thinned(front: Sequence[AnyJudged], most: int) -> list[AnyJudged]:
+def thinned(front: Sequence[AnyPairOfMeans], most: int) -> list[AnyPairOfMeans]:
     """At most so many of a front, evenly spread, its ends among them.
 
     The one that is nearest to its neighbours goes first.
@@ -52,7 +52,7 @@ def thinned(front: Sequence[AnyJudged], most: int) -> list[AnyJudged]:
     return kept
 
 
-def _ranges(front: Sequence[Judged]) -> tuple[float, float]:
+def _ranges(front: Sequence[PairOfMeans]) -> tuple[float, float]:
     if not front:
         return 1.0, 1.0
     first, second = zip(*(entry.means for entry in front), strict=True)
@@ -65,7 +65,7 @@ def _distance(
     return math.hypot((one[0] - other[0]) / scales[0], (one[1] - other[1]) / scales[1])
 
 
-def gaps(front: Sequence[Judged]) -> list[tuple[float, float]]:
+def gaps(front: Sequence[PairOfMeans]) -> list[tuple[float, float]]:
     """Between which values of the second number the neighbours on a front lie, the widest first.
 
     Width counts in both numbers, each measured by its range on the front.

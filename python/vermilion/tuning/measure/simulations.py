@@ -33,7 +33,7 @@ _MOST_LOST: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredScenario:
     """A scenario, and what is made of its simulations.
 
     Attributes:
@@ -97,9 +97,9 @@ class Simulations:
         *,
         memory: SimulationMemory | None = None,
         length: float = 1.0,
-        further: Sequence[Measured] = (),
+        further: Sequence[MeasuredScenario] = (),
     ) -> None:
-        self.measured = [Measured(candidates, objective, constraints, memory), *further]
+        self.measured = [MeasuredScenario(candidates, objective, constraints, memory), *further]
         self._flow_delays = any(measured.needs_flow_delays for measured in self.measured)
         self._length = length
         self._seconds = 0.0
@@ -201,8 +201,8 @@ class Simulations:
         return rows
 
     def _portions(
-        self, pieces: Sequence[tuple[Measured, Evaluation]], seeds: int
-    ) -> list[Sequence[tuple[Measured, Evaluation]]]:
+        self, pieces: Sequence[tuple[MeasuredScenario, Evaluation]], seeds: int
+    ) -> list[Sequence[tuple[MeasuredScenario, Evaluation]]]:
         """What is simulated and then kept, before the next of them begins."""
         each = self._seconds / self._timed * seeds if self._timed else 0.0
         is_kept = any(measured.memory is not None for measured, _ in pieces)
@@ -213,7 +213,7 @@ class Simulations:
 
     def _recalled(
         self,
-        measured: Measured,
+        measured: MeasuredScenario,
         evaluation: Evaluation,
         seeds: Sequence[int],
         made_for: SimulatedFor,
@@ -236,7 +236,7 @@ class Simulations:
 
     def _simulate(
         self,
-        pieces: Sequence[tuple[Measured, Evaluation]],
+        pieces: Sequence[tuple[MeasuredScenario, Evaluation]],
         seeds: Sequence[int],
         until: float | None,
         progress: Callable[[int], object] | None,
