@@ -179,7 +179,7 @@ def windows_over_time() -> dict[str, NDArray[np.float64]]:
     rows, marks = [], 0
     for step in range(1, SECONDS * 1_000_000_000 // step_ns + 1):
         simulation.advance(step * step_ns)
-        flows, packets, _, _ = simulation.take_flow_traffic("link")
+        flows, packets, *_ = simulation.take_flow_traffic("link")
         sent = dict(zip(flows.tolist(), packets.tolist(), strict=True))
         counted = simulation.counters("link")["marks"]
         rows.append((step * step_ns / 1e9, sent.get(0, 0), sent.get(1, 0), counted - marks))
