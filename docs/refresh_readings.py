@@ -1,6 +1,6 @@
 """Measures what disciplines do whose sources leave a question, for the tables on their page.
 
-    .venv/bin/python docs/refresh_readings.py            # all, some minutes
+    .venv/bin/python docs/refresh_readings.py            # all, a minute
     .venv/bin/python docs/refresh_readings.py vred       # or red-light, dualpi2
 
 The page is docs/disciplines-readings.md; each table stands between two comments that name it,
