@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from provenance import made_by
+
 import vermilion
 from vermilion.objectives import constraints_of, objective_of
 from vermilion.objectives.price import price_of
@@ -507,7 +509,7 @@ def main() -> None:
         rows = measured_networks(given.seed, given.results)
         texts |= {"wall": wall(rows), "around": around(rows)}
     if "edge" in parts:
-        texts["edge"] = edge(given.seed)
+        texts["edge"] = f"{edge(given.seed)}\n\n{made_by('benches/decisions.py')}"
     for name, text in texts.items():
         (given.tables / f"decisions_{name}.txt").write_text(f"{text}\n", encoding="utf-8")
         say([text])

@@ -36,3 +36,16 @@ def _git(*words: str) -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return done.stdout.strip()
+
+
+def drawn_by(script: str, results: Path) -> str:
+    """The line for a table that ``script`` draws from results which the repository keeps.
+
+    The commit is the newest that has put results there, so they are committed before the table is
+    drawn.
+    """
+    kept = results.resolve().relative_to(ROOT).as_posix()
+    commit = _git("log", "-1", "--abbrev=8", "--format=%h", "--", kept)
+    changed = _git("status", "--porcelain", "--", kept)
+    where = commit if commit and not changed else "no commit yet"
+    return f"*Made by `{script}` from `{kept}`, recorded in {where}.*"

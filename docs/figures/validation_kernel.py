@@ -27,12 +27,16 @@ from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "benches"))
+
+from provenance import drawn_by, made_by  # noqa: E402 - found by the path above
 
 from reference_comparison import Comparison, Sample, Where, summary, table  # noqa: E402 - found by the path above
 
 if TYPE_CHECKING:
     from vermilion.simulate import Result
 
+SCRIPT: Final = "docs/figures/validation_kernel.py"
 RESULTS: Final = ROOT / "benches" / "results" / "kernel-validation.jsonl"
 PAGE: Final = ROOT / "docs" / "validation-kernel.md"
 SIMULATED_SEEDS: Final = range(1, 13)
@@ -357,7 +361,9 @@ def page(rows: list[dict[str, Any]]) -> str:
             HEAD.replace("SEEDS", seeds),
             f"{summary(found)} {CAUSES}",
             CYCLES,
-            f"{_cycles()}\n\n{PROMISES}\n## Every number\n\nThe worst first.\n\n{_rows(found)}\n",
+            f"{_cycles()}\n\n{made_by(SCRIPT)}\n\n{PROMISES}",
+            f"## Every number\n\nThe worst first.\n\n{_rows(found)}\n",
+            f"{made_by(SCRIPT)} The kernel's numbers: {drawn_by(SCRIPT, RESULTS)}\n",
         ]
     )
 
