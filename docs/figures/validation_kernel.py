@@ -270,8 +270,8 @@ measured beside what its model had promised. From the journals of `benches/kerne
 
 - How long the queue is on average is foretold well: 3 % off in the median, and less than a seventh
   in eight judgements of ten.
-- How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over SNMP, where the
-  load grows, it is a third: there it moves less than is promised, as a rule.
+- How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over SNMP, where
+  the load grows, it is a third: there it moves less than is promised, as a rule.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
   two fifths or more of the objective; nine of eighty-nine made it worse.
 """
