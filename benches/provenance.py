@@ -7,21 +7,43 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 ROOT: Final = Path(__file__).parents[1]
 MEASURED: Final = ("crates", "python", "benches")
 """What a measurement depends on, beside the script itself."""
 
 
-def made_by(script: str) -> str:
-    """The line for a table that ``script``, a path from the root of the repository, has made."""
+UNKNOWN: Final = "no known commit"
+
+
+def commit_of(script: str) -> str:
+    """The commit that runs now, with a word on changes since; rows of results keep it."""
     commit = _git("rev-parse", "--short=8", "HEAD")
     if commit is None:
-        return f"*Made by `{script}`, measured at no known commit.*"
+        return UNKNOWN
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED, script)
-    more = " with changes that were not committed" if changed else ""
-    return f"*Made by `{script}`, measured at {commit}{more}.*"
+    return f"{commit} with changes that were not committed" if changed else commit
+
+
+def made_by(script: str, rows: Iterable[Mapping[str, Any]] | None = None) -> str:
+    """The line for a table that a script has made.
+
+    Args:
+        script: a path from the root of the repository.
+        rows: what the table is drawn from, where results are kept: each has its ``commit``.
+    """
+    if rows is None:
+        commits = [commit_of(script)]
+    else:
+        # In the order in which they were measured.
+        commits = list(dict.fromkeys(row.get("commit", UNKNOWN) for row in rows))
+    *others, last = commits or [UNKNOWN]
+    several = f"{', '.join(others)} and {last}" if others else last
+    return f"*Made by `{script}`, measured at {several}.*"
 
 
 def _git(*words: str) -> str | None:

@@ -61,6 +61,14 @@ def test_results_that_are_kept_are_of_the_newest_commit_with_some(repository, tm
     assert provenance.drawn_by(SCRIPT, results).endswith("recorded in no commit yet.*")
 
 
+def test_rows_that_are_kept_say_when_they_were_measured():
+    rows = [{"commit": "0123abcd"}, {"commit": "0123abcd"}, {"commit": "4567cdef"}]
+    made = provenance.made_by(SCRIPT, rows)
+    assert made == f"*Made by `{SCRIPT}`, measured at 0123abcd and 4567cdef.*"
+    made = provenance.made_by(SCRIPT, [*rows, {}])  # from before rows said so
+    assert made == f"*Made by `{SCRIPT}`, measured at 0123abcd, 4567cdef and no known commit.*"
+
+
 def test_without_a_history_no_commit_is_made_up(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
