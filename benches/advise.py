@@ -33,6 +33,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from provenance import commit_of, made_by
 from scipy.stats import binomtest
 
 from vermilion.advise import advise, assumed, read_question
@@ -81,6 +82,7 @@ def main() -> None:
         question, present = draw(given.seed, number, quick=given.quick)
         row = {"seed": given.seed, "number": number, "quick": given.quick}
         row |= judged(question, present, given.threads)
+        row["commit"] = commit_of("benches/advise.py")
         rows.append(row)
         print(line(number, row), flush=True)
         if given.json:
@@ -88,7 +90,8 @@ def main() -> None:
                 json.dump(rows, file, indent=1)
     print(summary(rows))
     if given.table:
-        Path(given.table).write_text(table(rows), encoding="utf-8")
+        text = f"{table(rows)}\n{made_by('benches/advise.py', rows)}\n"
+        Path(given.table).write_text(text, encoding="utf-8")
 
 
 def draw(seed: int, number: int, *, quick: bool) -> tuple[Question, Present]:

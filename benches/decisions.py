@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from provenance import commit_of, made_by
+
 import vermilion
 from vermilion.objectives import constraints_of, objective_of
 from vermilion.objectives.price import price_of
@@ -308,7 +310,7 @@ def measured_networks(seed: int, results: Path) -> list[dict[str, Any]]:
     for scenario in (*phases(), *drawn(seed)):
         key = (scenario.title, seed)
         if key not in known:
-            known[key] = measured(scenario, seed)
+            known[key] = measured(scenario, seed) | {"commit": commit_of("benches/decisions.py")}
             with results.open("a", encoding="utf-8") as file:
                 file.write(f"{json.dumps(known[key])}\n")
             say(known[key]["rows"])
@@ -505,9 +507,13 @@ def main() -> None:
     if "wall" in parts:
         given.results.parent.mkdir(parents=True, exist_ok=True)
         rows = measured_networks(given.seed, given.results)
-        texts |= {"wall": wall(rows), "around": around(rows)}
+        made = made_by("benches/decisions.py", rows)
+        texts |= {
+            name: f"{text}\n\n{made}"
+            for name, text in (("wall", wall(rows)), ("around", around(rows)))
+        }
     if "edge" in parts:
-        texts["edge"] = edge(given.seed)
+        texts["edge"] = f"{edge(given.seed)}\n\n{made_by('benches/decisions.py')}"
     for name, text in texts.items():
         (given.tables / f"decisions_{name}.txt").write_text(f"{text}\n", encoding="utf-8")
         say([text])

@@ -24,6 +24,7 @@ from statistics import fmean
 from typing import Final
 
 from kernel_ecn import early_flows_alone
+from provenance import made_by
 from scipy.stats import qmc
 
 from vermilion.kernel_plant import run_on_kernel
@@ -92,6 +93,7 @@ def main() -> None:
                 )
                 sys.stdout.write(f"| {name} | {words}: {in_words(setting)} | {cells} |\n")
                 sys.stdout.flush()
+    sys.stdout.write(f"\n{made_by('benches/kernel_best.py')}\n")
 
 
 def chosen(flows: int, changes: tuple[str, ...], count: int) -> dict[str, Setting | None]:

@@ -25,6 +25,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
+from provenance import made_by
+
 from vermilion.kernel_plant.network import RunningNetwork
 from vermilion.scenario import load_scenario
 from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
@@ -89,6 +91,7 @@ def main() -> None:
             cells = measure(name, given.flows, falls_back=falls_back)
             sys.stdout.write(f"| {senders} | {name} | {' | '.join(cells)} |\n")
             sys.stdout.flush()
+    sys.stdout.write(f"\n{made_by('benches/kernel_ecn.py')}\n")
 
 
 def early_flows_alone(flows: int, begin_s: float, end_s: float) -> list[str]:
@@ -149,6 +152,7 @@ def _print_later() -> None:
             f"| {', '.join(starved)} |\n"
         )
         sys.stdout.flush()
+    sys.stdout.write(f"\n{made_by('benches/kernel_ecn.py')}\n")
 
 
 def _put_later(

@@ -38,6 +38,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from provenance import drawn_by
 
 from vermilion.kernel_plant import KernelPlant
 from vermilion.online import run_online
@@ -91,7 +92,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = load(given.results)
     if given.table:
-        text = table(rows)
+        text = f"{table(rows)}\n{drawn_by('benches/kernel_four_queues.py', given.results)}\n"
         (FIGURES / "kernel_four_queues.txt").write_text(text, encoding="utf-8")
         sys.stdout.write(text)
         draw(rows, FIGURES / "kernel_four_queues.svg")

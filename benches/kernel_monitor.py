@@ -30,6 +30,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from provenance import made_by
 
 from vermilion import parse_scenario
 from vermilion.kernel_plant.network import RunningNetwork
@@ -150,6 +151,7 @@ def main() -> None:
         ]
         sys.stdout.write(f"| {' | '.join(cells)} |\n")
         sys.stdout.flush()
+    sys.stdout.write(f"\n{made_by('benches/kernel_monitor.py')}\n")
 
 
 def measure(case: Case, seed: int = 1) -> dict[str, Any]:
@@ -196,6 +198,7 @@ def print_waits(pattern: str) -> None:
             cells = (kernel_ms, answered_ms, whole_ms, whole_ms - answered_ms)
             sys.stdout.write(f"| {name} | {' | '.join(f'{each:.1f}' for each in cells)} |\n")
             sys.stdout.flush()
+    sys.stdout.write(f"\n{made_by('benches/kernel_monitor.py')}\n")
 
 
 def at_sender(case: Case, seed: int = 1) -> tuple[float, float, float]:

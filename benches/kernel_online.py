@@ -24,6 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
+from provenance import drawn_by
+
 import vermilion
 from vermilion.kernel_plant import KernelPlant
 from vermilion.online import run_online
@@ -83,7 +85,8 @@ def main() -> None:
     given = parser.parse_args()
     rows = _load(given.results)
     if given.table:
-        print(table(rows), end="")
+        print(table(rows))
+        print(drawn_by("benches/kernel_online.py", given.results).strip("*"))  # read as it stands
         return
     given.results.parent.mkdir(parents=True, exist_ok=True)
     known = {(row["case"], row["seed"]) for row in rows}

@@ -18,6 +18,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
+from provenance import made_by
+
 from vermilion.kernel_plant import KernelPlant
 from vermilion.online import run_online
 from vermilion.scenario import load_scenario
@@ -73,6 +75,7 @@ def main() -> None:
         shown = [f"{fmean(each):.1%} ({min(each):.1%})" for each in cells]
         sys.stdout.write(f"| {words} | {' | '.join(shown)} |\n")
         sys.stdout.flush()
+    sys.stdout.write(f"\n{made_by('benches/kernel_shut.py')}\n")
 
 
 def left_alone(scenario: Scenario, seed: int) -> Result:

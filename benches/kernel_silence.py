@@ -21,6 +21,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Final
 
+from provenance import made_by
+
 from vermilion.kernel_plant import KernelPlant
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.scenario import load_scenario
@@ -72,6 +74,7 @@ def main() -> None:
             cells = _cells([list(column) for column in zip(*rows, strict=True)])
             sys.stdout.write(f"| {words} | {name} | {' | '.join(cells)} |\n")
             sys.stdout.flush()
+    sys.stdout.write(f"\n{made_by('benches/kernel_silence.py')}\n")
 
 
 def measure(

@@ -23,6 +23,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+from provenance import commit_of, made_by
+
 import vermilion
 from vermilion.objectives import objective_of
 from vermilion.objectives.price import price_of
@@ -54,7 +56,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = load(given.results)
     if given.table:
-        text = table(rows)
+        text = f"{table(rows)}\n{made_by('benches/knowledge.py', rows)}\n"
         TABLE.write_text(text, encoding="utf-8")
         sys.stdout.write(text)
         return
@@ -66,6 +68,7 @@ def main() -> None:
                 if (scenario, knowledge, seed) in known:
                     continue
                 row = measure(scenario, knowledge, seed, given.evaluations)
+                row["commit"] = commit_of("benches/knowledge.py")
                 with given.results.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row, separators=(",", ":")) + "\n")
                 sys.stderr.write(

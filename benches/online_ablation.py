@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from online_networks.known import NETWORKS_BY_NAME
+from provenance import commit_of, made_by
 
 import vermilion
 from vermilion.objectives import objective_of
@@ -128,6 +129,7 @@ def measured(name: str, arm: str, seed: int, evaluations: int = EVALUATIONS) -> 
         "evaluations": evaluations,
         "cpu_s": round(spent, 1),
         "changes": applied,
+        "commit": commit_of("benches/online_ablation.py"),
     }
     rows = [{**own, "arm": arm, **_reached(scenario, run.tuned, link)}]
     if arm == AS_IT_IS:
@@ -299,7 +301,8 @@ def main() -> None:
         with given.results.open("a", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(row)}\n" for row in new)
         print(name, arm, seed, f"{new[0]['cpu_s']} CPU s", flush=True)
-    text = table([row for row in rows if row["seed"] <= given.seeds])
+    shown = [row for row in rows if row["seed"] <= given.seeds]
+    text = f"{table(shown)}\n\n{made_by('benches/online_ablation.py', shown)}"
     given.table.write_text(f"{text}\n", encoding="utf-8")
     print(text)
 

@@ -34,6 +34,8 @@ from random import Random
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from provenance import commit_of, made_by
+
 import vermilion
 from vermilion import _core
 from vermilion.objectives import flow_windows, objective_of
@@ -77,7 +79,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = load(given.results)
     if given.table:
-        text = table(rows)
+        text = f"{table(rows)}\n{made_by('benches/queue_set.py', rows)}\n"
         TABLE.write_text(text, encoding="utf-8")
         sys.stdout.write(text)
         return
@@ -86,7 +88,7 @@ def main() -> None:
     for seed in range(1, given.seeds + 1):
         if seed in known:
             continue
-        row = measure(seed)
+        row = measure(seed) | {"commit": commit_of("benches/queue_set.py")}
         with given.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
         said = ", ".join(f"{way} {row[way]['variation']:.3f}" for way in WAYS)

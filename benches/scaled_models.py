@@ -21,6 +21,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from provenance import made_by
+
 from vermilion.objectives.knee import Knee
 from vermilion.objectives.windows import flow_windows
 from vermilion.online.model.horizon import Horizon, horizon_for
@@ -317,7 +319,8 @@ def speed() -> list[str]:
 
 def main() -> None:
     """Writes the table."""
-    text = "\n".join([*agreement(), "", *agreement_of_few(), "", *speed()]) + "\n"
+    parts = [*agreement(), "", *agreement_of_few(), "", *speed()]
+    text = "\n".join([*parts, "", made_by("benches/scaled_models.py")]) + "\n"
     FIGURE.write_text(text, encoding="utf-8")
     print(text, end="")
 

@@ -31,6 +31,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from provenance import made_by
+
 import vermilion
 from vermilion import load_scenario
 from vermilion.objectives import objective_of
@@ -324,7 +326,8 @@ def main() -> None:
             else parts[part]()
         )
         if options.seconds is None:
-            (FIGURES / f"tuning_{part}.txt").write_text(f"{text}\n", encoding="utf-8")
+            made = f"{text}\n\n{made_by('benches/tuning.py')}\n"
+            (FIGURES / f"tuning_{part}.txt").write_text(made, encoding="utf-8")
         say(text)
 
 

@@ -179,7 +179,7 @@ def windows_over_time() -> dict[str, NDArray[np.float64]]:
     rows, marks = [], 0
     for step in range(1, SECONDS * 1_000_000_000 // step_ns + 1):
         simulation.advance(step * step_ns)
-        flows, packets, _, _ = simulation.take_flow_traffic("link")
+        flows, packets, *_ = simulation.take_flow_traffic("link")
         sent = dict(zip(flows.tolist(), packets.tolist(), strict=True))
         counted = simulation.counters("link")["marks"]
         rows.append((step * step_ns / 1e9, sent.get(0, 0), sent.get(1, 0), counted - marks))
@@ -197,12 +197,15 @@ def rounds(found: dict[str, NDArray[np.float64]]) -> str:
     p, marked = found["p"], found["marked"]
     own, others = found["prague"].mean(), found["newreno"].mean()
     law, squares = RENO / p.mean(), RENO / math.sqrt((p**2).mean())
+    marks = COUPLING * p.mean()
+    steady = 2 * steady_answer(marks) / marks
     with_marks, without_p = 100 * (marked > 0).mean(), 100 * (p < 0.1 * p.mean()).mean()
     return table(
         [
             ("", "Prague", "NewReno"),
             ("mean window (packets)", f"{own:.0f}", f"{others:.0f}"),
             ("what the mean of p would give", f"{2 / COUPLING / p.mean():.0f}", f"{law:.0f}"),
+            ("the same with the steady answer", f"{steady:.0f}", ""),
             ("what the mean of its squares would give", "", f"{squares:.0f}"),
             ("rounds with marks", f"{with_marks:.0f} %", ""),
             ("rounds with p below a tenth of its mean", f"{without_p:.0f} %", ""),
@@ -211,7 +214,7 @@ def rounds(found: dict[str, NDArray[np.float64]]) -> str:
 
 
 def draw_windows(found: dict[str, NDArray[np.float64]]) -> None:
-    """The windows beside those that the mean of p would give (dashed)."""
+    """The windows beside those that the mean of p would give (dashed; dotted: steady answer)."""
     shown = found["s"] <= WARM_UP_S + 20
     seconds, p = found["s"][shown], found["p"][shown]
     with style():
@@ -220,6 +223,10 @@ def draw_windows(found: dict[str, NDArray[np.float64]]) -> None:
         for name, colour, law in (("prague", VERMILION, 2 / COUPLING), ("newreno", BLUE, RENO)):
             above.plot(seconds, found[name][shown], color=colour, label=name)
             above.axhline(law / found["p"].mean(), color=colour, linestyle="--", linewidth=1.0)
+        marks = COUPLING * found["p"].mean()
+        above.axhline(
+            2 * steady_answer(marks) / marks, color=VERMILION, linestyle=":", linewidth=1.5
+        )
         above.set_ylabel("packets in 80 ms")
         above.set_ylim(0, 1.25 * found["prague"].max())  # room for the legend
         above.legend(loc="upper left", ncols=2)

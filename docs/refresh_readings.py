@@ -1,9 +1,10 @@
 """Measures what disciplines do whose sources leave a question, for the tables on their page.
 
-    .venv/bin/python docs/refresh_readings.py            # all, some minutes
+    .venv/bin/python docs/refresh_readings.py            # all, a minute
     .venv/bin/python docs/refresh_readings.py vred       # or red-light, dualpi2
 
-The page is docs/disciplines-readings.md; each table stands between two comments that name it.
+The page is docs/disciplines-readings.md; each table stands between two comments that name it,
+with the commit that it was measured at.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from pathlib import Path
 from readings_dualpi2 import dualpi2_tables
 from readings_red_light import red_light_tables
 from readings_vred import vred_tables
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
+from provenance import made_by
 
 PAGE = Path(__file__).parent / "disciplines-readings.md"
 TABLES = {"vred": vred_tables, "red-light": red_light_tables, "dualpi2": dualpi2_tables}
@@ -34,7 +38,8 @@ def main() -> None:
     """Refreshes the tables of the disciplines asked for, or all."""
     for discipline in sys.argv[1:] or TABLES:
         for name, table in TABLES[discipline]().items():
-            PAGE.write_text(put(PAGE.read_text(encoding="utf-8"), name, table), encoding="utf-8")
+            text = f"{table}\n\n{made_by('docs/refresh_readings.py')}"
+            PAGE.write_text(put(PAGE.read_text(encoding="utf-8"), name, text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
+from cells import RESULTS
+from choices import RESULTS as CHOICES
 from choices_table import by_network, overall, whole_tunings
 from coco_functions import DIMENSIONS, FUNCTIONS, plan
 from contenders import BASELINE, CONTENDERS
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from networks import NETWORKS
+from tunings import RESULTS as TUNINGS
 
 from vermilion.report.drawing import BLUE, GREEN, GREY, INK, ORANGE, SKY_BLUE, VERMILION, style
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from provenance import drawn_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -249,11 +257,12 @@ def draw(cells: Cells, choices: Cells, tunings: Cells) -> None:
             ("search_benchmark_coco", coco_figure(cells)),
         ):
             figure.savefig(FIGURES / f"{name}.svg", metadata={"Date": None})
-    for name, lines in (
-        ("search_benchmark_networks", networks_table(cells)),
-        ("search_benchmark_coco", coco_table(cells)),
-        ("search_benchmark_choices", overall(choices)),
-        ("search_benchmark_choices_networks", by_network(choices)),
-        ("search_benchmark_tunings", whole_tunings(tunings)),
+    for name, lines, results in (
+        ("search_benchmark_networks", networks_table(cells), RESULTS),
+        ("search_benchmark_coco", coco_table(cells), RESULTS),
+        ("search_benchmark_choices", overall(choices), CHOICES),
+        ("search_benchmark_choices_networks", by_network(choices), CHOICES),
+        ("search_benchmark_tunings", whole_tunings(tunings), TUNINGS),
     ):
-        (FIGURES / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+        text = "\n".join([*lines, drawn_by("benches/searches", results), ""])
+        (FIGURES / f"{name}.txt").write_text(text, encoding="utf-8")

@@ -44,6 +44,10 @@ CAPTION: Final = (
     "what is off the scale is drawn at its edge."
 )
 
+READINGS: Final = ROOT / "docs" / "disciplines-readings.md"
+"""Has a section about each discipline whose sources leave a question."""
+READ: Final = ("dualpi2", "red-light", "vred")
+
 _LIST = "<!-- list of disciplines -->"
 
 
@@ -85,6 +89,8 @@ def _overview() -> Iterator[str]:
 def _page(algorithm: Algorithm, compared: Mapping[str, list[str]]) -> Iterator[str]:
     yield from (f"# `{algorithm.name}`: {algorithm.title}", "")
     yield from (f"{algorithm.summary}. Source: {algorithm.source}.", "")
+    if algorithm.name in READ:
+        yield from (*readings(algorithm.name), "")
     yield from (
         f"```{{figure}} {algorithm.name}.svg",
         ":width: 100%",
@@ -101,6 +107,26 @@ def _page(algorithm: Algorithm, compared: Mapping[str, list[str]]) -> Iterator[s
     yield from ("## Example", "", "With every default spelled out:", "")
     yield from ("```toml", *example(algorithm), "```", "")
     yield from ("## Validation", "", *_validation(algorithm.name, compared), "")
+
+
+def readings(name: str) -> Iterator[str]:
+    """Where a question that the discipline's sources leave is looked into, and what came of it."""
+    if name == "dualpi2":
+        least, most = prague_shares(READINGS.read_text(encoding="utf-8"))
+        yield (
+            "The same rate holds roughly. As measured, a flow of Prague has "
+            f"{least:.2f} to {most:.2f} times the rate of one of NewReno or CUBIC, by the link and "
+            "the round trip; {doc}`/disciplines-readings` has the table and the causes."
+        )
+    else:
+        yield "What each reading of its sources does is measured in {doc}`/disciplines-readings`."
+
+
+def prague_shares(page: str) -> tuple[float, float]:
+    """The least and the most that the page's table has of Prague's rate over the others'."""
+    [table] = re.findall(r"<!-- table: dualpi2-shares -->\n(.*?)<!-- end -->", page, re.DOTALL)
+    rates = [float(each) for each in re.findall(r"(?:newreno|cubic) \| ([\d.]+) ±", table)]
+    return min(rates), max(rates)
 
 
 def example(algorithm: Algorithm) -> Iterator[str]:

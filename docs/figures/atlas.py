@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from vermilion.atlas import Atlas
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "benches"))
+
+from provenance import made_by  # noqa: E402 - found by the path above
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -37,9 +40,11 @@ def write(atlas: Atlas) -> None:
     for name, draw in (("maps", maps_figure), ("rules", rules_figure)):
         with style():
             draw(atlas).savefig(HERE / f"atlas_{name}.svg", metadata={"Date": None})
-    (HERE / "atlas_laws.txt").write_text(markdown(laws_table(atlas)), encoding="utf-8")
-    text = markdown(rules_table(atlas)) + "\n" + "; ".join(sentences(atlas)) + ".\n"
-    (HERE / "atlas_rules.txt").write_text(text, encoding="utf-8")
+    made = f"\n{made_by('docs/figures/atlas.py')}\n"
+    laws = markdown(laws_table(atlas)) + made
+    (HERE / "atlas_laws.txt").write_text(laws, encoding="utf-8")
+    rules = markdown(rules_table(atlas)) + "\n" + "; ".join(sentences(atlas)) + ".\n" + made
+    (HERE / "atlas_rules.txt").write_text(rules, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ file. Takes some seconds:
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "benches"))
+
+from provenance import made_by  # noqa: E402 - found by the path above
+
 SCENARIO = HERE.parent / "examples" / "fall_and_floyd.toml"
 SENDERS = ("tahoe", "reno", "newreno", "sack")
 NAMES = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "NewReno", "sack": "SACK"}
@@ -105,6 +110,7 @@ def main() -> None:
             waits = ", timeout" if total["timeouts"] else ""
             cells.append(f"{total['retransmissions']}{waits}")
         lines.append(f"| {NAMES[sender]} | {' | '.join(cells)} |")
+    lines += ["", made_by("docs/figures/fall_and_floyd.py")]
     (HERE / "fall_and_floyd.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT: Final = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "benches"))
+
+from provenance import drawn_by  # noqa: E402 - found by the path above
+
 RESULTS: Final = ROOT / "benches" / "results" / "kernel-online.jsonl"
 TABLE: Final = ROOT / "docs" / "figures" / "kernel_predictions.txt"
 
@@ -153,7 +158,9 @@ def _spread(values: Sequence[float]) -> str:
 def main() -> None:
     """Writes the table."""
     lines = RESULTS.read_text(encoding="utf-8").splitlines()
-    TABLE.write_text(table([json.loads(line) for line in lines]), encoding="utf-8")
+    made = drawn_by("docs/figures/kernel_predictions.py", RESULTS)
+    text = table([json.loads(line) for line in lines])
+    TABLE.write_text(f"{text}\n{made}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

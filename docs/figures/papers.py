@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from vermilion.papers.reproduction import PaperOutcome
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "benches"))
+
+from provenance import made_by  # noqa: E402 - found by the path above
+
 FIGURES = "figures/papers/{paper}-{figure}.svg"
 
 
@@ -38,7 +42,8 @@ def write(outcomes: list[PaperOutcome]) -> None:
             sized = drawn.replace("<svg", f'<svg width="{width}pt" height="{height}pt"', 1)
             path = HERE.parent / FIGURES.format(paper=outcome.paper.name, figure=figure.id)
             path.write_text(sized + "\n", encoding="utf-8")
-    text = chapter(outcomes, FIGURES)
+    made = f"All tables of this page: {made_by('docs/figures/papers.py')}"
+    text = chapter(outcomes, FIGURES).replace("-->\n", f"-->\n\n{made}\n", 1)
     (HERE.parent / "papers.md").write_text(text, encoding="utf-8")
 
 

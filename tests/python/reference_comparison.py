@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     Window = dict[str, Any]
 
 REFERENCE = Path(__file__).parent.parent / "reference"
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS))
+
+from refresh_examples import differences  # noqa: E402 - found by the path above
 
 SEEDS = range(1, 13)
 
@@ -161,14 +166,37 @@ def table(comparisons: Iterable[Comparison], theirs: str, *, with_link: bool = F
         f"| case |{place} seconds | metric | Vermilion | {theirs} | difference | of tolerance |",
         "|---" * (8 if with_link else 7) + "|",
     ]
-    for row in sorted(comparisons, key=lambda row: (-row.strain, row.where)):
-        case, link, span, metric = row.where
-        difference = f"{100 * (row.ratio - 1):+.1f} %" if row.theirs.mean else "n/a"
-        ours, other = (f"{each.mean:.4g} ± {each.sd:.2g}" for each in (row.ours, row.theirs))
-        cells = [case, *([link] if with_link else []), f"{span[0]:g} .. {span[1]:g}", metric]
-        cells += [ours, other, difference if row.agrees else f"**{difference}**"]
-        lines.append(f"| {' | '.join(cells)} | {row.strain:.2f} |")
+    lines += [
+        line(row, with_link=with_link)
+        for row in sorted(comparisons, key=lambda row: (-row.strain, row.where))
+    ]
     return "\n".join(lines)
+
+
+def line(row: Comparison, *, with_link: bool = False) -> str:
+    """A comparison as a line of that table."""
+    case, link, span, metric = row.where
+    ours, other = (f"{each.mean:.4g} ± {each.sd:.2g}" for each in (row.ours, row.theirs))
+    cells = [case, *([link] if with_link else []), f"{span[0]:g} .. {span[1]:g}", metric]
+    cells += [ours, other, percent(row) if row.agrees else f"**{percent(row)}**"]
+    return f"| {' | '.join(cells)} | {row.strain:.2f} |"
+
+
+def percent(row: Comparison) -> str:
+    """How far ours is from theirs, in per cent of theirs."""
+    return f"{100 * (row.ratio - 1):+.1f} %" if row.theirs.mean else "n/a"
+
+
+def shown_otherwise(page: str, rows: Iterable[Comparison], *, with_link: bool = False) -> list[str]:
+    """What a page's table says otherwise than comparisons do, beyond rounding."""
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    differing = []
+    for row in rows:
+        made = line(row, with_link=with_link)
+        head = " | ".join([*made.split(" | ")[: 4 if with_link else 3], ""])
+        [found] = [each for each in lines if each.startswith(head)]
+        differing += differences(found, made)
+    return differing
 
 
 def summary(comparisons: Sequence[Comparison]) -> str:

@@ -1,9 +1,13 @@
-"""What the page on VRED's and RED Light's readings claims, held against their authors' numbers.
+"""What the page on disciplines' readings claims, held against numbers from elsewhere.
 
 Drops of RED in VRED's scenarios, and the queue under both REDs in the talk's example, are known;
-see docs/disciplines-readings.md for what does and does not come out.
+see docs/disciplines-readings.md for what does and does not come out. Of DualPI2 the page explains
+Prague's share by an arithmetic, which is held against what the simulator does.
 """
 
+import sys
+from functools import cache
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -11,6 +15,10 @@ import pytest
 import vermilion
 from vermilion.simulate import run_many
 from vermilion.simulate.variants import make_variants
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+
+import readings_dualpi2
 
 SEEDS = range(1, 13)
 QUEUE = "links.bottleneck.queue"
@@ -71,3 +79,41 @@ def test_red_light_comes_within_a_packet_of_the_talk_where_30_ms_are_its_share_o
     assert sum(window["overflow_drops"] for window in windows) <= 0.01 * sum(
         window["drops"] for window in windows
     )
+
+
+@cache
+def pairs(flows):
+    """So many flows of Prague beside as many of NewReno, 25 Mbit/s for each pair, 40 ms."""
+    text = readings_dualpi2.network(25 * flows, flows, 40, "newreno")
+    [results] = run_many([vermilion.parse_scenario(text, origin="pairs")], (1, 2), flow_delays=True)
+    return [readings_dualpi2.share(result, 40, "newreno") for result in results]
+
+
+def mean_of(cause, flows):
+    return fmean(getattr(share, cause) for share in pairs(flows))
+
+
+def test_pragues_steady_answer_solves_the_balance_that_the_page_states():
+    for marked in (0.01, 0.05, 0.3):
+        marks = 2 * readings_dualpi2.steady_answer(marked)
+        assert marks**2 == pytest.approx(2 * (1 - marked) * (1 + marks))
+    assert 2 * readings_dualpi2.steady_answer(0) == pytest.approx(1 + 3**0.5)
+
+
+def test_where_p_stands_still_prague_answers_marks_by_that_balance_and_not_by_the_rfcs():
+    for share in pairs(16):
+        steady = readings_dualpi2.steady_answer(share.marked)
+        assert steady > 1.25, "the RFC's arithmetic has 1"
+        assert share.answer == pytest.approx(steady, rel=0.03)
+
+
+def test_sixteen_pairs_share_by_round_trips_law_and_steady_answer():
+    steady = fmean(readings_dualpi2.steady_answer(share.marked) for share in pairs(16))
+    expected = mean_of("trips", 16) / readings_dualpi2.RENO * steady
+    assert mean_of("ratio", 16) == pytest.approx(expected, rel=0.1)
+
+
+def test_few_flows_make_p_unsteady_which_gives_prague_the_more():
+    assert mean_of("unsteady", 1) > 1.2
+    assert mean_of("unsteady", 16) < 1.1
+    assert mean_of("ratio", 1) > 1.25 * mean_of("ratio", 16)

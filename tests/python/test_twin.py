@@ -200,6 +200,12 @@ class TestCommand:
         assert code == 0
         assert {"link_rate_bit_per_s", "fitted", "unknown", "comparison", "scenario"} <= set(told)
 
+    def test_a_twin_in_which_hardly_anything_happens_is_compared_all_the_same(self, vermilion):
+        # One transfer in a third of a second: with some seeds none begins, and nothing is measured.
+        code, out, err = vermilion("twin", CAPTURES / "both-sides.pcapng", "--json=-")
+        assert (code, err) == (0, "")
+        assert {each["name"] for each in json.loads(out)["comparison"]} >= {"throughput"}
+
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [

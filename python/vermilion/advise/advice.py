@@ -199,8 +199,8 @@ def advise(
 ) -> Advice:
     """Answers a question.
 
-    The same question, with the same seed, gives the same answer on every machine, but where a
-    deadline cuts it short, which the answer tells.
+    The same question, with the same seed, gives the same answer on all machines of one platform,
+    slow or fast. A deadline may cut it short, which the answer tells.
 
     Args:
         question: what is asked.

@@ -1,6 +1,6 @@
 """How long an answer may take, whatever the machine.
 
-What is simulated is planned in packets, so that the same question has the same answer everywhere.
+What is simulated is planned in packets, so that a slow machine has the answer of a fast one.
 A machine that is slow, or has others to serve, may not get through that in the time that was
 promised. So each stage has a moment at which it stops with what it has, and what is planned last is
 planned by the pace of what went before. An answer that was cut short says so.

@@ -109,7 +109,7 @@ def reproduce(
 ) -> PaperOutcome:
     """Runs a paper's figures and judges its claims.
 
-    The same paper and seeds give the same outcome on every machine.
+    The same paper and seeds give the same outcome on all machines of one platform.
 
     Args:
         paper: which.

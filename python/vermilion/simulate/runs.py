@@ -41,7 +41,8 @@ def run(
 ) -> Result:
     """Simulates a scenario once.
 
-    The same scenario and seed give bit-identical metrics on every machine and thread.
+    The same scenario and seed give bit-identical metrics on any number of threads of one platform.
+    Another platform's elementary functions may differ in their last bits.
 
     Args:
         scenario: what to simulate.

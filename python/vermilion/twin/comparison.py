@@ -80,16 +80,16 @@ def compare_with(
             evidence.throughput_bit_per_s / 1e6,
             [each["utilization"] for each in link],
         ),
-        "wait in the queue": ("ms", wait_ms, [_mean(each["sojourn_ms"]) for each in link]),
+        "wait in the queue": ("ms", wait_ms, [_mean(each.get("sojourn_ms")) for each in link]),
         "lost packets": (
             "%",
             _percent(evidence.resent_share),
-            [_percent(each["drop_rate"]) for each in link],
+            [_percent(each.get("drop_rate")) for each in link],
         ),
         "marked packets": (
             "%",
             _percent(evidence.marked_share),
-            [_percent(each["mark_rate"]) for each in link],
+            [_percent(each.get("mark_rate")) for each in link],
         ),
     }
     return tuple(

@@ -451,7 +451,7 @@ def _fit_depth(document: dict[str, Any], evidence: Evidence, rate: float, notes:
     def mean_wait_ms(depth: int) -> float:
         queue["limit"] = f"{depth} packets"
         result = simulate.run(scenario_from_document(document, "twin"), seed=_FITTING_SEED)
-        sojourn = result.data["links"][LINK]["total"]["sojourn_ms"]
+        sojourn = result.data["links"][LINK]["total"].get("sojourn_ms")  # absent: no packet came
         return 0.0 if sojourn is None else float(sojourn["mean"])
 
     deep = fitting_depth(wait_ms, deepest, mean_wait_ms)

@@ -75,8 +75,8 @@ def run_online(
         on_event: told of every decision as it is made.
         clock: "measured" charges the network the wall time that searches really take;
             "fixed" charges the deadline and tries a fixed number of settings, so that the
-            same call gives the same run on every machine. A network in real time goes on while
-            a search is under way, so that it takes "measured" only.
+            same call gives the same run on all machines of one platform. A network in real time
+            goes on while a search is under way, so that it takes "measured" only.
         deadline_s: how long a search may take, in the network's time.
         evaluations: settings tried per search where ``clock`` is "fixed".
         re_evaluations: further seeds that the best few of a search may meet.

@@ -1,0 +1,73 @@
+"""The line below a table of measurements: what made it, and at which commit.
+
+Scripts that measure and write a table at once put it there; docs/style.md says what it means.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ROOT: Final = Path(__file__).parents[1]
+MEASURED: Final = ("crates", "python", "benches")
+"""What a measurement depends on, beside the script itself."""
+
+
+UNKNOWN: Final = "no known commit"
+
+
+def commit_of(script: str) -> str:
+    """The commit that runs now, with a word on changes since; rows of results keep it."""
+    commit = _git("rev-parse", "--short=8", "HEAD")
+    if commit is None:
+        return UNKNOWN
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED, script)
+    return f"{commit} with changes that were not committed" if changed else commit
+
+
+def made_by(script: str, rows: Iterable[Mapping[str, Any]] | None = None) -> str:
+    """The line for a table that a script has made.
+
+    Args:
+        script: a path from the root of the repository.
+        rows: what the table is drawn from, where results are kept: each has its ``commit``.
+    """
+    if rows is None:
+        commits = [commit_of(script)]
+    else:
+        # In the order in which they were measured.
+        commits = list(dict.fromkeys(row.get("commit", UNKNOWN) for row in rows))
+    *others, last = commits or [UNKNOWN]
+    several = f"{', '.join(others)} and {last}" if others else last
+    return f"*Made by `{script}`, measured at {several}.*"
+
+
+def _git(*words: str) -> str | None:
+    """What git says, or ``None`` where it does not know this folder or is not there."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *words],  # noqa: S607 - wherever the machine has it
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def drawn_by(script: str, results: Path) -> str:
+    """The line for a table that ``script`` draws from results which the repository keeps.
+
+    The commit is the newest that has put results there, so they are committed before the table is
+    drawn.
+    """
+    kept = results.resolve().relative_to(ROOT).as_posix()
+    commit = _git("log", "-1", "--abbrev=8", "--format=%h", "--", kept)
+    changed = _git("status", "--porcelain", "--", kept)
+    where = commit if commit and not changed else "no commit yet"
+    return f"*Made by `{script}` from `{kept}`, recorded in {where}.*"
