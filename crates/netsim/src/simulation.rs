@@ -246,6 +246,7 @@ impl Simulation {
     }
 
     /// The same; `ONE`: the lines are one source of the calendar.
+    #[inline(never)] // two copies in one function are each slower
     fn advance_lines<const ONE: bool>(
         &mut self,
         until: u64,

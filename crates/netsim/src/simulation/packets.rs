@@ -34,6 +34,7 @@ impl Simulation {
         let heard = match end {
             End::ReceiverAndBack => self.tell_and_hear(packet),
             End::Sender => self.hear(&packet),
+            End::Receiver => return self.on_data(packet),
             End::ReturnLink => return self.offer(packet, true),
             end => {
                 let (times, rest) = packet.halves();
