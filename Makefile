@@ -104,6 +104,8 @@ lint: lint-rust lint-python lint-prose ## formatting, lints, types, stubs agains
 lint-rust: $(RUNTIME) | tools
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+	cargo doc --quiet --locked --workspace --no-deps --document-private-items
 
 lint-python: $(CORE) $(DEVELOPMENT)
 	$(BIN)/ruff check .

@@ -16,12 +16,12 @@
 //! said to be those of the paper's simulations; `tc` takes a quarter and a twelfth of the limit instead.
 //!
 //! Departures from the source:
-//! 1. RED is [`Red`](crate::Red) of 1993, not Linux's; its head says where that departs.
+//! 1. RED is [`Red`] of 1993, not Linux's; its head says where that departs.
 //! 2. ECN-capable packets that RED strikes are marked; those that meet their own flow are dropped, as in
 //!    Linux. The paper only drops.
 //! 3. Every packet in the queue is as likely to be drawn. Linux draws among places of which some may be
 //!    empty, and after three failures takes the first packet.
-//! 4. A packet that meets a full buffer starts RED's count anew, as in [`Red`](crate::Red); in Linux it
+//! 4. A packet that meets a full buffer starts RED's count anew, as in [`Red`]; in Linux it
 //!    does not.
 //! 5. The paper adapts the number of candidates to the queue in one of its variants; here it is fixed.
 

@@ -32,7 +32,7 @@ pub trait ForeignFactory: Debug + Send + Sync {
     ) -> Result<Box<dyn ForeignDiscipline>, ParameterError>;
 }
 
-/// A [`Discipline`](crate::Discipline) that can be called without knowing its type: the coins that it is
+/// A [`Discipline`] that can be called without knowing its type: the coins that it is
 /// given are of any kind. It may draw them ahead of their use: no one else draws from a queue's source.
 pub trait ForeignDiscipline: for<'coin> Decide<dyn Coin + 'coin> + Debug + Send + Sync {
     /// The description of its factory.

@@ -18,7 +18,7 @@
 //! 1. Memory is counted in bytes of packets on the link; Linux counts what buffers take.
 //! 2. Packets beyond a limit that has been lowered stay until another arrives; Linux drops them at
 //!    the change.
-//! 3. Flows are told apart by [`Packet::flow`](crate::Packet::flow), hashed with a key that is
+//! 3. Flows are told apart by [`Packet::flow`], hashed with a key that is
 //!    `perturbation`, or drawn by each queue; Linux hashes addresses and ports with a key drawn at
 //!    boot.
 //! 4. The departures of [`codel`](crate::codel), of which the dialect `linux` has the kernel's

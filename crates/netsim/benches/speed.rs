@@ -49,6 +49,7 @@ fn main() {
         if let Some(end) = end {
             scenario.duration_ns = scenario.duration_ns.min(end);
             scenario.warm_up_ns = scenario.warm_up_ns.min(end / 2);
+            scenario.flows.retain(|group| group.start_ns.1 < end);
         }
         run(row.name, scenario);
     }

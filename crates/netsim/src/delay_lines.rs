@@ -1,8 +1,7 @@
 //! All delay lines of a network, and which of their packets arrives next.
 //!
-//! Few lines keep their packets each for itself, and each is a source of the
-//! [`Calendar`](crate::calendar::Calendar): its first packet competes there, which costs least as long as
-//! there are few to compete with. Many lines, as flows with a round trip each have them, would make that
+//! Few lines keep their packets each for itself, and each is a source of the [`Calendar`]: its first packet
+//! competes there, which costs least as long as there are few to compete with. Many lines, as flows with a round trip each have them, would make that
 //! contest the dearest part of a run. Their packets stand together in one [`LazyQueue`] instead, which is
 //! one source.
 //!
