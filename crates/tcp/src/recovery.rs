@@ -13,6 +13,7 @@ mod counted;
 mod duplicates;
 mod proportional;
 mod rack;
+mod reduced_before;
 mod sack1;
 mod selective;
 
@@ -219,15 +220,20 @@ impl AnyRecovery {
     /// Whether a timeout finds a window that has been reduced for the same losses already.
     pub(crate) fn has_reduced(&self, flight: &Flight) -> bool {
         match self {
-            Self::Duplicates(_) | Self::Sack1(_) => false,
+            Self::Duplicates(_) | Self::Sack1(_) => reduced_before::as_in_ns2(flight),
             Self::Counted(recovery) => recovery.has_reduced(flight),
-            Self::Selective(recovery) => recovery.has_reduced(),
+            Self::Selective(recovery) => recovery.has_reduced(flight),
         }
     }
 
-    /// The retransmission timer has expired, and the window is reduced.
-    pub(crate) fn on_timeout(&mut self, flight: &mut Flight) {
-        each!(self, recovery => recovery.on_timeout(flight));
+    /// The retransmission timer has expired at `now`, and the threshold is what it will be.
+    pub(crate) fn on_timeout(&mut self, flight: &mut Flight, now: u64) {
+        match self {
+            Self::Duplicates(recovery) => recovery.on_timeout(flight),
+            Self::Counted(recovery) => recovery.on_timeout(flight),
+            Self::Sack1(recovery) => recovery.on_timeout(flight),
+            Self::Selective(recovery) => recovery.on_timeout(flight, now),
+        }
     }
 
     /// When a timer of its own is due, in nanoseconds; `u64::MAX` for never.

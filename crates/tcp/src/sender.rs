@@ -437,17 +437,17 @@ impl Sender {
         let Self { flight, recovery, .. } = self;
         flight.counters.timeouts += 1;
         flight.inflation = 0;
-        // A timeout while an earlier one is being repaired finds no window worth halving, nor is one
-        // that was halved for a mark halved again for the loss of its packets.
-        if flight.last_reduction != Reduction::Mark && !recovery.has_reduced(flight) {
+        if !recovery.has_reduced(flight) {
             let base = flight.loss_window(recovery.pipe(flight));
             flight.reduce_threshold(now, Congestion::Timeout, base);
         }
         flight.recover = flight.highest;
-        flight.window.congestion = 1.0;
         flight.marks.announce_reduction();
         flight.last_reduction = Reduction::Timeout;
-        recovery.on_timeout(flight);
+        recovery.on_timeout(flight, now);
+        // One segment more than the recovery does not take for lost (Linux: tcp_enter_loss). Where that is nothing, it is
+        // the loss window of RFC 5681.
+        flight.window.congestion = f64::from(recovery.in_network(flight) + 1);
         flight.repair = None;
         flight.allowance = u32::MAX;
         self.pacing.release = 0;

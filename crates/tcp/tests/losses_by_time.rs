@@ -4,48 +4,11 @@
 //! `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_rack_reo_timeout`, `tcp_schedule_loss_probe`,
 //! `tcp_send_loss_probe`, `tcp_process_tlp_ack`, `tcp_xmit_retransmit_queue`.
 
-use vermilion_parameters::{Value, Values};
-use vermilion_tcp::registry::Profile;
-use vermilion_tcp::{Acknowledgement, Sender};
+mod by_hand;
 
-const MS: u64 = 1_000_000;
-
-/// A Reno window with Linux's options and recovery by time, timers that expire exactly when they are due, so that sums
-/// come out even, and whatever is given besides.
-fn started(parameters: &[(&str, Value)], segments: u32) -> Sender {
-    let mut values = Values::from([
-        ("option_set".to_owned(), Value::Choice("linux".to_owned())),
-        ("handshake".to_owned(), Value::Switch(false)),
-        ("timer_tick".to_owned(), Value::Number(0.0)),
-    ]);
-    values.extend(parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-    let profile = Profile::from_values("sack", &values).unwrap();
-    let (mut sender, _) = profile.ends(0);
-    sender.limit_to(segments);
-    sender.start(&profile.sender);
-    sender
-}
-
-/// What leaves at `now`.
-fn sent(sender: &mut Sender, now: u64) -> Vec<u32> {
-    std::iter::from_fn(|| sender.next_segment(now)).map(|segment| segment.sequence).collect()
-}
-
-/// An acknowledgement of segments sent at `echo`, and what leaves in answer.
-fn answered(
-    sender: &mut Sender,
-    [echo, now]: [u64; 2],
-    next_expected: u32,
-    blocks: &[(u32, u32)],
-) -> Vec<u32> {
-    let answer = Acknowledgement { next_expected, echo, blocks, ..Acknowledgement::default() };
-    sender.on_acknowledgement(now, &answer);
-    sent(sender, now)
-}
-
-fn window(segments: f64) -> [(&'static str, Value); 1] {
-    [("initial_window", Value::Number(segments))]
-}
+use by_hand::{MS, answered, sent, started, window};
+use vermilion_parameters::Value;
+use vermilion_tcp::Sender;
 
 #[test]
 fn losses_that_the_reordering_timer_reveals_leave_one_by_one() {

@@ -3,8 +3,8 @@
 //! Source: RFC 6675 (a segment with three arrivals beyond it is lost; as many segments may be in
 //! the network as the window says; lost ones go first, then new ones, then any that have not been
 //! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 9937
-//! (`proportional.rs`). After a timeout everything that has not been reported is lost and is sent
-//! again in slow start; reports stay valid (receivers here never renege).
+//! (`proportional.rs`). After a timeout everything that has not been reported is lost, by time only what is overdue, and
+//! is sent again in slow start; reports stay valid (receivers here never renege).
 //!
 //! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
 //! with it the reported segments, which have left the network, do.
@@ -19,7 +19,7 @@
 
 use super::proportional::ProportionalReduction;
 use super::rack::Rack;
-use super::{RecoveryOptions, ReductionBound};
+use super::{RecoveryOptions, ReductionBound, reduced_before};
 use crate::delivery_rate::DeliveryRate;
 use crate::rule::WindowRule;
 use crate::scoreboard::Scoreboard;
@@ -61,6 +61,8 @@ pub struct Selective {
     in_recovery: bool,
     /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
     after_timeout: bool,
+    /// Whether anything was acknowledged since the last timeout.
+    progressed: bool,
     /// The first lost segment is sent again whatever is in the network.
     must_repair: bool,
     /// A rescue has been sent in this recovery.
@@ -95,6 +97,7 @@ impl Selective {
             reduction: None,
             in_recovery: false,
             after_timeout: false,
+            progressed: true,
             must_repair: false,
             rescued: false,
             partial_seen: false,
@@ -120,14 +123,21 @@ impl Selective {
         self.rack.as_ref().map_or(u64::MAX, |rack| rack.deadline())
     }
 
-    /// The retransmission timer has expired: what has not been reported is lost.
-    pub(super) fn on_timeout(&mut self, flight: &mut Flight) {
-        let Self { board, sent, rate, .. } = self;
-        board.acknowledge(flight.unacknowledged);
-        board.mark_all_lost(flight.highest, |sequence| note_lost(rate, sent, sequence));
+    /// The retransmission timer has expired at `now`: what has not been reported is lost; by time all of it but what
+    /// left too late to be overdue, and the first segment in any case.
+    pub(super) fn on_timeout(&mut self, flight: &mut Flight, now: u64) {
+        let Self { board, sent, rate, rack, .. } = self;
+        let first = flight.unacknowledged;
+        board.acknowledge(first);
+        let spared = |sequence| {
+            sequence != first
+                && rack.as_ref().is_some_and(|rack| !rack.is_overdue(now, sequence, sent))
+        };
+        board.mark_all_lost(flight.highest, spared, |sequence| note_lost(rate, sent, sequence));
         self.in_recovery = false;
         self.partial_seen = false;
         self.after_timeout = true;
+        self.progressed = false;
         self.reduction = None;
         self.must_repair = false;
         if let Some(rack) = &mut self.rack {
@@ -136,10 +146,15 @@ impl Selective {
         flight.whole = false;
     }
 
-    /// Whether a timeout finds a window reduced by an earlier one that is being repaired. ns-3 asks for a head
-    /// that has been sent again after it has forgotten which were.
-    pub(super) fn has_reduced(&self) -> bool {
-        self.after_timeout && !self.timeouts_of_ns3
+    /// Whether a timeout finds a window that has been reduced already. To ns-3 none has: it asks for a head that has been
+    /// sent again after it has forgotten which were.
+    pub(super) fn has_reduced(&self, flight: &Flight) -> bool {
+        let stalled = self.after_timeout && !self.progressed;
+        match self.rack {
+            _ if self.timeouts_of_ns3 => false,
+            Some(_) => reduced_before::as_in_linux(flight, self.in_recovery, stalled),
+            None => reduced_before::as_published(flight, stalled),
+        }
     }
 
     /// Segment `sequence` leaves; `again`: not for the first time.
@@ -369,6 +384,7 @@ impl Selective {
             self.must_repair = true;
         }
         if newly > 0 {
+            self.progressed = true;
             flight.unacknowledged = acknowledged;
             flight.timer.take(now, answer, marked > 0);
             if !self.leaves_timer(flight) {
