@@ -275,8 +275,8 @@ impl AnyRecovery {
     }
 
     /// Segments that have arrived beyond the first missing one, as far as it knows.
-    pub(crate) fn sacked(&self) -> u32 {
-        each!(self, recovery => recovery.sacked())
+    pub(crate) fn sacked(&self, flight: &Flight) -> u32 {
+        each!(self, recovery => recovery.sacked(flight))
     }
 
     /// Segments that are taken for lost and have not arrived since.
@@ -298,7 +298,7 @@ impl AnyRecovery {
             SenderState::Loss
         } else if flight.is_reduced_for_marks() {
             SenderState::Reduced
-        } else if self.sacked() > 0 {
+        } else if self.sacked(flight) > 0 {
             SenderState::Disorder
         } else {
             SenderState::Open

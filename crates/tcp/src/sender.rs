@@ -291,7 +291,7 @@ impl Sender {
     /// Segments that have arrived beyond the first one missing, as far as the sender knows.
     #[must_use]
     pub fn sacked(&self) -> u32 {
-        self.recovery.sacked()
+        self.recovery.sacked(&self.flight)
     }
 
     /// Segments that are taken for lost and have not arrived since.
@@ -474,10 +474,10 @@ impl Sender {
             flight.counters.retransmissions += 1;
         } else {
             flight.highest = sequence + 1;
-            if let Some(validation) = &mut flight.validation {
-                validation.note_sent(now);
-            }
             flight.timer.note_first_sending(sequence, now);
+        }
+        if let Some(validation) = &mut flight.validation {
+            validation.note_sent(now);
         }
         if flight.timer.deadline == u64::MAX {
             flight.timer.restart(now);

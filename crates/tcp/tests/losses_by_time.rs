@@ -93,6 +93,18 @@ fn a_probe_that_would_come_after_the_timer_takes_its_place() {
 }
 
 #[test]
+fn the_probe_of_one_segment_waits_for_the_minimum_timeout_besides() {
+    // 2 * 100 + 50 ms; the timer would expire after 100 + max(4 * 50, 50).
+    let least = ("minimum_timeout", Value::Number(0.05));
+    let mut sender = started(&[("handshake", Value::Switch(true)), least], 1);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]), [1]);
+    assert_eq!(sender.deadline(), (100 + 250) * MS);
+    sender.on_timer(350 * MS);
+    assert_eq!((sent(&mut sender, 350 * MS), sender.counters().timeouts), (vec![1], 0));
+}
+
+#[test]
 fn only_what_is_known_to_be_lost_is_sent_again() {
     for (recovery, rescued) in [("rack", vec![]), ("sack", vec![10])] {
         let recovery = ("recovery", Value::Choice(recovery.to_owned()));
@@ -176,6 +188,20 @@ fn the_first_ten_segments_are_not_spaced() {
     assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]).len(), 10);
     // The eleventh waits for its share of half a round trip: 100 / (2 * 20) ms.
     assert_eq!(sender.release(), 102_500_000);
+}
+
+#[test]
+fn while_losses_are_repaired_what_is_outstanding_sets_the_pace() {
+    let pacing = ("pacing", Value::Switch(true));
+    let mut sender = started(&[("handshake", Value::Switch(true)), pacing], 1000);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]).len(), 10);
+    // Ten are outstanding, three have arrived, one is lost. The window falls: three of ten delivered release two of the
+    // threshold of five, so it is 6 + 2.
+    assert_eq!(answered(&mut sender, [100 * MS, 200 * MS], 1, &[(2, 5)]), [1]);
+    assert_eq!((sender.window(), sender.outstanding()), (8.0, 10));
+    // 1.2 times ten in 100 ms, not eight.
+    assert_eq!(sender.release(), 208_333_333);
 }
 
 #[test]

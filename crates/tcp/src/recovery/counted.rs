@@ -247,7 +247,7 @@ impl Counted {
         }
     }
 
-    pub(super) fn sacked(&self) -> u32 {
+    pub(super) fn sacked(&self, _flight: &Flight) -> u32 {
         self.arrived
     }
 

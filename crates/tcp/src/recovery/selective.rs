@@ -536,7 +536,7 @@ impl Selective {
         self.in_network(flight)
     }
 
-    pub(super) fn sacked(&self) -> u32 {
+    pub(super) fn sacked(&self, _flight: &Flight) -> u32 {
         self.board.arrived()
     }
 
