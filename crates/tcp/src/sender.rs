@@ -27,7 +27,7 @@ mod validation;
 
 use std::any::Any;
 
-use crate::recovery::{AnyRecovery, Recovery, RecoveryOptions};
+use crate::recovery::{AnyRecovery, RecoveryOptions};
 use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, HostClock, Segment, TimerRules};
@@ -110,10 +110,7 @@ impl SenderOptions {
     /// How many depths [`Sender::apart`] has for such a sender.
     #[must_use]
     pub fn depth_apart(&self) -> usize {
-        match self.recovery.kind {
-            Recovery::Rack => 3,
-            _ => usize::from(self.rule.apart().is_some()),
-        }
+        self.recovery.depth_apart().max(usize::from(self.rule.apart().is_some()))
     }
 }
 
@@ -177,12 +174,9 @@ impl Sender {
     /// a depth of 0, and so on.
     #[must_use]
     pub fn apart(&self, depth: usize) -> [Option<&dyn Any>; 2] {
-        let recovery = (!self.flight.whole).then_some(&self.recovery);
-        match depth {
-            0 => [recovery.and_then(AnyRecovery::apart), self.flight.rule.apart()],
-            1 => [recovery.and_then(AnyRecovery::rack).map(|rack| rack as &dyn Any), None],
-            _ => [recovery.and_then(AnyRecovery::rack).and_then(|rack| rack.first_sending()), None],
-        }
+        let asked = (!self.flight.whole).then_some(&self.recovery);
+        let recovery = asked.and_then(|recovery| recovery.apart(depth));
+        [recovery, if depth == 0 { self.flight.rule.apart() } else { None }]
     }
 
     /// The connection begins: segments may be asked for. `options` are those it was made with. What only

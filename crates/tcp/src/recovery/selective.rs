@@ -17,6 +17,8 @@
 //!    of recovery: as a rule for nothing, and the window does not grow.
 //! 3. Every timeout sets the threshold anew, also one while an earlier one is being repaired.
 
+use std::any::Any;
+
 use super::proportional::ProportionalReduction;
 use super::rack::Rack;
 use super::{RecoveryOptions, ReductionBound, reduced_before};
@@ -79,9 +81,14 @@ pub struct Selective {
 }
 
 impl Selective {
-    /// What judges losses by time, if anything does.
-    pub(super) fn rack(&self) -> Option<&Rack> {
-        self.rack.as_deref()
+    /// See [`AnyRecovery::apart`](super::AnyRecovery::apart): this, what judges by time, and what that knows of the
+    /// segment of which the next acknowledgement tells.
+    pub(super) fn apart(&self, depth: usize) -> Option<&dyn Any> {
+        match depth {
+            0 => Some(self),
+            1 => self.rack.as_deref().map(|rack| rack as _),
+            _ => self.rack.as_deref().and_then(Rack::first_sending),
+        }
     }
 
     /// RFC 6675. `sampling`: delivery rates are wanted.
@@ -318,6 +325,8 @@ impl Selective {
                 if let Some(rack) = &mut self.rack {
                     rack.note_arrival(now, acknowledged - 1, false, sent.time);
                 }
+            } else {
+                debug_assert!(false, "segment {} arrives and was not sent", acknowledged - 1);
             }
             self.sent.acknowledge(acknowledged);
         } else if let Some(rack) = &mut self.rack {
@@ -564,11 +573,12 @@ fn note_limited(rate: &mut DeliveryRate, board: &Scoreboard, flight: &Flight) {
 
 /// Segment `sequence` is lost, says the scoreboard: the rate sampler wants to know.
 fn note_lost(rate: &mut Option<Box<DeliveryRate>>, sent: &SentSegments<Sent>, sequence: u32) {
-    if let Some(rate) = rate
-        && let Some(sent) = sent.get(sequence)
-    {
-        rate.note_lost(sent);
-    }
+    let Some(rate) = rate else { return };
+    let Some(sent) = sent.get(sequence) else {
+        debug_assert!(false, "segment {sequence} is lost and was not outstanding");
+        return;
+    };
+    rate.note_lost(sent);
 }
 
 /// Nothing is missing and nothing reported: what is rare is a mark, or a duplicate that says nothing.
