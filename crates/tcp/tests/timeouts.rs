@@ -82,28 +82,46 @@ fn without_an_arrival_to_compare_with_a_timeout_takes_all_for_lost() {
     assert_eq!((sender.lost(), sender.window()), (4, 1.0));
 }
 
-/// The threshold after one timeout more, and after one more when something has been acknowledged. Of the window
-/// of `interrupted`.
-fn thresholds_after(recovery: &str) -> [f64; 3] {
-    let mut sender = interrupted(recovery);
+#[test]
+fn to_linux_a_timeout_without_progress_leaves_the_threshold_that_recovery_has_set() {
+    let mut sender = interrupted("rack");
     timed_out(&mut sender, 400 * MS);
-    let first = sender.threshold();
-    // The timeout has doubled, and nothing has been acknowledged.
+    // The timeout has doubled.
     timed_out(&mut sender, 1000 * MS);
-    let second = sender.threshold();
-    // 2 arrives, and 11 does not.
+    assert_eq!(sender.threshold(), 5.0);
+    // 2 arrives, and 11 does not: progress. The window is two segments then, and so is the least threshold.
     answered(&mut sender, [1000 * MS, 1100 * MS], 11, &[]);
+    assert_eq!(sender.window(), 2.0);
     let due = sender.deadline();
     timed_out(&mut sender, due);
+    assert_eq!(sender.threshold(), 2.0);
+}
+
+/// Forty are sent, and nothing arrives. The thresholds after a timeout, after another one, and after a third, before which
+/// the first segment has arrived.
+fn thresholds_of_three(recovery: &str) -> [f64; 3] {
+    let probe = ("tail_loss_probe", Value::Switch(false));
+    let mut sender = started(&[window(40.0)[0].clone(), by(recovery), probe], 100);
+    assert_eq!(sent(&mut sender, 0).len(), 40);
+    // No round trip is known: a second, then two.
+    assert_eq!(timed_out(&mut sender, 1000 * MS), [1]);
+    let first = sender.threshold();
+    assert_eq!(timed_out(&mut sender, 3000 * MS), [1]);
+    let second = sender.threshold();
+    assert_eq!(answered(&mut sender, [3000 * MS, 3100 * MS], 2, &[]), [2, 3]);
+    assert_eq!(timed_out(&mut sender, 3400 * MS), [2]);
     [first, second, sender.threshold()]
 }
 
 #[test]
-fn a_timeout_reduces_the_threshold_once_until_something_is_acknowledged() {
-    // Linux: recovery has reduced it, the second timeout finds no progress, the third does; there the window is 2.
-    assert_eq!(thresholds_after("rack"), [5.0, 5.0, 2.0]);
-    // RFC 5681: the first one reduces it, whatever has been repaired; it cannot be less than 2.
-    assert_eq!(thresholds_after("sack"), [2.0, 2.0, 2.0]);
+fn a_repeated_timeout_reduces_the_threshold_after_progress_or_never() {
+    // Linux: the third one finds a window of two that has made progress.
+    assert_eq!(thresholds_of_three("rack"), [20.0, 20.0, 2.0]);
+    assert_eq!(thresholds_of_three("linux-newreno"), [20.0, 20.0, 2.0]);
+    // RFC 5681: 2 has been sent again already, in the repair of the timeouts before.
+    assert_eq!(thresholds_of_three("sack"), [20.0, 20.0, 20.0]);
+    // ns-2 reduces every time: 40 to 20, then one segment and two to the least.
+    assert_eq!(thresholds_of_three("newreno"), [20.0, 2.0, 2.0]);
 }
 
 /// A mark halves a window of ten, and all of it is acknowledged, with something sent later. Then nothing arrives any

@@ -3,11 +3,11 @@
 
 use crate::sender::flight::Flight;
 
-/// RFC 5681, section 3.1: the threshold stays where what is missing first has been sent again for a timeout before
-/// (`stalled`: nothing has been acknowledged since). RFC 3168, section 6.1.2: marks and losses of one window of data
-/// reduce it once.
-pub(super) fn as_published(flight: &Flight, stalled: bool) -> bool {
-    stalled || flight.is_reduced_for_marks()
+/// RFC 5681, section 3.1: the threshold stays where the segment that is missing has been sent again for a timeout before.
+/// While one is repaired (`repairing_timeout`) it has been, with all that was outstanding; ns-3 reads it so, too
+/// (`ReTxTimeout`). RFC 3168, section 6.1.2: marks and losses of one window of data reduce it once.
+pub(super) fn as_published(flight: &Flight, repairing_timeout: bool) -> bool {
+    repairing_timeout || flight.is_reduced_for_marks()
 }
 
 /// Linux 6.12, `tcp_enter_loss`: a window is reduced once, whether for marks, for losses that are being repaired

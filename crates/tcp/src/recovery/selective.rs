@@ -151,11 +151,13 @@ impl Selective {
     /// Whether a timeout finds a window that has been reduced already. To ns-3 none has: it asks for a head that has been
     /// sent again after it has forgotten which were.
     pub(super) fn has_reduced(&self, flight: &Flight) -> bool {
-        let stalled = self.after_timeout && !self.progressed;
         match self.rack {
             _ if self.timeouts_of_ns3 => false,
-            Some(_) => reduced_before::as_in_linux(flight, self.in_recovery, stalled),
-            None => reduced_before::as_published(flight, stalled),
+            Some(_) => {
+                let stalled = self.after_timeout && !self.progressed;
+                reduced_before::as_in_linux(flight, self.in_recovery, stalled)
+            }
+            None => reduced_before::as_published(flight, self.after_timeout),
         }
     }
 
