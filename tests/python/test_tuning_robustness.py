@@ -1,13 +1,15 @@
 """Whether a recommendation holds around its conditions, and answers at an end of their box."""
 
 import json
+from statistics import fmean
 
 import pytest
 
-from vermilion import load_scenario
+from vermilion import load_scenario, run_many
 from vermilion.objectives import Constraint, constraints_of, objective_from_text, objective_of
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.scenario import parse_scenario, scenario_from_document
+from vermilion.scenario.variation import with_flow_counts, with_senders
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning.check.robustness import check_robustness
@@ -293,8 +295,17 @@ def test_the_wall_in_front_of_64_flows_locks_out_more_of_twice_as_many():
     assert more.incumbent.mean > 100.0
     assert more.verdict == "worse"
     assert "flows.*.jain_index" in more.reason
-    # Today's senders are not locked out by it.
-    assert verdicts(robustness)["senders-cubic"] == "better"
+    # Today's senders are not locked out by it. With twenty seeds their Jain index is 0.915 and the
+    # bound 0.928; five seeds may see that or not, so that their verdict says nothing.
+    [doubled] = run_many([with_flow_counts(scenario, 2.0).with_values(best)], SEEDS)
+    [today] = run_many([with_senders(scenario, "cubic", "linux").with_values(best)], SEEDS)
+    shared = [
+        fmean(each.flows("all").total["jain_index"] for each in run) for run in (doubled, today)
+    ]
+    assert shared == [pytest.approx(0.59, abs=0.04), pytest.approx(0.915, abs=0.025)]
+    [cubic] = [each for each in robustness.outcomes if each.key == "senders-cubic"]
+    assert cubic.best.mean < 5.0
+    assert cubic.incumbent.mean > 100.0
 
 
 def test_red_tuned_for_sixteen_far_flows_loses_with_twice_as_many_and_other_senders():

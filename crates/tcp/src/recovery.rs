@@ -1,10 +1,15 @@
-//! How losses are noticed and repaired: the recoveries, one file each under `recovery/`.
+//! How losses are noticed and repaired: the recoveries, under `recovery/`.
+//!
+//! Those that go by duplicate acknowledgements (Tahoe, Reno, NewReno) differ in two answers and share a file
+//! (`duplicates.rs`). So do those with the scoreboard of RFC 6675 (`selective.rs`): what judges by time is beside it
+//! (`rack.rs`). Linux without selective acknowledgements (`counted.rs`) and ns-2's Sack1 (`sack1.rs`) have files
+//! of their own.
 //!
 //! A recovery is a state machine that owns what it knows of the segments in the network. It works on the
 //! [`Flight`], which is what all of them share: sequence numbers, window, timer. The sender asks it five
 //! things: which segment may leave, what an acknowledgement means, what follows from a timeout,
 //! whether a timer of its own is due, and how much it takes to be in the network. Which recovery a sender
-//! has is decided where [`AnyRecovery`] is made, and asked nowhere else.
+//! has is asked in this file and nowhere else.
 //!
 //! A flight of which nothing is known to be missing is the same for all: then the sender does not ask the
 //! recovery ([`Flight::whole`]).
@@ -13,6 +18,7 @@ mod counted;
 mod duplicates;
 mod proportional;
 mod rack;
+mod reduced_before;
 mod sack1;
 mod selective;
 
@@ -22,7 +28,6 @@ use crate::sender::flight::Flight;
 use crate::{Acknowledgement, SenderState};
 use counted::Counted;
 use duplicates::Duplicates;
-use rack::Rack;
 use sack1::Sack1;
 use selective::Selective;
 
@@ -103,6 +108,14 @@ pub struct RecoveryOptions {
     pub tail_loss_probe: bool,
 }
 
+impl RecoveryOptions {
+    /// How many depths [`AnyRecovery::apart`] has that are worth to be brought near. A flight that others repair is
+    /// whole nearly always, and then nobody asks them.
+    pub(crate) fn depth_apart(&self) -> usize {
+        if self.kind == Recovery::Rack { 3 } else { 0 }
+    }
+}
+
 /// A recovery under way.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyRecovery {
@@ -150,20 +163,12 @@ impl AnyRecovery {
         Self::Duplicates(Duplicates::default())
     }
 
-    /// What is not kept in place.
-    pub(crate) fn apart(&self) -> Option<&dyn Any> {
+    /// What is not kept in place. What has a depth of 1 is found through what has a depth of 0, and so on.
+    pub(crate) fn apart(&self, depth: usize) -> Option<&dyn Any> {
         match self {
-            Self::Duplicates(_) => None,
-            Self::Counted(recovery) => Some(&**recovery),
-            Self::Sack1(recovery) => Some(&**recovery),
-            Self::Selective(recovery) => Some(&**recovery),
-        }
-    }
-
-    /// What judges losses by time, if anything does.
-    pub(crate) fn rack(&self) -> Option<&Rack> {
-        match self {
-            Self::Selective(recovery) => recovery.rack(),
+            Self::Selective(recovery) => recovery.apart(depth),
+            Self::Counted(recovery) if depth == 0 => Some(&**recovery),
+            Self::Sack1(recovery) if depth == 0 => Some(&**recovery),
             _ => None,
         }
     }
@@ -219,15 +224,20 @@ impl AnyRecovery {
     /// Whether a timeout finds a window that has been reduced for the same losses already.
     pub(crate) fn has_reduced(&self, flight: &Flight) -> bool {
         match self {
-            Self::Duplicates(_) | Self::Sack1(_) => false,
+            Self::Duplicates(_) | Self::Sack1(_) => reduced_before::as_in_ns2(flight),
             Self::Counted(recovery) => recovery.has_reduced(flight),
-            Self::Selective(recovery) => recovery.has_reduced(),
+            Self::Selective(recovery) => recovery.has_reduced(flight),
         }
     }
 
-    /// The retransmission timer has expired, and the window is reduced.
-    pub(crate) fn on_timeout(&mut self, flight: &mut Flight) {
-        each!(self, recovery => recovery.on_timeout(flight));
+    /// The retransmission timer has expired at `now`, and the threshold is what it will be.
+    pub(crate) fn on_timeout(&mut self, flight: &mut Flight, now: u64) {
+        match self {
+            Self::Duplicates(recovery) => recovery.on_timeout(flight),
+            Self::Counted(recovery) => recovery.on_timeout(flight),
+            Self::Sack1(recovery) => recovery.on_timeout(flight),
+            Self::Selective(recovery) => recovery.on_timeout(flight, now),
+        }
     }
 
     /// When a timer of its own is due, in nanoseconds; `u64::MAX` for never.
@@ -269,8 +279,8 @@ impl AnyRecovery {
     }
 
     /// Segments that have arrived beyond the first missing one, as far as it knows.
-    pub(crate) fn sacked(&self) -> u32 {
-        each!(self, recovery => recovery.sacked())
+    pub(crate) fn sacked(&self, flight: &Flight) -> u32 {
+        each!(self, recovery => recovery.sacked(flight))
     }
 
     /// Segments that are taken for lost and have not arrived since.
@@ -292,7 +302,7 @@ impl AnyRecovery {
             SenderState::Loss
         } else if flight.is_reduced_for_marks() {
             SenderState::Reduced
-        } else if self.sacked() > 0 {
+        } else if self.sacked(flight) > 0 {
             SenderState::Disorder
         } else {
             SenderState::Open

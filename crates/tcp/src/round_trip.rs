@@ -141,6 +141,12 @@ impl RoundTripEstimator {
         self.timeout
     }
 
+    /// What bounds it, in nanoseconds.
+    #[inline]
+    pub(crate) fn minimum_timeout(&self) -> u64 {
+        self.minimum_timeout
+    }
+
     /// What it follows from has changed.
     #[inline]
     fn set_timeout(&mut self) {

@@ -304,14 +304,18 @@ impl Scoreboard {
         self.repair_from = self.repair_from.min(sequence);
     }
 
-    /// After a timeout everything before `after` that has not arrived is lost. Calls `newly` for
-    /// each that was in the network until now.
-    pub fn mark_all_lost(&mut self, after: u32, mut newly: impl FnMut(u32)) {
+    /// After a timeout everything before `after` is lost that has not arrived and is not `spared`. Calls `newly`
+    /// for each that was in the network until now.
+    pub fn mark_all_lost(
+        &mut self,
+        after: u32,
+        spared: impl Fn(u32) -> bool,
+        mut newly: impl FnMut(u32),
+    ) {
         for sequence in self.first..after {
-            if !self.has_arrived(sequence) {
-                if !self.is_lost(sequence) || self.is_sent_again(sequence) {
-                    newly(sequence);
-                }
+            let in_network = !self.is_lost(sequence) || self.is_sent_again(sequence);
+            if in_network && !self.has_arrived(sequence) && !spared(sequence) {
+                newly(sequence);
                 self.mark_lost(sequence);
             }
         }
@@ -486,7 +490,7 @@ mod tests {
     fn after_a_timeout_what_has_arrived_is_not_sent_again() {
         let mut board = Scoreboard::default();
         report(&mut board, 2, 4);
-        board.mark_all_lost(6, |_| ());
+        board.mark_all_lost(6, |_| false, |_| ());
         let mut sent = Vec::new();
         while let Some(sequence) = board.next_lost() {
             board.note_sent_again(sequence);

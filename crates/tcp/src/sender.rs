@@ -27,7 +27,7 @@ mod validation;
 
 use std::any::Any;
 
-use crate::recovery::{AnyRecovery, Recovery, RecoveryOptions};
+use crate::recovery::{AnyRecovery, RecoveryOptions};
 use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, HostClock, Segment, TimerRules};
@@ -110,10 +110,7 @@ impl SenderOptions {
     /// How many depths [`Sender::apart`] has for such a sender.
     #[must_use]
     pub fn depth_apart(&self) -> usize {
-        match self.recovery.kind {
-            Recovery::Rack => 3,
-            _ => usize::from(self.rule.apart().is_some()),
-        }
+        self.recovery.depth_apart().max(usize::from(self.rule.apart().is_some()))
     }
 }
 
@@ -177,12 +174,9 @@ impl Sender {
     /// a depth of 0, and so on.
     #[must_use]
     pub fn apart(&self, depth: usize) -> [Option<&dyn Any>; 2] {
-        let recovery = (!self.flight.whole).then_some(&self.recovery);
-        match depth {
-            0 => [recovery.and_then(AnyRecovery::apart), self.flight.rule.apart()],
-            1 => [recovery.and_then(AnyRecovery::rack).map(|rack| rack as &dyn Any), None],
-            _ => [recovery.and_then(AnyRecovery::rack).and_then(|rack| rack.first_sending()), None],
-        }
+        let asked = (!self.flight.whole).then_some(&self.recovery);
+        let recovery = asked.and_then(|recovery| recovery.apart(depth));
+        [recovery, if depth == 0 { self.flight.rule.apart() } else { None }]
     }
 
     /// The connection begins: segments may be asked for. `options` are those it was made with. What only
@@ -291,7 +285,7 @@ impl Sender {
     /// Segments that have arrived beyond the first one missing, as far as the sender knows.
     #[must_use]
     pub fn sacked(&self) -> u32 {
-        self.recovery.sacked()
+        self.recovery.sacked(&self.flight)
     }
 
     /// Segments that are taken for lost and have not arrived since.
@@ -437,17 +431,17 @@ impl Sender {
         let Self { flight, recovery, .. } = self;
         flight.counters.timeouts += 1;
         flight.inflation = 0;
-        // A timeout while an earlier one is being repaired finds no window worth halving, nor is one
-        // that was halved for a mark halved again for the loss of its packets.
-        if flight.last_reduction != Reduction::Mark && !recovery.has_reduced(flight) {
+        if !recovery.has_reduced(flight) {
             let base = flight.loss_window(recovery.pipe(flight));
             flight.reduce_threshold(now, Congestion::Timeout, base);
         }
         flight.recover = flight.highest;
-        flight.window.congestion = 1.0;
         flight.marks.announce_reduction();
         flight.last_reduction = Reduction::Timeout;
-        recovery.on_timeout(flight);
+        recovery.on_timeout(flight, now);
+        // One segment more than the recovery does not take for lost (Linux: tcp_enter_loss). Where that is nothing, it is
+        // the loss window of RFC 5681.
+        flight.window.congestion = f64::from(recovery.in_network(flight) + 1);
         flight.repair = None;
         flight.allowance = u32::MAX;
         self.pacing.release = 0;
@@ -474,10 +468,10 @@ impl Sender {
             flight.counters.retransmissions += 1;
         } else {
             flight.highest = sequence + 1;
-            if let Some(validation) = &mut flight.validation {
-                validation.note_sent(now);
-            }
             flight.timer.note_first_sending(sequence, now);
+        }
+        if let Some(validation) = &mut flight.validation {
+            validation.note_sent(now);
         }
         if flight.timer.deadline == u64::MAX {
             flight.timer.restart(now);

@@ -109,9 +109,10 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             "RFC 9937",
         ),
         Parameter::choice("reduction_bound", "rfc9937", &["rfc9937", "ns3"]).described(
-            "below the threshold as much is sent as was delivered since the beginning, or by this \
-             acknowledgement; and one more if it makes progress, or covers what was sent again; with \
-             ns3, acknowledgements of a part also send a lost segment again whatever the window says",
+            "what may be sent below the threshold where the window falls over a round trip: as much as was \
+             delivered since the beginning or by this acknowledgement, and one more with progress, or (ns3) as this \
+             one delivers, and one more if it covers what was sent again; and, however the window falls, whether \
+             (ns3) each acknowledgement of a part sends a lost segment again although there is no room",
             "RFC 9937; ns-3.37: tcp-prr-recovery.cc, tcp-socket-base.cc (ProcessAck, DoRetransmit)",
         ),
         Parameter::choice("recovery_dialect", "rfc6675", &["rfc6675", "ns3"]).described(

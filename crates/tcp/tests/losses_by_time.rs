@@ -4,48 +4,11 @@
 //! `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_rack_reo_timeout`, `tcp_schedule_loss_probe`,
 //! `tcp_send_loss_probe`, `tcp_process_tlp_ack`, `tcp_xmit_retransmit_queue`.
 
-use vermilion_parameters::{Value, Values};
-use vermilion_tcp::registry::Profile;
-use vermilion_tcp::{Acknowledgement, Sender};
+mod by_hand;
 
-const MS: u64 = 1_000_000;
-
-/// A Reno window with Linux's options and recovery by time, timers that expire exactly when they are due, so that sums
-/// come out even, and whatever is given besides.
-fn started(parameters: &[(&str, Value)], segments: u32) -> Sender {
-    let mut values = Values::from([
-        ("option_set".to_owned(), Value::Choice("linux".to_owned())),
-        ("handshake".to_owned(), Value::Switch(false)),
-        ("timer_tick".to_owned(), Value::Number(0.0)),
-    ]);
-    values.extend(parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-    let profile = Profile::from_values("sack", &values).unwrap();
-    let (mut sender, _) = profile.ends(0);
-    sender.limit_to(segments);
-    sender.start(&profile.sender);
-    sender
-}
-
-/// What leaves at `now`.
-fn sent(sender: &mut Sender, now: u64) -> Vec<u32> {
-    std::iter::from_fn(|| sender.next_segment(now)).map(|segment| segment.sequence).collect()
-}
-
-/// An acknowledgement of segments sent at `echo`, and what leaves in answer.
-fn answered(
-    sender: &mut Sender,
-    [echo, now]: [u64; 2],
-    next_expected: u32,
-    blocks: &[(u32, u32)],
-) -> Vec<u32> {
-    let answer = Acknowledgement { next_expected, echo, blocks, ..Acknowledgement::default() };
-    sender.on_acknowledgement(now, &answer);
-    sent(sender, now)
-}
-
-fn window(segments: f64) -> [(&'static str, Value); 1] {
-    [("initial_window", Value::Number(segments))]
-}
+use by_hand::{MS, answered, sent, started, window};
+use vermilion_parameters::Value;
+use vermilion_tcp::Sender;
 
 #[test]
 fn losses_that_the_reordering_timer_reveals_leave_one_by_one() {
@@ -130,6 +93,18 @@ fn a_probe_that_would_come_after_the_timer_takes_its_place() {
 }
 
 #[test]
+fn the_probe_of_one_segment_waits_for_the_minimum_timeout_besides() {
+    // 2 * 100 + 50 ms; the timer would expire after 100 + max(4 * 50, 50).
+    let least = ("minimum_timeout", Value::Number(0.05));
+    let mut sender = started(&[("handshake", Value::Switch(true)), least], 1);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]), [1]);
+    assert_eq!(sender.deadline(), (100 + 250) * MS);
+    sender.on_timer(350 * MS);
+    assert_eq!((sent(&mut sender, 350 * MS), sender.counters().timeouts), (vec![1], 0));
+}
+
+#[test]
 fn only_what_is_known_to_be_lost_is_sent_again() {
     for (recovery, rescued) in [("rack", vec![]), ("sack", vec![10])] {
         let recovery = ("recovery", Value::Choice(recovery.to_owned()));
@@ -180,23 +155,27 @@ fn a_probe_of_what_was_only_late_costs_nothing() {
 }
 
 #[test]
-fn a_window_that_the_receiver_bounds_does_not_grow() {
+fn slow_start_leads_to_twice_what_the_receiver_allows_and_losses_reduce_what_it_allows() {
     let [first] = window(10.0);
-    let mut sender = started(&[first, ("window_cap", Value::Number(12.0))], 100_000);
+    let endless = ("initial_slow_start_threshold", Value::Number(1e6));
+    let mut sender = started(&[first, ("window_cap", Value::Number(12.0)), endless], 100_000);
     let mut now = 0;
     let mut next = 1;
     sent(&mut sender, now);
     for _ in 0..20 {
         now += 100 * MS;
-        next += sender.in_flight();
-        answered(&mut sender, [now - 100 * MS, now], next, &[]);
+        for _ in 0..sender.in_flight() {
+            next += 1;
+            answered(&mut sender, [now - 100 * MS, now], next, &[]);
+        }
     }
     // Slow start may reach twice what was outstanding (Linux: tcp_is_cwnd_limited).
-    assert!(sender.window() <= 24.0, "{}", sender.window());
-    assert_eq!(sender.in_flight(), 12);
-    // What falls over a round trip falls from what the receiver allows.
-    answered(&mut sender, [now, now + 100 * MS], next, &[(next + 1, next + 5)]);
-    assert!(sender.in_flight() <= 12);
+    assert_eq!((sender.window(), sender.in_flight()), (24.0, 12));
+    // What falls over a round trip falls from what the receiver allows: of twelve, four delivered release two of the
+    // threshold of six. Of 24 it would be one. Seven are in the network.
+    let sent = answered(&mut sender, [now, now + 100 * MS], next, &[(next + 1, next + 5)]);
+    assert_eq!((sender.threshold(), sender.window()), (6.0, 7.0 + 2.0));
+    assert_eq!(sent, [next]); // twelve are outstanding: no new one
 }
 
 #[test]
@@ -213,6 +192,20 @@ fn the_first_ten_segments_are_not_spaced() {
     assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]).len(), 10);
     // The eleventh waits for its share of half a round trip: 100 / (2 * 20) ms.
     assert_eq!(sender.release(), 102_500_000);
+}
+
+#[test]
+fn while_losses_are_repaired_what_is_outstanding_sets_the_pace() {
+    let pacing = ("pacing", Value::Switch(true));
+    let mut sender = started(&[("handshake", Value::Switch(true)), pacing], 1000);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[]).len(), 10);
+    // Ten are outstanding, three have arrived, one is lost. The window falls: three of ten delivered release two of the
+    // threshold of five, so it is 6 + 2.
+    assert_eq!(answered(&mut sender, [100 * MS, 200 * MS], 1, &[(2, 5)]), [1]);
+    assert_eq!((sender.window(), sender.outstanding()), (8.0, 10));
+    // 1.2 times ten in 100 ms, not eight.
+    assert_eq!(sender.release(), 208_333_333);
 }
 
 #[test]

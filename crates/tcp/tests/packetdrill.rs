@@ -60,6 +60,20 @@ fn what_differs_is_named_with_its_line() {
 }
 
 #[test]
+fn a_script_of_ours_names_everything_that_leaves_before_the_next_packet_and_before_its_end() {
+    let written = "+0 write(4, ..., 12000) = 12000\n+0 > . 1:10001(10000) ack 1\n";
+    let early = format!("{written}+.1 < . 1:1(0) ack 1001 win 257\n+0 < . 1:1(0) ack 1001 win 257");
+    let late = format!("{written}+.1 < . 1:1(0) ack 1001 win 257");
+    for (rest, line) in [(early, "line 9"), (late, "at the end")] {
+        let found = verdict(&format!("//: sack option_set=linux\n{OPENING}{rest}"));
+        let Verdict::Differs(what) = &found else { panic!("{rest}: {found:?}") };
+        assert_eq!(*what, format!("{line}: 10001 left at 0.2 s, and no line says so"));
+        // Other people's scripts may name it later.
+        assert_eq!(verdict(&format!("{OPENING}{rest}")), Verdict::Agrees);
+    }
+}
+
+#[test]
 fn what_is_not_modelled_is_refused() {
     for (rest, expected) in [
         ("+0 write(4, ..., 1500) = 1500", "whole number of segments"),

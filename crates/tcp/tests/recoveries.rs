@@ -238,3 +238,22 @@ fn after_a_timeout_a_scoreboard_sends_only_what_has_not_arrived() {
     assert_eq!(sent(&mut sender), [2, 4]); // 3 has arrived
     assert_eq!(sender.counters().timeouts, 1);
 }
+
+#[test]
+fn no_more_segments_are_said_to_have_arrived_than_can_have() {
+    for name in ["tahoe", "reno", "newreno"] {
+        let mut values = Values::from([("handshake".to_owned(), Value::Switch(false))]);
+        values.insert("initial_window".to_owned(), Value::Number(4.0));
+        let profile = Profile::from_values(name, &values).unwrap();
+        let (mut sender, _) = profile.ends(0);
+        sender.limit_to(4);
+        sender.start(&profile.sender);
+        assert_eq!(sent(&mut sender), [1, 2, 3, 4]);
+        // Three of four have arrived, and something repeats an acknowledgement.
+        for expected in [1, 2, 3, 3, 3] {
+            let answer = Acknowledgement { next_expected: 1, ..Acknowledgement::default() };
+            sender.on_acknowledgement(100_000_000, &answer);
+            assert_eq!(sender.sacked(), expected, "{name}");
+        }
+    }
+}

@@ -67,7 +67,12 @@ pub fn play(script: &Script) -> Verdict {
                 let window = (from.saturating_sub(script.tolerance), until + script.tolerance);
                 player.expect(packet, window)
             }
-            _ => player.advance(from, false).and_then(|()| player.take(event)),
+            _ => player.advance(from, false).and_then(|()| {
+                if script.sender.is_some() && matches!(event, Event::In(_) | Event::Write(_)) {
+                    player.expect_no_more()?;
+                }
+                player.take(event)
+            }),
         };
         before = if *moment == Moment::Any { player.now } else { from };
         match outcome {
@@ -76,7 +81,12 @@ pub fn play(script: &Script) -> Verdict {
             Err(Trouble::Refused(what)) => return Verdict::Refused(format!("line {line}: {what}")),
         }
     }
-    Verdict::Agrees
+    match player.expect_no_more() {
+        Err(Trouble::Differs(what)) if script.sender.is_some() => {
+            Verdict::Differs(format!("at the end: {what}"))
+        }
+        _ => Verdict::Agrees,
+    }
 }
 
 enum Trouble {
@@ -273,6 +283,15 @@ impl Player {
             }
         }
         Ok(())
+    }
+
+    /// Nothing has left that no line has met. Asked only of scripts that are written for this player: others may name
+    /// what leaves for several packets after all of them.
+    fn expect_no_more(&self) -> Result<(), Trouble> {
+        let Some(&(time, segment)) = self.left.front() else { return Ok(()) };
+        let byte = segment.saturating_sub(1) * self.segment_size + 1;
+        let at = time as f64 / 1e9;
+        Err(Trouble::Differs(format!("{byte} left at {at} s, and no line says so")))
     }
 
     fn compare(&self, [left, operator, right]: &[String; 3]) -> Result<(), Trouble> {

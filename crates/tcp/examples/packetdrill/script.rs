@@ -8,7 +8,8 @@
 //!
 //! A comment that begins with `//:` says which sender is meant: a name of
 //! `vermilion senders`, and parameters as `name=value`. Without one it is what a Linux kernel would
-//! be: CUBIC, or what the script asks for, with the option set `linux`.
+//! be: CUBIC, or what the script asks for, with the option set `linux`. With one, everything that leaves must be named
+//! before the next packet comes in, or something is written, and before the script ends.
 
 use std::collections::VecDeque;
 

@@ -19,7 +19,7 @@
 //! a loss stays three (the kernel raises it when paths reorder; here none does).
 
 use super::proportional::ProportionalReduction;
-use super::{RecoveryOptions, ReductionBound};
+use super::{RecoveryOptions, ReductionBound, reduced_before};
 use crate::Acknowledgement;
 use crate::rule::WindowRule;
 use crate::scoreboard::DUPLICATES_FOR_LOSS;
@@ -89,8 +89,8 @@ impl Counted {
 
     /// Whether a timeout finds a window that has been reduced already.
     pub(super) fn has_reduced(&self, flight: &Flight) -> bool {
-        flight.unacknowledged < flight.recover
-            && (self.in_recovery || self.after_timeout && !self.progressed)
+        let stalled = self.after_timeout && !self.progressed;
+        reduced_before::as_in_linux(flight, self.in_recovery, stalled)
     }
 
     pub(super) fn on_timeout(&mut self, flight: &mut Flight) {
@@ -247,7 +247,7 @@ impl Counted {
         }
     }
 
-    pub(super) fn sacked(&self) -> u32 {
+    pub(super) fn sacked(&self, _flight: &Flight) -> u32 {
         self.arrived
     }
 

@@ -183,8 +183,10 @@ impl Duplicates {
         flight.outstanding()
     }
 
-    pub(super) fn sacked(&self) -> u32 {
-        self.duplicates
+    /// Duplicates, each of which stands for an arrival; more than there can be are none (Linux:
+    /// `tcp_limit_reno_sacked`). What a partial acknowledgement covers of them, nobody tells.
+    pub(super) fn sacked(&self, flight: &Flight) -> u32 {
+        self.duplicates.min(flight.flight_size().saturating_sub(1))
     }
 
     pub(super) fn lost(&self, _flight: &Flight) -> u32 {

@@ -12,12 +12,19 @@
 //! acknowledgement that first reports an arrival beyond a loss thus lengthens it, and the loss waits for
 //! the reordering timer.
 //!
-//! The tail loss probe goes after two smoothed round trips (section 7.2; one second before any is known),
-//! and later by the longest delay of an acknowledgement, 200 ms, if only one segment is outstanding; but
-//! never after the retransmission timer, in whose place it then goes. It is planned anew whenever new data is
-//! sent or acknowledged while nothing is missing. Only one is in the network at a time. A segment that
-//! was sent again as a probe has been lost if something beyond what was outstanding then is
-//! acknowledged before its duplicate is noticed (section 7.4.2).
+//! A timeout means that the first outstanding segment is lost, and of the others those that left a round trip ago
+//! (section 6.3). What left since may be on its way, and the next arrival will tell.
+//!
+//! The tail loss probe goes after two smoothed round trips (section 7.2; one second before any is known), and later by
+//! the longest delay of an acknowledgement if only one segment is outstanding. The RFC has 200 ms for that; Linux takes
+//! the minimum timeout (`tcp_rto_min`), which is the same unless somebody changes it. It never goes after the
+//! retransmission timer, in whose place it then goes. It is planned anew whenever new data is sent or acknowledged
+//! while nothing is missing. Only one is in the network at a time. A segment that was sent again as a probe has been
+//! lost if something beyond what was outstanding then is acknowledged before its duplicate is noticed (section 7.4.2).
+//!
+//! Departures: at a timeout the reordering window counts for nothing, as in Linux (`tcp_timeout_mark_lost`); section 6.3
+//! adds it. A repair that is lost while a timeout is repaired is sent again, but begins no recovery with a
+//! reduction of its own (Linux: `FLAG_LOST_RETRANS` and `tcp_rack_reo_timeout` in the state of loss).
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -26,9 +33,6 @@ use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sender::timer::RetransmissionTimer;
 use crate::sent::{Sent, SentSegments};
-
-/// Longest delay of an acknowledgement that a probe allows for, in nanoseconds.
-const LONGEST_ACKNOWLEDGEMENT_DELAY: u64 = 200_000_000;
 
 /// How long a probe waits before any round trip is known, in nanoseconds.
 const FIRST_WAIT: u64 = 1_000_000_000;
@@ -255,6 +259,12 @@ impl Rack {
         lost
     }
 
+    /// Whether segment `sequence` left as long ago as the last arrival took, at a timeout at `now`. The reordering window
+    /// counts for nothing then.
+    pub(super) fn is_overdue(&self, now: u64, sequence: u32, sent: &SentSegments<Sent>) -> bool {
+        self.time_of(sequence, sent).is_none_or(|time| time + self.round_trip <= now)
+    }
+
     /// Whether the reordering timer was due.
     pub(super) fn take_reordering_timer(&mut self, now: u64) -> bool {
         let due = self.reordering_deadline <= now;
@@ -292,7 +302,9 @@ impl Rack {
         }
         self.wait = match timer.estimator.smoothed() {
             None => FIRST_WAIT,
-            Some(smoothed) if outstanding == 1 => 2 * smoothed + LONGEST_ACKNOWLEDGEMENT_DELAY,
+            Some(smoothed) if outstanding == 1 => {
+                2 * smoothed + timer.estimator.minimum_timeout().max(SPARE_TIME)
+            }
             Some(smoothed) => 2 * smoothed + SPARE_TIME,
         };
         self.probe_deadline = timer.estimator.after(now, self.wait).min(timer.deadline);

@@ -3,8 +3,8 @@
 //! Source: RFC 6675 (a segment with three arrivals beyond it is lost; as many segments may be in
 //! the network as the window says; lost ones go first, then new ones, then any that have not been
 //! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 9937
-//! (`proportional.rs`). After a timeout everything that has not been reported is lost and is sent
-//! again in slow start; reports stay valid (receivers here never renege).
+//! (`proportional.rs`). After a timeout everything that has not been reported is lost, by time only what is overdue, and
+//! is sent again in slow start; reports stay valid (receivers here never renege).
 //!
 //! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
 //! with it the reported segments, which have left the network, do.
@@ -17,9 +17,11 @@
 //!    of recovery: as a rule for nothing, and the window does not grow.
 //! 3. Every timeout sets the threshold anew, also one while an earlier one is being repaired.
 
+use std::any::Any;
+
 use super::proportional::ProportionalReduction;
 use super::rack::Rack;
-use super::{RecoveryOptions, ReductionBound};
+use super::{RecoveryOptions, ReductionBound, reduced_before};
 use crate::delivery_rate::DeliveryRate;
 use crate::rule::WindowRule;
 use crate::scoreboard::Scoreboard;
@@ -27,6 +29,7 @@ use crate::sender::flight::Flight;
 use crate::sent::{Sent, SentSegments};
 use crate::{Acknowledgement, RoundTripEstimator, SackBlocks};
 
+mod own_timers;
 mod reports;
 mod window;
 
@@ -61,6 +64,8 @@ pub struct Selective {
     in_recovery: bool,
     /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
     after_timeout: bool,
+    /// Whether anything was acknowledged since the last timeout.
+    progressed: bool,
     /// The first lost segment is sent again whatever is in the network.
     must_repair: bool,
     /// A rescue has been sent in this recovery.
@@ -77,9 +82,14 @@ pub struct Selective {
 }
 
 impl Selective {
-    /// What judges losses by time, if anything does.
-    pub(super) fn rack(&self) -> Option<&Rack> {
-        self.rack.as_deref()
+    /// See [`AnyRecovery::apart`](super::AnyRecovery::apart): this, what judges by time, and what that knows of the
+    /// segment of which the next acknowledgement tells.
+    pub(super) fn apart(&self, depth: usize) -> Option<&dyn Any> {
+        match depth {
+            0 => Some(self),
+            1 => self.rack.as_deref().map(|rack| rack as _),
+            _ => self.rack.as_deref().and_then(Rack::first_sending),
+        }
     }
 
     /// RFC 6675. `sampling`: delivery rates are wanted.
@@ -95,6 +105,7 @@ impl Selective {
             reduction: None,
             in_recovery: false,
             after_timeout: false,
+            progressed: true,
             must_repair: false,
             rescued: false,
             partial_seen: false,
@@ -114,20 +125,21 @@ impl Selective {
         Self { rack, ..Self::new(options, first, sampling) }
     }
 
-    /// When something besides the retransmission timer is due, in nanoseconds.
-    #[inline]
-    pub(super) fn deadline(&self) -> u64 {
-        self.rack.as_ref().map_or(u64::MAX, |rack| rack.deadline())
-    }
-
-    /// The retransmission timer has expired: what has not been reported is lost.
-    pub(super) fn on_timeout(&mut self, flight: &mut Flight) {
-        let Self { board, sent, rate, .. } = self;
-        board.acknowledge(flight.unacknowledged);
-        board.mark_all_lost(flight.highest, |sequence| note_lost(rate, sent, sequence));
+    /// The retransmission timer has expired at `now`: what has not been reported is lost; by time all of it but what
+    /// left too late to be overdue, and the first segment in any case.
+    pub(super) fn on_timeout(&mut self, flight: &mut Flight, now: u64) {
+        let Self { board, sent, rate, rack, .. } = self;
+        let first = flight.unacknowledged;
+        board.acknowledge(first);
+        let spared = |sequence| {
+            sequence != first
+                && rack.as_ref().is_some_and(|rack| !rack.is_overdue(now, sequence, sent))
+        };
+        board.mark_all_lost(flight.highest, spared, |sequence| note_lost(rate, sent, sequence));
         self.in_recovery = false;
         self.partial_seen = false;
         self.after_timeout = true;
+        self.progressed = false;
         self.reduction = None;
         self.must_repair = false;
         if let Some(rack) = &mut self.rack {
@@ -136,10 +148,17 @@ impl Selective {
         flight.whole = false;
     }
 
-    /// Whether a timeout finds a window reduced by an earlier one that is being repaired. ns-3 asks for a head
-    /// that has been sent again after it has forgotten which were.
-    pub(super) fn has_reduced(&self) -> bool {
-        self.after_timeout && !self.timeouts_of_ns3
+    /// Whether a timeout finds a window that has been reduced already. To ns-3 none has: it asks for a head that has been
+    /// sent again after it has forgotten which were.
+    pub(super) fn has_reduced(&self, flight: &Flight) -> bool {
+        match self.rack {
+            _ if self.timeouts_of_ns3 => false,
+            Some(_) => {
+                let stalled = self.after_timeout && !self.progressed;
+                reduced_before::as_in_linux(flight, self.in_recovery, stalled)
+            }
+            None => reduced_before::as_published(flight, self.after_timeout),
+        }
     }
 
     /// Segment `sequence` leaves; `again`: not for the first time.
@@ -303,6 +322,8 @@ impl Selective {
                 if let Some(rack) = &mut self.rack {
                     rack.note_arrival(now, acknowledged - 1, false, sent.time);
                 }
+            } else {
+                debug_assert!(false, "segment {} arrives and was not sent", acknowledged - 1);
             }
             self.sent.acknowledge(acknowledged);
         } else if let Some(rack) = &mut self.rack {
@@ -369,6 +390,7 @@ impl Selective {
             self.must_repair = true;
         }
         if newly > 0 {
+            self.progressed = true;
             flight.unacknowledged = acknowledged;
             flight.timer.take(now, answer, marked > 0);
             if !self.leaves_timer(flight) {
@@ -451,64 +473,6 @@ impl Selective {
         self.spread_reduction(flight, old);
     }
 
-    /// Plans the tail loss probe (RFC 8985, section 7.2): one goes if nothing is known to be missing.
-    fn plan_probe(&mut self, flight: &Flight, now: u64) {
-        let repairing = self.is_repairing_anything() || !flight.open;
-        let Some(rack) = &mut self.rack else { return }; // RFC 6675 alone has no probes
-        let outstanding = flight.outstanding();
-        let wanted = outstanding > 0 && !repairing && self.board.arrived() == 0;
-        rack.plan_probe(now, wanted, outstanding, &flight.timer);
-    }
-
-    /// An acknowledgement may tell what has become of a probe (RFC 8985, section 7.4.2): if it has
-    /// repaired a loss, the window is reduced once, as for a loss that was noticed otherwise.
-    #[inline]
-    fn judge_probe(&mut self, flight: &mut Flight, now: u64, acknowledged: u32, duplicate: bool) {
-        if let Some(rack) = &mut self.rack
-            && rack.judge_probe(acknowledged, duplicate)
-        {
-            flight.reduce_for_loss(now, self.pipe(flight));
-        }
-    }
-
-    /// Whether a tail loss probe is due, which goes before a timeout that is due as well.
-    pub(super) fn probe_is_due(&self, now: u64) -> bool {
-        self.rack.as_ref().is_some_and(|rack| rack.probe_is_due(now))
-    }
-
-    /// A probe may be due, or losses whose waiting time is over.
-    pub(super) fn on_timer(&mut self, flight: &mut Flight, now: u64) {
-        // RFC 6675 alone has no timers. It is asked where the retransmission timer came up before its time.
-        let Some(rack) = &mut self.rack else { return };
-        if rack.probe_is_due(now) {
-            self.send_probe(flight, now);
-        } else if rack.take_reordering_timer(now) {
-            let lost = self.find_losses(now, &flight.timer.estimator);
-            if lost > 0 && !self.is_repairing_anything() {
-                self.begin(flight, now);
-                // As if one had been delivered: the lost segments leave as slowly as after an
-                // acknowledgement (Linux: tcp_rack_reo_timeout).
-                let (counted, newly, marked, repaired) = (0, 0, 0, false);
-                let news = News { delivered: 1, counted, newly, marked, lost, repaired };
-                self.reduce_proportionally(flight, &news);
-            }
-        }
-    }
-
-    /// RFC 8985, section 7.3: a new segment if there is one, else the last one again.
-    fn send_probe(&mut self, flight: &mut Flight, now: u64) {
-        let again = !flight.has_new_data();
-        let sequence = if again { flight.highest - 1 } else { flight.take_next() };
-        if again {
-            self.board.note_sent_again(sequence);
-        }
-        flight.repair = Some(sequence);
-        if let Some(rack) = &mut self.rack {
-            rack.note_probe(flight.next.max(flight.highest), again);
-        }
-        flight.timer.restart(now);
-    }
-
     pub(super) fn in_network(&self, flight: &Flight) -> u32 {
         if flight.whole {
             return flight.outstanding(); // the scoreboard is not kept up to date
@@ -520,7 +484,7 @@ impl Selective {
         self.in_network(flight)
     }
 
-    pub(super) fn sacked(&self) -> u32 {
+    pub(super) fn sacked(&self, _flight: &Flight) -> u32 {
         self.board.arrived()
     }
 
@@ -548,11 +512,12 @@ fn note_limited(rate: &mut DeliveryRate, board: &Scoreboard, flight: &Flight) {
 
 /// Segment `sequence` is lost, says the scoreboard: the rate sampler wants to know.
 fn note_lost(rate: &mut Option<Box<DeliveryRate>>, sent: &SentSegments<Sent>, sequence: u32) {
-    if let Some(rate) = rate
-        && let Some(sent) = sent.get(sequence)
-    {
-        rate.note_lost(sent);
-    }
+    let Some(rate) = rate else { return };
+    let Some(sent) = sent.get(sequence) else {
+        debug_assert!(false, "segment {sequence} is lost and was not outstanding");
+        return;
+    };
+    rate.note_lost(sent);
 }
 
 /// Nothing is missing and nothing reported: what is rare is a mark, or a duplicate that says nothing.

@@ -259,7 +259,7 @@ impl Flight {
 
     /// The same where recoveries ask for it only after they have seen that the window was reduced.
     pub(crate) fn takes_last_reduction_for_marks(&mut self) -> bool {
-        let takes = self.last_reduction == Reduction::Mark;
+        let takes = self.was_reduced_for_marks_last();
         if takes {
             self.last_reduction = Reduction::Loss;
         }
@@ -273,7 +273,12 @@ impl Flight {
 
     /// Whether marks have reduced the window in which the first outstanding segment was sent.
     pub(crate) fn is_reduced_for_marks(&self) -> bool {
-        self.unacknowledged < self.recover && self.last_reduction == Reduction::Mark
+        self.unacknowledged < self.recover && self.was_reduced_for_marks_last()
+    }
+
+    /// Whether the last reduction was for a mark, in whatever window.
+    pub(crate) fn was_reduced_for_marks_last(&self) -> bool {
+        self.last_reduction == Reduction::Mark
     }
 }
 

@@ -1,9 +1,10 @@
 //! Pacing: segments leave one by one over the round trip instead of in bursts.
 //!
 //! A rule that governs its window (BBR) names the rate. For the others it is that of Linux
-//! (`tcp_update_pacing_rate`): twice the window in a smoothed round trip while the window is below
-//! half its threshold, 1.2 times beyond. Of theirs the first ten segments of data are not paced
-//! (`tcp_update_skb_after_send`, after sch_fq), nor is anything before a round trip is known.
+//! (`tcp_update_pacing_rate`): in a smoothed round trip twice the window while it is below half its threshold, 1.2
+//! times the window beyond; or as many times what is outstanding, if that is more, as it is where losses are being
+//! repaired. Of theirs the first ten segments of data are not paced (`tcp_update_skb_after_send`, after sch_fq), nor is
+//! anything before a round trip is known.
 
 use super::flight::Flight;
 use crate::numbers::real;
@@ -73,6 +74,6 @@ fn rate(flight: &Flight) -> Option<f64> {
             return None;
         }
         let round_trip = real(flight.timer.estimator.smoothed()?) / 1e9;
-        Some(gain * window.congestion / round_trip)
+        Some(gain * window.congestion.max(f64::from(flight.outstanding())) / round_trip)
     })
 }

@@ -31,12 +31,13 @@ pub(crate) struct WindowValidation {
     used: u32,
     /// When it was, or was reduced because it was not, in nanoseconds.
     stamp: u64,
-    /// When a segment last left, in nanoseconds.
+    /// When a segment last left, for the first time or not, in nanoseconds.
     last_sent: u64,
 }
 
 impl WindowValidation {
-    /// A segment leaves at `now`.
+    /// A segment leaves at `now`. One that is sent again is data, too: RFC 5681, section 4.1, asks when data was sent
+    /// last, and Linux notes every sending (`tcp_event_data_sent`).
     #[inline]
     pub(super) fn note_sent(&mut self, now: u64) {
         self.last_sent = now;

@@ -18,7 +18,10 @@ impl Selective {
         let tracked = rack.is_some() || rate.is_some();
         let mut note = |sequence: u32, again: bool| {
             if let Some(rate) = rate {
-                let Some(sent) = sent.get(sequence) else { return };
+                let Some(sent) = sent.get(sequence) else {
+                    debug_assert!(false, "segment {sequence} arrives and was not outstanding");
+                    return;
+                };
                 rate.note_delivered(now, sent);
                 if let Some(rack) = rack {
                     rack.note_arrival(now, sequence, again, sent.time);
