@@ -23,10 +23,11 @@ from speed_by_turns import COUNTED_SECONDS, ROOT, build
 #: Parts of the core and what the paths of their files contain; the first that fits counts.
 PARTS = {
     "what is next: calendar, timers": r"netsim/src/(calendar|timers|simulation/schedule)\.rs",
-    "many lines together: the wheel": r"netsim/src/(wheel|prefetch|simulation/expected)\.rs",
+    "wheel of timers, queue of many lines": r"netsim/src/(wheel|lazy_queue|occupied|prefetch"
+    r"|simulation/expected)\.rs",
     "packets on their lines": r"netsim/src/(delay_lines?|packet|acknowledgement_pool)\.rs",
     "what a packet sets off": r"netsim/src/simulation/(packets|noted_packets|turns|laid)\.rs"
-    r"|netsim/src/(simulation|flow|route)\.rs",
+    r"|netsim/src/(simulation|flow|group|route)\.rs",
     "transfers that come and go": r"netsim/src/(simulation/transfers|traffic|variate)",
     "receiver": r"tcp/src/receiver",
     "sender": r"tcp/src/",

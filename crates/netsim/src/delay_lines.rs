@@ -20,7 +20,7 @@ use crate::wheel::Due;
 pub const FIRST_LINE: usize = 1;
 
 /// More lines than this stand together: measured, with flows of as many round trips over one link.
-const MOST_APART: usize = 800;
+const MOST_APART: usize = 1000;
 /// Each line that stands apart is a source of the calendar, each link may be one, and there are a few more.
 const _: () = assert!(MOST_LINKS as usize + MOST_APART + 8 < MOST_SOURCES);
 
