@@ -265,7 +265,7 @@ impl Simulation {
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    FIRST_LINE if ONE => self.on_line(0),
+                    FIRST_LINE if ONE => self.on_line::<ONE>(0),
                     source if ONE => self.on_later_source(source - FIRST_LINE),
                     source => self.on_source(source - FIRST_LINE),
                 }

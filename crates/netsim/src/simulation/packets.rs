@@ -18,7 +18,7 @@ impl Simulation {
     #[inline(always)] // for nearly every packet of most networks
     pub(super) fn on_source(&mut self, source: usize) {
         if source < self.lines.sources() {
-            self.on_line(source);
+            self.on_line::<false>(source);
         } else {
             self.on_later_source(source);
         }
@@ -29,12 +29,12 @@ impl Simulation {
     /// What arrives there most often, by far, is what lets a sender send. Its way has no call in it that could be
     /// avoided: all of them together were a tenth of a run.
     #[inline(always)] // as above
-    pub(super) fn on_line(&mut self, source: usize) {
+    pub(super) fn on_line<const ONE: bool>(&mut self, source: usize) {
         let Some((end, packet)) = self.take_from_line(source) else { return };
         let heard = match end {
             End::ReceiverAndBack => self.tell_and_hear(packet),
             End::Sender => self.hear(&packet),
-            End::Receiver => return self.on_data(packet),
+            End::Receiver if !ONE => return self.on_data(packet),
             End::ReturnLink => return self.offer(packet, true),
             end => {
                 let (times, rest) = packet.halves();
