@@ -27,6 +27,19 @@ const _: () = assert!(MOST_LINKS as usize + MOST_APART + 8 < MOST_SOURCES);
 /// Of lines that stand together, how many packets before it arrives one's memory is brought: measured likewise.
 const AHEAD: usize = 3;
 
+/// How the lines of a network stand. What is done for nearly every packet has a piece of code for each way.
+pub mod standing {
+    /// There is one line: where its packets are is known before their times are.
+    pub const ALONE: u8 = 0;
+    /// Each has its own source of the calendar.
+    pub const APART: u8 = 1;
+    /// All of them are one source.
+    pub const TOGETHER: u8 = 2;
+    /// In any of these ways, which has to be asked.
+    pub const ANY: u8 = 3;
+}
+use standing::{ALONE, ANY, APART, TOGETHER};
+
 /// A packet among those of other lines.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
@@ -91,40 +104,47 @@ impl DelayLines {
         if self.together.is_some() { 1 } else { self.lines.len() }
     }
 
+    /// How they stand, other than in [`ANY`] way.
+    pub fn standing(&self) -> u8 {
+        match (&self.together, self.lines.len()) {
+            (Some(_), _) => TOGETHER,
+            (None, 1) => ALONE,
+            (None, _) => APART,
+        }
+    }
+
     /// The packet arrives that is first of the calendar's source `source`, counted from
     /// [`FIRST_LINE`]: what awaits it, and itself. `None` where there is no such line, or nothing in it.
     ///
     /// Where lines stand together, `bring` is called with a packet that comes soon after it, if that is known.
     #[inline(always)] // for every packet
-    pub fn pop(
+    pub fn pop<const STANDING: u8>(
         &mut self,
         source: usize,
         calendar: &mut Calendar,
         bring: impl FnOnce(&Packet),
     ) -> Option<(End, Packet)> {
-        let (end, packet, next) = match &mut self.together {
-            None => {
-                let line = self.lines.get_mut(source)?;
-                let packet = line.pop()?;
-                (line.end, packet, line.next_time())
-            }
-            Some(queue) => {
-                let (end, packet) = match queue.first() {
-                    Some(placed) => {
-                        // Number by number: what is copied as a whole is written to memory and read again.
-                        let (times, rest) = placed.packet.halves();
-                        let first = (placed.end, Packet::of_halves(times, rest));
-                        queue.take_first();
-                        first
-                    }
-                    None => pop_late(queue)?,
-                };
-                if let Some(Placed { packet, line, .. }) = queue.nth(AHEAD) {
-                    prefetch(&self.lines[*line as usize]);
-                    bring(packet);
+        let (end, packet, next) = if STANDING == TOGETHER {
+            let queue = self.together.as_mut()?;
+            let (end, packet) = match queue.first() {
+                Some(placed) => {
+                    // Number by number: what is copied as a whole is written to memory and read again.
+                    let (times, rest) = placed.packet.halves();
+                    let first = (placed.end, Packet::of_halves(times, rest));
+                    queue.take_first();
+                    first
                 }
-                (end, packet, queue.next_time())
+                None => pop_late(queue)?,
+            };
+            if let Some(Placed { packet, line, .. }) = queue.nth(AHEAD) {
+                prefetch(&self.lines[*line as usize]);
+                bring(packet);
             }
+            (end, packet, queue.next_time())
+        } else {
+            let line = self.lines.get_mut(source)?;
+            let packet = line.pop()?;
+            (line.end, packet, line.next_time())
         };
         calendar.set(FIRST_LINE + source, next);
         Some((end, packet))
@@ -163,10 +183,19 @@ impl DelayLines {
     /// A packet leaves a queue or an end at `time` and enters line `line`; the delay of the link whose
     /// output that is, is in `time` already.
     #[inline(always)] // for every packet
-    pub fn push(&mut self, line: u32, packet: Packet, time: u64, calendar: &mut Calendar) {
-        if self.together.is_some() {
-            let (_, rest) = packet.halves();
-            return self.push_together(line, time, packet.sent, rest, calendar);
+    pub fn push<const STANDING: u8>(
+        &mut self,
+        line: u32,
+        packet: Packet,
+        time: u64,
+        calendar: &mut Calendar,
+    ) {
+        let (_, rest) = packet.halves();
+        if STANDING == TOGETHER {
+            return self.place(line, time, packet.sent, rest, calendar);
+        }
+        if STANDING == ANY && self.together.is_some() {
+            return self.place_by_call(line, time, packet.sent, rest, calendar);
         }
         let number = line as usize;
         let line = &mut self.lines[number];
@@ -175,17 +204,9 @@ impl DelayLines {
         }
     }
 
-    /// The same where lines stand together. A call, so that a packet that has a line of its own is
-    /// written there and nowhere else before.
-    #[inline(never)]
-    fn push_together(
-        &mut self,
-        number: u32,
-        time: u64,
-        sent: u64,
-        rest: Half,
-        calendar: &mut Calendar,
-    ) {
+    /// The same where lines stand together.
+    #[inline(always)] // as above
+    fn place(&mut self, number: u32, time: u64, sent: u64, rest: Half, calendar: &mut Calendar) {
         let Some(queue) = &mut self.together else { return };
         let line = &mut self.lines[number as usize];
         let time = line.note_entry(time + line.extra_delay);
@@ -193,6 +214,19 @@ impl DelayLines {
         if queue.push(Placed { packet, line: number, end: line.end }) {
             calendar.set(FIRST_LINE, time);
         }
+    }
+
+    /// The same by a call, so that a packet that has a line of its own is written there and nowhere else before.
+    #[inline(never)]
+    fn place_by_call(
+        &mut self,
+        line: u32,
+        time: u64,
+        sent: u64,
+        rest: Half,
+        calendar: &mut Calendar,
+    ) {
+        self.place(line, time, sent, rest, calendar);
     }
 
     /// Lets `change` have the lines with their packets in them, which it may move and take out.
@@ -257,6 +291,18 @@ mod tests {
         })
     }
 
+    fn pop(
+        lines: &mut DelayLines,
+        source: usize,
+        calendar: &mut Calendar,
+        bring: impl FnOnce(&Packet),
+    ) -> Option<(End, Packet)> {
+        match lines.standing() {
+            TOGETHER => lines.pop::<TOGETHER>(source, calendar, bring),
+            _ => lines.pop::<APART>(source, calendar, bring),
+        }
+    }
+
     /// Each 700 ns after the one before. The first comes in an epoch of its own: others of that would be late.
     fn time_of(sequence: u32) -> u64 {
         if sequence == 0 { 100_000 } else { 200_000 + u64::from(sequence) * 700 }
@@ -268,7 +314,7 @@ mod tests {
             for sequence in 0..300 {
                 let segment = Segment { sequence, ..Segment::default() };
                 let time = time_of(sequence);
-                lines.push(0, Packet::data(1, 1000, &segment), time, &mut calendar);
+                lines.push::<ANY>(0, Packet::data(1, 1000, &segment), time, &mut calendar);
             }
             let mut expected = [Vec::new(), Vec::new()];
             for arriving in 0..300 {
@@ -278,7 +324,7 @@ mod tests {
                     assert_eq!(end, (index > 0).then_some(End::Sink));
                     expected[index].push(packet.sequence());
                 });
-                let popped = lines.pop(source, &mut calendar, |_| ());
+                let popped = pop(&mut lines, source, &mut calendar, |_| ());
                 let (_, packet) = popped.expect("there are some");
                 assert_eq!(packet.sequence(), arriving);
             }
@@ -298,12 +344,12 @@ mod tests {
         for sequence in 0..300 {
             let segment = Segment { sequence, ..Segment::default() };
             let (line, time) = (sequence % 9, time_of(sequence));
-            lines.push(line, Packet::data(1, 1000, &segment), time, &mut calendar);
+            lines.push::<ANY>(line, Packet::data(1, 1000, &segment), time, &mut calendar);
         }
         let (mut brought, mut arrived) = (Vec::new(), Vec::new());
-        while let Some((_, packet)) =
-            lines.pop(0, &mut calendar, |packet| brought.push((arrived.len(), packet.sequence())))
-        {
+        while let Some((_, packet)) = pop(&mut lines, 0, &mut calendar, |packet| {
+            brought.push((arrived.len(), packet.sequence()))
+        }) {
             arrived.push(packet.sequence());
         }
         assert_eq!(arrived.len(), 300);
@@ -342,7 +388,7 @@ mod tests {
                 number += 1;
                 let line = (state >> 8) as u32 % 9;
                 for (lines, calendar) in [&mut apart, &mut together] {
-                    lines.push(line, packet, now + state % 3 * 1000, calendar);
+                    lines.push::<ANY>(line, packet, now + state % 3 * 1000, calendar);
                 }
             } else {
                 let [one, other] = [&mut apart, &mut together].map(|(lines, calendar)| {
@@ -350,7 +396,7 @@ mod tests {
                     if source < FIRST_LINE {
                         return None;
                     }
-                    let packet = lines.pop(source - FIRST_LINE, calendar, |_| ())?.1;
+                    let packet = pop(lines, source - FIRST_LINE, calendar, |_| ())?.1;
                     assert_eq!(packet.time, time);
                     Some((time, packet.sequence()))
                 });

@@ -19,6 +19,7 @@ use crate::arrival_link::LOST;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::DelayLine;
 use crate::delay_lines::DelayLines;
+use crate::delay_lines::standing::ANY;
 use crate::flow_traffic::{FlowTraffic, Sent};
 use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
@@ -257,7 +258,7 @@ fn take<Q: Scheduler<Waiting, Stream>>(
         return around.lose(times, rest, taken.arrived);
     }
     around.line_in_service = line;
-    lines.push(line, packet, taken.end + turns.delay(), calendar);
+    lines.push::<ANY>(line, packet, taken.end + turns.delay(), calendar);
 }
 
 impl Around {

@@ -40,6 +40,7 @@ use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
 use crate::delay_line::DelayLine;
+use crate::delay_lines::standing::{ALONE, APART, TOGETHER};
 use crate::delay_lines::{DelayLines, FIRST_LINE};
 use crate::flow::{Flow, Tally};
 use crate::group::Group;
@@ -237,17 +238,16 @@ impl Simulation {
     }
 
     fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Cancelled> {
-        // A piece of code for each: where the only line stands is known before its time is.
-        if self.lines.sources() == 1 {
-            self.advance_lines::<true>(until, cancel)
-        } else {
-            self.advance_lines::<false>(until, cancel)
+        match self.lines.standing() {
+            ALONE => self.advance_lines::<ALONE>(until, cancel),
+            APART => self.advance_lines::<APART>(until, cancel),
+            _ => self.advance_lines::<TOGETHER>(until, cancel),
         }
     }
 
-    /// The same; `ONE`: the lines are one source of the calendar.
+    /// The same where lines stand in that way.
     #[inline(never)] // two copies in one function are each slower
-    fn advance_lines<const ONE: bool>(
+    fn advance_lines<const STANDING: u8>(
         &mut self,
         until: u64,
         cancel: &AtomicBool,
@@ -265,8 +265,8 @@ impl Simulation {
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    FIRST_LINE if ONE => self.on_line::<ONE>(0),
-                    source if ONE => self.on_later_source(source - FIRST_LINE),
+                    FIRST_LINE if STANDING != APART => self.on_line::<STANDING>(0),
+                    source if STANDING != APART => self.on_later_source(source - FIRST_LINE),
                     source => self.on_source(source - FIRST_LINE),
                 }
             }

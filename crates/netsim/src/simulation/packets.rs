@@ -9,6 +9,7 @@ use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
 use crate::delay_lines::DelayLines;
+use crate::delay_lines::standing::{ALONE, ANY, APART};
 use crate::flow::{PACING, RECEIVER, SENDER, Source};
 use crate::packet::{Half, Packet};
 use crate::timers::{flow_of, timer_of};
@@ -18,7 +19,7 @@ impl Simulation {
     #[inline(always)] // for nearly every packet of most networks
     pub(super) fn on_source(&mut self, source: usize) {
         if source < self.lines.sources() {
-            self.on_line::<false>(source);
+            self.on_line::<APART>(source);
         } else {
             self.on_later_source(source);
         }
@@ -29,12 +30,12 @@ impl Simulation {
     /// What arrives there most often, by far, is what lets a sender send. Its way has no call in it that could be
     /// avoided: all of them together were a tenth of a run.
     #[inline(always)] // as above
-    pub(super) fn on_line<const ONE: bool>(&mut self, source: usize) {
-        let Some((end, packet)) = self.take_from_line(source) else { return };
+    pub(super) fn on_line<const STANDING: u8>(&mut self, source: usize) {
+        let Some((end, packet)) = self.take_from_line::<STANDING>(source) else { return };
         let heard = match end {
             End::ReceiverAndBack => self.tell_and_hear(packet),
             End::Sender => self.hear(&packet),
-            End::Receiver if !ONE => return self.on_data(packet),
+            End::Receiver if STANDING != ALONE => return self.on_data(packet),
             End::ReturnLink => return self.offer(packet, true),
             end => {
                 let (times, rest) = packet.halves();
@@ -42,17 +43,18 @@ impl Simulation {
             }
         };
         if heard {
-            self.send_answering(packet.flow());
+            self.send_answering::<STANDING>(packet.flow());
         }
     }
 
     #[inline(always)] // as above
-    fn take_from_line(&mut self, source: usize) -> Option<(End, Packet)> {
+    fn take_from_line<const STANDING: u8>(&mut self, source: usize) -> Option<(End, Packet)> {
         if self.is_far() {
             self.expect_packets(source);
         }
         let (flows, groups) = (&self.flows, &self.groups);
-        self.lines.pop(source, &mut self.calendar, |packet| bring_flow(flows, groups, packet))
+        self.lines
+            .pop::<STANDING>(source, &mut self.calendar, |packet| bring_flow(flows, groups, packet))
     }
 
     /// A packet has come to the end of its line.
@@ -104,11 +106,11 @@ impl Simulation {
 
     /// A sender that has heard of a packet which has left the network sends what it may.
     #[inline(always)] // as above
-    fn send_answering(&mut self, number: u32) {
+    fn send_answering<const STANDING: u8>(&mut self, number: u32) {
         if self.notes_packets {
             return self.send_noted(number, 1);
         }
-        self.send_segments(number, 1);
+        self.send_segments::<STANDING>(number, 1);
     }
 
     /// Data reaches a receiver whose acknowledgement the sender has at once, on another line than the first or
@@ -123,7 +125,7 @@ impl Simulation {
     fn on_halves_and_back(&mut self, times: Half, rest: Half) {
         let packet = Packet::of_halves(times, rest);
         if self.tell_and_hear(packet) {
-            self.send_answering(packet.flow());
+            self.send_answering::<ANY>(packet.flow());
         }
     }
 
@@ -164,7 +166,7 @@ impl Simulation {
         if self.notes_packets {
             self.note_answer(&packet);
         }
-        self.lines.push(line, packet, self.now, &mut self.calendar);
+        self.lines.push::<ANY>(line, packet, self.now, &mut self.calendar);
     }
 
     /// A receiver has waited long enough for one more segment.
@@ -229,12 +231,12 @@ impl Simulation {
         if self.notes_packets {
             return self.send_noted(number, gone);
         }
-        self.send_segments(number, gone);
+        self.send_segments::<ANY>(number, gone);
     }
 
     /// The same, where nobody takes notes: asking for every packet would cost.
     #[inline(always)]
-    fn send_segments(&mut self, number: u32, gone: u32) {
+    fn send_segments<const STANDING: u8>(&mut self, number: u32, gone: u32) {
         let now = self.now;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -261,7 +263,8 @@ impl Simulation {
             let packet = Packet::data(number, size, &segment).coloured(group.colour);
             let offered = link.offer(now, packet.halves().1, hop.line);
             let (delay, lines) = (link.delay(), &mut self.lines);
-            if cross(offered, packet, delay, hop.line, lines, &mut self.calendar) {
+            let calendar = &mut self.calendar;
+            if cross::<STANDING>(offered, packet, delay, hop.line, lines, calendar) {
                 flow.in_flight += 1;
             }
         }
@@ -299,7 +302,7 @@ impl Simulation {
                 match link {
                     AnyLink::AtArrival(link) => {
                         let offered = link.offer_by_call(now, packet.halves().1, hop.line);
-                        cross(offered, packet, link.delay(), hop.line, lines, calendar)
+                        cross::<ANY>(offered, packet, link.delay(), hop.line, lines, calendar)
                     }
                     AnyLink::AtDeparture(link) => {
                         packet.next_hop();
@@ -359,7 +362,7 @@ impl Simulation {
         };
         let offered = link.offer(self.now, rest, hop.line);
         let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-        if !cross(offered, packet, link.delay(), hop.line, lines, calendar) {
+        if !cross::<ANY>(offered, packet, link.delay(), hop.line, lines, calendar) {
             self.forget(&packet);
         }
     }
@@ -394,7 +397,7 @@ impl Simulation {
         }
         let offered = link.offer_by_call(self.now, packet.halves().1, hop.line);
         let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-        if !cross(offered, packet, link.delay(), hop.line, lines, calendar) {
+        if !cross::<ANY>(offered, packet, link.delay(), hop.line, lines, calendar) {
             self.on_lost(packet.flow());
         }
     }
@@ -491,7 +494,7 @@ impl Simulation {
 /// A packet that was offered to a link which decides at once enters delay line `line` behind it, when it has been
 /// sent. Whether it is on its way; if not, it has been dropped or will be lost.
 #[inline(always)] // for every packet, which should not be written anywhere but to its line
-fn cross(
+fn cross<const STANDING: u8>(
     (sent, marked): (u64, bool),
     mut packet: Packet,
     delay: u64,
@@ -506,6 +509,6 @@ fn cross(
     if marked {
         packet.mark();
     }
-    lines.push(line, packet, sent + delay, calendar);
+    lines.push::<STANDING>(line, packet, sent + delay, calendar);
     true
 }
