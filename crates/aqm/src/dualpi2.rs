@@ -118,7 +118,7 @@ impl<P: Packet> Listed for DualPi2<P> {
     const ALGORITHM: Algorithm = Algorithm {
         name: "dualpi2",
         title: "DualPI2",
-        summary: "Two queues under one controller: low latency for L4S, the same rate for the others",
+        summary: "Two queues under one controller: low latency for L4S, meant to leave others the same rate",
         source: "RFC 9332; Linux 6.17, net/sched/sch_dualpi2.c",
         parameters: &[
             Parameter::number("limit", "packets", Some(10_000.0), 1.0, 1e9)
