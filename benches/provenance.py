@@ -66,6 +66,8 @@ def drawn_by(script: str, results: Path) -> str:
     The commit is the newest that has put results there, so they are committed before the table is
     drawn.
     """
+    if not results.resolve().is_relative_to(ROOT):
+        return f"*Made by `{script}` from `{results}`, recorded in no commit yet.*"
     kept = results.resolve().relative_to(ROOT).as_posix()
     commit = _git("log", "-1", "--abbrev=8", "--format=%h", "--", kept)
     changed = _git("status", "--porcelain", "--", kept)

@@ -59,6 +59,9 @@ def test_results_that_are_kept_are_of_the_newest_commit_with_some(repository, tm
     assert drawn == f"*Made by `{SCRIPT}` from `{RESULTS}`, recorded in {commit}.*"
     results.write_text("1\n2\n", encoding="utf-8")
     assert provenance.drawn_by(SCRIPT, results).endswith("recorded in no commit yet.*")
+    elsewhere = tmp_path.parent / "elsewhere.jsonl"
+    drawn = provenance.drawn_by(SCRIPT, elsewhere)
+    assert drawn == f"*Made by `{SCRIPT}` from `{elsewhere}`, recorded in no commit yet.*"
 
 
 def test_rows_that_are_kept_say_when_they_were_measured():
