@@ -23,43 +23,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CRATES = sorted(path.parent.name for path in ROOT.glob("crates/*/Cargo.toml"))
 
-# Uses that close a circle and should go: which file uses which. The list only gets shorter.
-DEBT: dict[str, set[tuple[str, str]]] = {
-    "tcp": {
-        ("recovery", "sender"),
-        ("recovery::counted", "recovery"),
-        ("recovery::duplicates", "recovery"),
-        ("recovery::proportional", "recovery"),
-        ("recovery::sack1", "recovery"),
-        ("recovery::selective", "recovery"),
-        ("rules::bbr::bounds", "rules::bbr"),
-        ("rules::bbr::cycle", "rules::bbr"),
-        ("rules::bbr::probe_rtt", "rules::bbr"),
-        ("rules::bbr::startup", "rules::bbr"),
-        ("sender::flight", "sender"),
-        ("sender::marks", "sender"),
-        ("sender::marks", "sender::flight"),
-        ("sender::timer", "sender"),
-        ("sender::validation", "sender::flight"),
-        ("table", "recovery"),
-        *(
-            (f"senders::{name}", "registry")
-            for name in (
-                "bbr",
-                "cubic",
-                "dctcp",
-                "ledbat",
-                "newreno",
-                "prague",
-                "rem",
-                "reno",
-                "sack",
-                "tahoe",
-            )
-        ),
-    },
-}
-
 # Comments, and what is quoted.
 SILENT = re.compile(
     r"//[^\n]*|/\*.*?\*/"
@@ -222,27 +185,10 @@ def circle_in(uses: dict[str, set[str]]) -> str | None:
     return None
 
 
-def without(uses: dict[str, set[str]], left_out: set[tuple[str, str]]) -> dict[str, set[str]]:
-    return {
-        file: {other for other in others if (file, other) not in left_out}
-        for file, others in uses.items()
-    }
-
-
-def settled(uses: dict[str, set[str]], debt: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """What of the debt closes no circle any more."""
-    return {use for use in debt if circle_in(without(uses, debt - {use})) is None}
-
-
 @pytest.mark.parametrize("crate", CRATES)
 def test_no_files_of_a_crate_form_a_circle(crate):
-    circle = circle_in(without(uses_in(crate), DEBT.get(crate, set())))
+    circle = circle_in(uses_in(crate))
     assert circle is None, circle
-
-
-@pytest.mark.parametrize("crate", DEBT)
-def test_every_debt_is_still_owed(crate):
-    assert not settled(uses_in(crate), DEBT[crate]), "the list can be shorter"
 
 
 def written(folder: Path, files: dict[str, str]) -> dict[str, set[str]]:
@@ -313,9 +259,3 @@ def test_a_parent_may_use_a_child_or_a_child_its_parent(tmp_path, parent, is_cir
     files = {"lib.rs": "mod below;\nmod parent;\n", "below.rs": "pub struct Shared;"}
     files |= {"parent.rs": parent, "parent/child.rs": CHILD_OF}
     assert (circle_in(written(tmp_path, files)) is not None) == is_circle
-
-
-def test_a_debt_that_is_settled_is_told():
-    uses = {"a": {"b"}, "b": {"a", "c"}, "c": set()}
-    assert settled(uses, {("b", "a"), ("b", "c")}) == {("b", "c")}
-    assert circle_in(without(uses, {("b", "a")})) is None

@@ -14,6 +14,7 @@
 pub mod delivery_rate;
 pub mod foreign;
 mod host_clock;
+pub mod named;
 mod numbers;
 pub mod option_sets;
 mod receiver;

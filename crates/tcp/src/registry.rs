@@ -3,6 +3,7 @@
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::foreign::ForeignSenders;
+use crate::named::Named;
 use crate::receiver::{AcknowledgementPolicy, LinuxReceiver};
 use crate::recovery::{RecoveryOptions, ReductionBound};
 use crate::rule::WindowRule;
@@ -15,19 +16,6 @@ use crate::{
 /// Every sender, in the order in which they are listed to users.
 pub static SENDERS: &[&Named] =
     &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC, &DCTCP, &PRAGUE, &REM, &LEDBAT, &BBR];
-
-/// A sender as users name it: a window rule, and a recovery unless that can be chosen.
-#[derive(Debug)]
-pub struct Named {
-    /// Name, source and parameter table.
-    pub algorithm: Algorithm,
-    /// The recovery it is named after; `None` if its table has the parameter `recovery`.
-    pub recovery: Option<Recovery>,
-    /// Its window rule.
-    pub rule: fn(&Settings) -> AnyRule,
-    /// Whether its data is ECT(1).
-    pub scalable: bool,
-}
 
 /// A sender and its receiver, ready to be made once for each flow.
 #[derive(Clone, Debug)]

@@ -18,134 +18,29 @@
 //! `validation.rs`.
 
 pub(crate) mod flight;
+mod mark_response;
 mod marks;
+mod options;
 mod pacing;
 #[cfg(test)]
 mod short_way;
+mod state;
 pub(crate) mod timer;
 mod validation;
+mod window_use;
 
 use std::any::Any;
 
-use crate::recovery::{AnyRecovery, RecoveryOptions};
+use crate::recovery::AnyRecovery;
 use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
-use crate::{Acknowledgement, AnyRule, HostClock, Segment, TimerRules};
+use crate::{Acknowledgement, HostClock, Segment};
 use flight::Flight;
+pub use options::{Ecn, EcnOptions, LossWindow, SenderOptions};
 use pacing::Pacing;
-use validation::WindowValidation;
-
-/// What is halved when a loss is noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossWindow {
-    /// The congestion window (ns-2).
-    CongestionWindow,
-    /// What is outstanding (RFC 5681, equation 4).
-    FlightSize,
-    /// What is outstanding and neither reported nor lost (RFC 6675's pipe, as ns-3 has it).
-    Pipe,
-}
-
-/// How marks are told to the sender and answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ecn {
-    /// Data is not ECN-capable.
-    Off,
-    /// The echo of RFC 3168.
-    Classic,
-    /// The count of RFC 9768.
-    Accurate,
-    /// The count of RFC 9768, and data is sent as ECT(1) (RFC 9331).
-    Scalable,
-}
-
-/// Options about marks.
-#[derive(Clone, Copy, Debug)]
-pub struct EcnOptions {
-    /// How they are told.
-    pub feedback: Ecn,
-    /// Whether data that is sent again is ECN-capable too.
-    pub capable_retransmissions: bool,
-    /// Whether the SYN is ECN-capable too.
-    pub capable_handshake: bool,
-    /// Whether a connection whose SYN is lost goes on without ECN.
-    pub fallback: bool,
-}
-
-/// Options of a sender. Windows in segments.
-#[derive(Clone, Debug)]
-pub struct SenderOptions {
-    /// Window rule.
-    pub rule: AnyRule,
-    /// Loss recovery.
-    pub recovery: RecoveryOptions,
-    /// Largest window the receiver allows.
-    pub window_cap: f64,
-    /// Window once the connection is open.
-    pub initial_window: f64,
-    /// Window at which the first slow start ends.
-    pub slow_start_threshold: f64,
-    /// What is halved when a loss is noticed.
-    pub loss_window: LossWindow,
-    /// Whether windows grow by the segments acknowledged (RFC 3465) instead of by one for each
-    /// acknowledgement.
-    pub byte_counting: bool,
-    /// Whether only a window that is used grows, and one that is not shrinks (RFC 7661, RFC 2861).
-    pub window_validation: bool,
-    /// Rules of the retransmission timer.
-    pub timer: TimerRules,
-    /// Whether every acknowledgement times a round trip (RFC 7323).
-    pub timestamps: bool,
-    /// Whether a SYN precedes the data.
-    pub handshake: bool,
-    /// Retransmissions of the SYN that do not back the timer off.
-    pub linear_handshake_timeouts: u8,
-    /// Explicit congestion notification.
-    pub ecn: EcnOptions,
-    /// Whether segments are spaced over the round trip.
-    pub pacing: bool,
-}
-
-impl SenderOptions {
-    /// How many depths [`Sender::apart`] has for such a sender.
-    #[must_use]
-    pub fn depth_apart(&self) -> usize {
-        self.recovery.depth_apart().max(usize::from(self.rule.apart().is_some()))
-    }
-}
-
-/// What a sender counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-}
-
-/// What a sender is about, in the order and with the meanings of Linux (`tcp_ca_state`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SenderState {
-    /// Nothing is known to be missing.
-    Open,
-    /// Something has arrived beyond a gap that proves no loss yet.
-    Disorder,
-    /// A mark has reduced the window.
-    Reduced,
-    /// Losses are being repaired.
-    Recovery,
-    /// A timeout is being repaired.
-    Loss,
-}
-
-/// The last thing that reduced the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reduction {
-    None,
-    Loss,
-    Mark,
-    Timeout,
-}
+use state::Reduction;
+pub use state::{Counters, SenderState};
+use window_use::WindowUse;
 
 /// One flow's sender.
 #[derive(Clone, Debug)]
@@ -187,7 +82,7 @@ impl Sender {
         flight.allowance = u32::MAX;
         flight.rule = options.rule.clone();
         let validates = options.window_validation && !governs;
-        flight.validation = validates.then(Box::<WindowValidation>::default);
+        flight.window_use = validates.then(Box::<WindowUse>::default);
         self.recovery = AnyRecovery::new(&options.recovery, flight.unacknowledged, governs);
         flight.whole = self.recovery.begins_whole();
     }
@@ -226,7 +121,7 @@ impl Sender {
     pub fn retire(&mut self) {
         self.recovery = AnyRecovery::idle();
         self.flight.whole = true;
-        self.flight.validation = None;
+        self.flight.window_use = None;
         self.flight.rule = Additive::default().into();
         self.pacing.release = 0;
     }
@@ -370,7 +265,7 @@ impl Sender {
     /// No more may leave at `now`: how much of the window is used?
     #[inline(always)] // for every acknowledgement, and few senders want to know
     fn note_use(&mut self, now: u64) {
-        if self.flight.validation.is_some() {
+        if self.flight.window_use.is_some() {
             self.note_use_of_window(now);
         }
     }
@@ -470,8 +365,8 @@ impl Sender {
             flight.highest = sequence + 1;
             flight.timer.note_first_sending(sequence, now);
         }
-        if let Some(validation) = &mut flight.validation {
-            validation.note_sent(now);
+        if let Some(window_use) = &mut flight.window_use {
+            window_use.note_sent(now);
         }
         if flight.timer.deadline == u64::MAX {
             flight.timer.restart(now);

@@ -18,8 +18,9 @@
 //! Departures: spurious timeouts are not detected (F-RTO, Eifel), and the number of duplicates that mean
 //! a loss stays three (the kernel raises it when paths reorder; here none does).
 
+use super::options::{RecoveryOptions, ReductionBound};
 use super::proportional::ProportionalReduction;
-use super::{RecoveryOptions, ReductionBound, reduced_before};
+use super::reduced_before;
 use crate::Acknowledgement;
 use crate::rule::WindowRule;
 use crate::scoreboard::DUPLICATES_FOR_LOSS;

@@ -19,9 +19,10 @@
 
 use std::any::Any;
 
+use super::options::{RecoveryOptions, ReductionBound};
 use super::proportional::ProportionalReduction;
 use super::rack::Rack;
-use super::{RecoveryOptions, ReductionBound, reduced_before};
+use super::reduced_before;
 use crate::delivery_rate::DeliveryRate;
 use crate::rule::WindowRule;
 use crate::scoreboard::Scoreboard;

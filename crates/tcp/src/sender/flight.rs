@@ -1,9 +1,10 @@
 //! What all recoveries share: sequence numbers, the window and its rule, the timer.
 
 use super::marks::Marks;
+use super::options::{LossWindow, SenderOptions};
+use super::state::{Counters, Reduction};
 use super::timer::RetransmissionTimer;
-use super::validation::WindowValidation;
-use super::{Counters, LossWindow, Reduction, SenderOptions};
+use super::window_use::WindowUse;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, Window};
@@ -44,7 +45,7 @@ pub(crate) struct Flight {
     pub(crate) counters: Counters,
     pub(crate) marks: Marks,
     /// For a sender whose window does not grow while it is not used, while it is under way.
-    pub(crate) validation: Option<Box<WindowValidation>>,
+    pub(crate) window_use: Option<Box<WindowUse>>,
 }
 
 impl Flight {
@@ -78,7 +79,7 @@ impl Flight {
             forward_delay: 0,
             counters: Counters::default(),
             marks: Marks::new(options.ecn),
-            validation: None,
+            window_use: None,
         }
     }
 

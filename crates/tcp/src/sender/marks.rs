@@ -1,11 +1,9 @@
-//! The sender's answer to marks.
+//! What marks have told a sender, and what it says of them.
 
-use super::flight::Flight;
-use super::{Ecn, EcnOptions, Reduction};
+use super::options::{Ecn, EcnOptions};
 use crate::Acknowledgement;
-use crate::rule::{Congestion, WindowRule};
 
-/// What marks have told, and what is said of them.
+/// See the module's head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
     options: EcnOptions,
@@ -76,51 +74,5 @@ impl Marks {
             self.options.feedback = Ecn::Off;
             self.announce_reduction = false;
         }
-    }
-}
-
-impl Flight {
-    /// RFC 3168: marks reduce the window, once for each window of data. Rules that answer every
-    /// mark do so when they grow. The window before, if it was reduced. `pipe`: what the recovery takes to
-    /// be in the network.
-    pub(crate) fn respond_to_marks(
-        &mut self,
-        now: u64,
-        acknowledged: u32,
-        pipe: u32,
-    ) -> Option<f64> {
-        if self.rule.answers_marks() {
-            return None;
-        }
-        let new_window = acknowledged > self.recover;
-        if !new_window && self.last_reduction != Reduction::Timeout {
-            return None;
-        }
-        self.recover = self.highest;
-        self.last_reduction = Reduction::Mark;
-        if self.window.congestion <= 1.0 {
-            if self.timer.marked_at_one {
-                self.timer.estimator.back_off();
-            }
-            self.timer.marked_at_one = true;
-        } else {
-            self.timer.marked_at_one = false;
-        }
-        let old = self.window.congestion;
-        self.reduce(now, Congestion::Mark, pipe);
-        Some(old)
-    }
-
-    /// RFC 3168, section 6.1.2: a mark at a window of one segment silences the sender until the
-    /// timer expires. Nothing is outstanding and nothing was lost, so that this is no timeout: one
-    /// segment may be sent, neither threshold nor timer change.
-    pub(crate) fn resume_after_marks(&mut self, now: u64) {
-        self.window.congestion = self.window.congestion.max(1.0);
-        self.recover = self.highest;
-        self.last_reduction = Reduction::Timeout;
-        self.marks.announce_reduction();
-        self.timer.stop_timing();
-        self.timer.restart(now);
-        self.allowance = u32::MAX;
     }
 }

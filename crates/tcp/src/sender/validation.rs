@@ -13,54 +13,19 @@
 //! Departures: CUBIC's time goes on meanwhile, where Linux lets it stand still while nothing is sent.
 
 use super::flight::Flight;
-use crate::Window;
 use crate::rule::WindowRule;
-
-/// What is known of how much of the window was used.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WindowValidation {
-    /// Whether the window was full at some time since `until` was set.
-    full: bool,
-    /// The most that was outstanding since then.
-    most_outstanding: u32,
-    /// When this segment is acknowledged, all of that is seen anew.
-    until: u32,
-    /// First segment that had not been sent when this was looked at last.
-    seen: u32,
-    /// The most that was outstanding since the window was last used.
-    used: u32,
-    /// When it was, or was reduced because it was not, in nanoseconds.
-    stamp: u64,
-    /// When a segment last left, for the first time or not, in nanoseconds.
-    last_sent: u64,
-}
-
-impl WindowValidation {
-    /// A segment leaves at `now`. One that is sent again is data, too: RFC 5681, section 4.1, asks when data was sent
-    /// last, and Linux notes every sending (`tcp_event_data_sent`).
-    #[inline]
-    pub(super) fn note_sent(&mut self, now: u64) {
-        self.last_sent = now;
-    }
-
-    #[inline]
-    fn finds_used(&self, window: &Window) -> bool {
-        self.full
-            || window.in_slow_start() && window.congestion < 2.0 * f64::from(self.most_outstanding)
-    }
-}
 
 impl Flight {
     /// No more may leave at `now` because as much is in the network as the window says.
     #[inline]
     pub(super) fn note_full_window(&mut self, now: u64) {
         let (next, highest, outstanding) = (self.next, self.highest, self.outstanding());
-        if let Some(validation) = &mut self.validation {
-            validation.full = true;
-            validation.most_outstanding = outstanding;
-            validation.until = next;
-            validation.seen = highest;
-            (validation.used, validation.stamp) = (0, now);
+        if let Some(window_use) = &mut self.window_use {
+            window_use.full = true;
+            window_use.most_outstanding = outstanding;
+            window_use.until = next;
+            window_use.seen = highest;
+            (window_use.used, window_use.stamp) = (0, now);
         }
     }
 
@@ -68,30 +33,30 @@ impl Flight {
     /// repaired.
     pub(super) fn note_use_of_window(&mut self, now: u64, in_network: u32, repairing: bool) {
         let outstanding = self.outstanding();
-        let Some(validation) = &mut self.validation else { return };
+        let Some(window_use) = &mut self.window_use else { return };
         let full = f64::from(in_network) >= self.window.congestion.floor();
-        let sent = std::mem::replace(&mut validation.seen, self.highest) != self.highest;
+        let sent = std::mem::replace(&mut window_use.seen, self.highest) != self.highest;
         if !sent && !full {
             return;
         }
         if full
-            || self.unacknowledged >= validation.until
-            || !validation.full && outstanding > validation.most_outstanding
+            || self.unacknowledged >= window_use.until
+            || !window_use.full && outstanding > window_use.most_outstanding
         {
-            validation.full = full;
-            validation.most_outstanding = outstanding;
-            validation.until = self.next;
+            window_use.full = full;
+            window_use.most_outstanding = outstanding;
+            window_use.until = self.next;
         }
-        if validation.finds_used(&self.window) {
-            (validation.used, validation.stamp) = (0, now);
+        if window_use.finds_used(&self.window) {
+            (window_use.used, window_use.stamp) = (0, now);
             return;
         }
-        validation.used = validation.used.max(outstanding);
-        let waited = now - validation.stamp >= self.timer.estimator.timeout();
+        window_use.used = window_use.used.max(outstanding);
+        let waited = now - window_use.stamp >= self.timer.estimator.timeout();
         // What the receiver does not allow is no reason: there is more to send.
         if waited && self.next >= self.available {
-            let used = f64::from(std::mem::take(&mut validation.used)).max(self.initial_window);
-            validation.stamp = now;
+            let used = f64::from(std::mem::take(&mut window_use.used)).max(self.initial_window);
+            window_use.stamp = now;
             let open = !repairing && self.unacknowledged >= self.recover;
             if open && used < self.window.congestion {
                 self.remember_window();
@@ -103,7 +68,7 @@ impl Flight {
     /// Whether an acknowledgement may let the window grow.
     #[inline]
     pub(super) fn window_is_used(&self) -> bool {
-        self.validation.as_ref().is_none_or(|validation| validation.finds_used(&self.window))
+        self.window_use.as_ref().is_none_or(|window_use| window_use.finds_used(&self.window))
     }
 
     /// A rule that answers every mark hears of them although the window may not grow.
@@ -121,12 +86,12 @@ impl Flight {
     /// There is something to send again after a pause in which nothing was outstanding.
     pub(super) fn restart_after_idle(&mut self, now: u64) {
         let timeout = self.timer.estimator.timeout();
-        let Some(validation) = &mut self.validation else { return };
-        let mut left = now.saturating_sub(validation.last_sent);
+        let Some(window_use) = &mut self.window_use else { return };
+        let mut left = now.saturating_sub(window_use.last_sent);
         if left <= timeout || !self.open {
             return;
         }
-        (validation.used, validation.stamp) = (0, now);
+        (window_use.used, window_use.stamp) = (0, now);
         self.remember_window();
         let least = self.initial_window.min(self.window.congestion);
         left -= timeout;

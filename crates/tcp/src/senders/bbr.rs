@@ -4,7 +4,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter};
 
-use crate::registry::Named;
+use crate::named::Named;
 use crate::rules::Bbr;
 use crate::table::{COMMON_COUNT, Defaults, PLAIN, common, join};
 

@@ -4,7 +4,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter};
 
-use crate::registry::Named;
+use crate::named::Named;
 use crate::rules::{Cubic, CubicOptions, HyStart, LinuxCubic};
 use crate::table::{Defaults, PLAIN, RULED_COUNT, join, ruled};
 

@@ -4,7 +4,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter};
 
-use crate::registry::Named;
+use crate::named::Named;
 use crate::rules::{Additive, Dctcp};
 use crate::table::{Defaults, PLAIN, RULED_COUNT, join, ruled};
 

@@ -6,7 +6,7 @@
 use vermilion_parameters::Algorithm;
 
 use crate::Recovery;
-use crate::registry::Named;
+use crate::named::Named;
 use crate::rules::Additive;
 use crate::table::{PLAIN, common};
 

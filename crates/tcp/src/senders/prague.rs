@@ -4,7 +4,7 @@
 
 use vermilion_parameters::{Algorithm, Parameter};
 
-use crate::registry::Named;
+use crate::named::Named;
 use crate::rules::{Prague, PragueOptions};
 use crate::table::{Defaults, RULED_COUNT, join, ruled};
 

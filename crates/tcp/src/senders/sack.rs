@@ -5,7 +5,7 @@
 
 use vermilion_parameters::Algorithm;
 
-use crate::registry::Named;
+use crate::named::Named;
 use crate::rules::Additive;
 use crate::table::{COMMON_COUNT, PLAIN, RECOVERY, RULED_COUNT, common, join};
 

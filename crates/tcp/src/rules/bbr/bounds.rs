@@ -1,7 +1,8 @@
 //! What losses teach: short-term bounds outside probes, the long-term bound within them.
 
-use super::state::State;
-use super::{LEAST_WINDOW, Model, Report};
+use super::model::Model;
+use super::report::Report;
+use super::state::{LEAST_WINDOW, State};
 use crate::delivery_rate::{LossSample, TOLERATED_LOSS};
 use crate::numbers::greater;
 
@@ -10,60 +11,6 @@ const DECREASE: f64 = 0.7;
 
 /// Share of the long-term bound left to others (BBR.Headroom).
 const HEADROOM: f64 = 0.15;
-
-/// The deliveries of the last round in which losses are looked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct DeliverySignals {
-    /// Greatest rate of the round (`BBR.bw_latest`).
-    rate: f64,
-    /// Greatest volume of the round (`BBR.inflight_latest`).
-    pub(super) volume: f64,
-    /// Whether losses were found in it.
-    loss: bool,
-    /// Deliveries at which it ends.
-    ends_at: u64,
-    /// Deliveries by the last acknowledgement.
-    delivered: u64,
-    /// Whether a new one begins with this acknowledgement (`BBR.loss_round_start`).
-    pub(super) round_start: bool,
-}
-
-impl DeliverySignals {
-    /// `NoteLoss`: the first one begins a round.
-    pub(super) fn note_loss(&mut self) {
-        if !self.loss {
-            self.ends_at = self.delivered;
-        }
-        self.loss = true;
-    }
-
-    /// `UpdateLatestDeliverySignals`.
-    #[inline(always)]
-    pub(super) fn update(&mut self, report: &Report) {
-        self.rate = greater(self.rate, report.rate);
-        self.volume = greater(self.volume, report.volume);
-        self.round_start = report.prior_delivered >= self.ends_at;
-        if self.round_start {
-            self.ends_at = report.delivered;
-        }
-    }
-
-    /// `AdvanceLatestDeliverySignals`.
-    #[inline(always)]
-    pub(super) fn advance(&mut self, report: &Report) {
-        if self.round_start {
-            self.rate = report.rate;
-            self.volume = report.volume;
-        }
-    }
-
-    /// `ResetCongestionSignals`.
-    pub(super) fn reset(&mut self) {
-        self.loss = false;
-        self.rate = 0.0;
-        self.volume = 0.0;
-    }
-}
 
 /// Of a flight in which `loss` was one too many, what was in the network when losses crossed the
 /// threshold (`InflightAtLoss`).

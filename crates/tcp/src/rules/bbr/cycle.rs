@@ -1,7 +1,8 @@
 //! ProbeBW: slow down, cruise, refill the pipe, speed up; again and again.
 
+use super::model::{Feedback, Model};
+use super::report::Report;
 use super::state::{State, mix};
-use super::{Model, Report};
 use crate::delivery_rate::TOLERATED_LOSS;
 use crate::numbers::{greater, lesser, real};
 
@@ -9,39 +10,6 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Most rounds between probes, for coexistence with Reno and CUBIC.
 const MOST_ROUNDS: f64 = 63.0;
-
-/// What the acknowledgements now arriving tell of a probe (`BBR.ack_phase`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Feedback {
-    #[default]
-    None,
-    Refilling,
-    Starting,
-    Probing,
-    Stopping,
-}
-
-/// The probing cycle.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cycle {
-    pub(super) feedback: Feedback,
-    /// Whether what was sent while probing is being acknowledged, and no loss has been answered
-    /// (`BBR.is_bw_probe_sample`).
-    pub(super) sampling: bool,
-    /// Whether the last probe lost too much.
-    pub(super) too_high: bool,
-    /// Whether the last probe stopped at the long-term bound to be on the safe side.
-    precautionary: bool,
-    /// When the cycle began, and how long to wait for the next probe, in nanoseconds.
-    start: u64,
-    wait: u64,
-    pub(super) rounds_since_probe: u64,
-    /// Rounds over which this probe has raised the long-term bound.
-    raising_rounds: u32,
-    /// Segments acknowledged towards the next raise, and how many it takes.
-    raising_acknowledged: f64,
-    raising_each: f64,
-}
 
 impl Model {
     #[inline(never)]

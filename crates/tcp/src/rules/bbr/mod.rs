@@ -34,25 +34,21 @@
 mod bounds;
 mod cycle;
 mod filters;
+mod model;
 mod probe_rtt;
+mod report;
+mod signals;
 mod startup;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use crate::Window;
-use crate::delivery_rate::LossSample;
 use crate::numbers::{greater, lesser, real};
 use crate::rule::{Acknowledged, Congestion, WindowRule};
-use bounds::DeliverySignals;
-use cycle::Cycle;
-use filters::{AggregationFilter, BandwidthFilter};
-use probe_rtt::RoundTripProbe;
-use startup::FullPipe;
-use state::State;
-
-/// Least window, in segments (BBR.MinPipeCwnd).
-const LEAST_WINDOW: f64 = 4.0;
+use model::Model;
+use report::Report;
+use state::{LEAST_WINDOW, State};
 
 /// Share of the bandwidth at which BBR paces: 1 % below it (BBR.PacingMarginPercent).
 const PACING_SHARE: f64 = 0.99;
@@ -63,132 +59,6 @@ const NOMINAL_ROUND_TRIP: u64 = 1_000_000;
 /// See the module's head. Boxed: it is many times larger than the other rules.
 #[derive(Clone, Debug, Default)]
 pub struct Bbr(Box<Model>);
-
-/// What one acknowledgement tells, in the terms of the draft (RS and C). Segments, seconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Report {
-    /// Now, in nanoseconds.
-    now: u64,
-    /// Segments newly delivered (`RS.newly_acked`).
-    newly: f64,
-    /// Segments delivered so far (`C.delivered`).
-    delivered: u64,
-    /// Segments delivered when the newest one delivered was sent (`RS.prior_delivered`).
-    prior_delivered: u64,
-    /// Delivery rate in segments per second, 0 if unknown.
-    rate: f64,
-    /// Segments delivered since the newest one delivered was sent (`RS.delivered`).
-    volume: f64,
-    /// Segments in the network after the acknowledgement.
-    in_network: f64,
-    /// Segments in the network before the acknowledgement.
-    in_network_before: f64,
-    /// Segments in the network when the segment in question was sent (`RS.tx_in_flight`).
-    sent_in_network: f64,
-    /// Segments lost since then.
-    lost: f64,
-    /// Whether the sender had run out of data when it was sent.
-    application_limited: bool,
-    /// The round trip timed, in nanoseconds.
-    round_trip: Option<u64>,
-    /// Whether lost segments are being repaired.
-    in_recovery: bool,
-    /// Whether losses were newly found.
-    losses: bool,
-    /// The loss to be judged.
-    loss: Option<LossSample>,
-    /// Whether this acknowledges the first segment sent after an idle time.
-    after_idle: bool,
-    /// The window before the acknowledgement.
-    window: f64,
-    /// Whether the window was full within the last round (`C.is_cwnd_limited`).
-    window_full: bool,
-}
-
-/// BBR's model of the path and its state machine.
-#[derive(Clone, Debug)]
-struct Model {
-    begun: bool,
-    state: State,
-    initial_window: f64,
-    /// Segments per second.
-    pacing_rate: f64,
-
-    // Rounds.
-    round_count: u64,
-    round_start: bool,
-    next_round_delivered: u64,
-    /// Deliveries by the time the window was last full.
-    window_full_at: Option<u64>,
-
-    // The path.
-    bandwidth: BandwidthFilter,
-    aggregation: AggregationFilter,
-    /// The least of the model's bandwidths (`BBR.bw`), in segments per second.
-    usable_bandwidth: f64,
-    /// `BBR.min_rtt` in nanoseconds; `u64::MAX` while unknown.
-    shortest_round_trip: u64,
-    shortest_round_trip_at: u64,
-    probe: RoundTripProbe,
-
-    // Startup.
-    pipe: FullPipe,
-    /// Whether the pipe has ever been full (`BBR.full_bw_reached`).
-    filled: bool,
-    drain_start_round: u64,
-    /// Acknowledgements that revealed losses in this round.
-    loss_events: u32,
-
-    // Bounds.
-    signals: DeliverySignals,
-    /// `BBR.bw_shortterm`.
-    short_term_bandwidth: f64,
-    /// `BBR.inflight_shortterm`.
-    short_term_volume: f64,
-    /// `BBR.inflight_longterm`.
-    long_term_volume: f64,
-    cycle: Cycle,
-
-    // Recovery.
-    recovering: bool,
-    /// The window before recovery or probing the round trip.
-    prior_window: f64,
-    /// A mark has been answered and not yet taken into the model.
-    marked: bool,
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self {
-            begun: false,
-            state: State::Startup,
-            initial_window: 0.0,
-            pacing_rate: 0.0,
-            round_count: 0,
-            round_start: false,
-            next_round_delivered: 0,
-            window_full_at: None,
-            bandwidth: BandwidthFilter::default(),
-            aggregation: AggregationFilter::default(),
-            usable_bandwidth: 0.0,
-            shortest_round_trip: u64::MAX,
-            shortest_round_trip_at: 0,
-            probe: RoundTripProbe::default(),
-            pipe: FullPipe::default(),
-            filled: false,
-            drain_start_round: 0,
-            loss_events: 0,
-            signals: DeliverySignals::default(),
-            short_term_bandwidth: f64::INFINITY,
-            short_term_volume: f64::INFINITY,
-            long_term_volume: f64::INFINITY,
-            cycle: Cycle::default(),
-            recovering: false,
-            prior_window: 0.0,
-            marked: false,
-        }
-    }
-}
 
 impl WindowRule for Bbr {
     #[inline(never)]
@@ -235,14 +105,6 @@ impl Bbr {
         model.update(&mut report, window);
         model.set_pacing_rate();
         model.set_window(&report, window);
-    }
-}
-
-impl Report {
-    /// A copy, for a call that is rare.
-    #[inline(always)]
-    fn apart(&self) -> Self {
-        *self
     }
 }
 

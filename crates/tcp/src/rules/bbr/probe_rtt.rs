@@ -1,8 +1,8 @@
 //! ProbeRTT: every five seconds the queue is drained to see the path's round trip.
 
-use super::cycle::Feedback;
-use super::state::State;
-use super::{LEAST_WINDOW, Model, Report};
+use super::model::{Feedback, Model};
+use super::report::Report;
+use super::state::{LEAST_WINDOW, State};
 use crate::Window;
 
 const SECOND: u64 = 1_000_000_000;
@@ -15,50 +15,6 @@ const INTERVAL: u64 = 5 * SECOND;
 
 /// How long a probe keeps the network empty, at least (BBR.ProbeRTTDuration).
 const DURATION: u64 = SECOND / 5;
-
-/// The schedule of probes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RoundTripProbe {
-    /// Shortest round trip of the last interval, and when it was seen.
-    shortest: u64,
-    shortest_at: u64,
-    /// Whether it is older than the interval.
-    expired: bool,
-    /// When this probe may end; `None` while the network is being emptied.
-    done_at: Option<u64>,
-    round_done: bool,
-    /// Deliveries between which segments were sent that say nothing about the bandwidth.
-    limited: (u64, u64),
-}
-
-impl Default for RoundTripProbe {
-    fn default() -> Self {
-        Self {
-            shortest: u64::MAX,
-            shortest_at: 0,
-            expired: false,
-            done_at: None,
-            round_done: false,
-            limited: (u64::MAX, 0),
-        }
-    }
-}
-
-impl RoundTripProbe {
-    pub(super) fn begin(&mut self, now: u64) {
-        self.shortest_at = now;
-    }
-
-    /// Whether it is long ago that a round trip as short as any was seen.
-    pub(super) fn is_expired(&self) -> bool {
-        self.expired
-    }
-
-    /// Whether a segment sent when `delivered` had been delivered was held back by a probe.
-    pub(super) fn limits(&self, delivered: u64) -> bool {
-        (self.limited.0..=self.limited.1).contains(&delivered)
-    }
-}
 
 impl Model {
     /// `UpdateMinRTT`.

@@ -1,7 +1,8 @@
 //! Startup looks for the bandwidth, Drain empties the queue that this has built.
 
+use super::model::Model;
+use super::report::Report;
 use super::state::State;
-use super::{Model, Report};
 use crate::delivery_rate::TOLERATED_LOSS;
 
 /// Growth of the delivery rate in a round below which the pipe may be full.
@@ -15,22 +16,6 @@ const LOSS_EVENTS: u32 = 6;
 
 /// Rounds after which Drain ends in any case.
 const DRAIN_ROUNDS: u64 = 3;
-
-/// Looks for a plateau of the delivery rate.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FullPipe {
-    baseline: f64,
-    rounds: u32,
-    /// Whether the plateau has been seen since it was last looked for (`BBR.full_bw_now`).
-    pub(super) now: bool,
-}
-
-impl FullPipe {
-    /// Looks anew, for growth over `baseline`.
-    pub(super) fn reset(&mut self, baseline: f64) {
-        *self = Self { baseline, rounds: 0, now: false };
-    }
-}
 
 impl Model {
     /// `CheckFullBWReached`.

@@ -1,5 +1,8 @@
 //! The states, their gains, and the mixing that stands in for chance.
 
+/// Least window, in segments (BBR.MinPipeCwnd).
+pub(super) const LEAST_WINDOW: f64 = 4.0;
+
 /// The states of the draft's section "Summary of Control Behavior in the State Machine".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {

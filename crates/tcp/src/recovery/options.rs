@@ -1,0 +1,86 @@
+//! Which recoveries there are, and what they can be told.
+
+/// The published ways of noticing and repairing losses. They combine with every window rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Three duplicate acknowledgements: start over with slow start (V. Jacobson 1988).
+    Tahoe,
+    /// Fast recovery that ends with the first acknowledgement of new data (RFC 5681).
+    Reno,
+    /// Fast recovery until all that was outstanding has been acknowledged (RFC 6582).
+    NewReno,
+    /// The same as Linux does it: a count of duplicates instead of selective acknowledgements.
+    LinuxNewReno,
+    /// A scoreboard of selective acknowledgements and an estimate of what is in the network
+    /// (RFC 6675).
+    Sack,
+    /// The same as ns-2 does it (Fall and Floyd 1996).
+    Sack1,
+    /// As [`Recovery::Sack`], but losses are noticed by time (RFC 8985, RACK-TLP).
+    Rack,
+}
+
+impl Recovery {
+    /// The names of those that can be chosen for a window rule of their own.
+    pub const CHOICES: &'static [&'static str] =
+        &["sack", "rack", "sack1", "newreno", "linux-newreno", "reno", "tahoe"];
+
+    /// The recovery of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "tahoe" => Self::Tahoe,
+            "reno" => Self::Reno,
+            "newreno" => Self::NewReno,
+            "linux-newreno" => Self::LinuxNewReno,
+            "sack" => Self::Sack,
+            "sack1" => Self::Sack1,
+            "rack" => Self::Rack,
+            _ => return None,
+        })
+    }
+
+    /// Whether its receiver reports what arrives beyond a gap.
+    #[must_use]
+    pub fn is_selective(self) -> bool {
+        matches!(self, Self::Sack | Self::Sack1 | Self::Rack)
+    }
+}
+
+/// How much may be sent while the window falls over a round trip and is below its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionBound {
+    /// RFC 9937.
+    Published,
+    /// ns-3.37: without progress no more than this acknowledgement delivers, whatever is owed.
+    Ns3,
+}
+
+/// A recovery and its options. Each takes those that concern it.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoveryOptions {
+    /// Which recovery.
+    pub kind: Recovery,
+    /// Whether the first two duplicate acknowledgements release a segment each.
+    pub limited_transmit: bool,
+    /// Whether all that an acknowledgement covers counts, also what had been reported before.
+    pub cumulative_counting: bool,
+    /// Whether the window falls over a round trip instead of at once (RFC 9937), and how.
+    pub proportional_rate_reduction: Option<ReductionBound>,
+    /// Whether every acknowledgement of a part of what was outstanding sends a lost segment again,
+    /// whatever is in the network, and only what was sent again counts as progress (ns-3.37,
+    /// `TcpSocketBase::ProcessAck`: the branch of partial acknowledgements, `DoRetransmit`).
+    pub repairs_with_partial_acknowledgements: bool,
+    /// Whether timer and timeouts have the rules of ns-3 (`recovery/selective.rs`).
+    pub timeouts_of_ns3: bool,
+    /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
+    pub tail_loss_probe: bool,
+}
+
+impl RecoveryOptions {
+    /// How many depths [`AnyRecovery::apart`](super::AnyRecovery::apart) has that are worth to be brought near. A flight that others repair is
+    /// whole nearly always, and then nobody asks them.
+    pub(crate) fn depth_apart(&self) -> usize {
+        if self.kind == Recovery::Rack { 3 } else { 0 }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a sender can be told.
+
+use crate::{AnyRule, RecoveryOptions, TimerRules};
+
+/// What is halved when a loss is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossWindow {
+    /// The congestion window (ns-2).
+    CongestionWindow,
+    /// What is outstanding (RFC 5681, equation 4).
+    FlightSize,
+    /// What is outstanding and neither reported nor lost (RFC 6675's pipe, as ns-3 has it).
+    Pipe,
+}
+
+/// How marks are told to the sender and answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Data is not ECN-capable.
+    Off,
+    /// The echo of RFC 3168.
+    Classic,
+    /// The count of RFC 9768.
+    Accurate,
+    /// The count of RFC 9768, and data is sent as ECT(1) (RFC 9331).
+    Scalable,
+}
+
+/// Options about marks.
+#[derive(Clone, Copy, Debug)]
+pub struct EcnOptions {
+    /// How they are told.
+    pub feedback: Ecn,
+    /// Whether data that is sent again is ECN-capable too.
+    pub capable_retransmissions: bool,
+    /// Whether the SYN is ECN-capable too.
+    pub capable_handshake: bool,
+    /// Whether a connection whose SYN is lost goes on without ECN.
+    pub fallback: bool,
+}
+
+/// Options of a sender. Windows in segments.
+#[derive(Clone, Debug)]
+pub struct SenderOptions {
+    /// Window rule.
+    pub rule: AnyRule,
+    /// Loss recovery.
+    pub recovery: RecoveryOptions,
+    /// Largest window the receiver allows.
+    pub window_cap: f64,
+    /// Window once the connection is open.
+    pub initial_window: f64,
+    /// Window at which the first slow start ends.
+    pub slow_start_threshold: f64,
+    /// What is halved when a loss is noticed.
+    pub loss_window: LossWindow,
+    /// Whether windows grow by the segments acknowledged (RFC 3465) instead of by one for each
+    /// acknowledgement.
+    pub byte_counting: bool,
+    /// Whether only a window that is used grows, and one that is not shrinks (RFC 7661, RFC 2861).
+    pub window_validation: bool,
+    /// Rules of the retransmission timer.
+    pub timer: TimerRules,
+    /// Whether every acknowledgement times a round trip (RFC 7323).
+    pub timestamps: bool,
+    /// Whether a SYN precedes the data.
+    pub handshake: bool,
+    /// Retransmissions of the SYN that do not back the timer off.
+    pub linear_handshake_timeouts: u8,
+    /// Explicit congestion notification.
+    pub ecn: EcnOptions,
+    /// Whether segments are spaced over the round trip.
+    pub pacing: bool,
+}
+
+impl SenderOptions {
+    /// How many depths [`Sender::apart`](super::Sender::apart) has for such a sender.
+    #[must_use]
+    pub fn depth_apart(&self) -> usize {
+        self.recovery.depth_apart().max(usize::from(self.rule.apart().is_some()))
+    }
+}
