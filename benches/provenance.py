@@ -22,10 +22,10 @@ UNKNOWN: Final = "no known commit"
 
 def commit_of(script: str) -> str:
     """The commit that runs now, with a word on changes since; rows of results keep it."""
-    commit = _git("rev-parse", "--short=8", "HEAD")
+    commit = git("rev-parse", "--short=8", "HEAD")
     if commit is None:
         return UNKNOWN
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED, script)
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED, script)
     return f"{commit} with changes that were not committed" if changed else commit
 
 
@@ -46,11 +46,15 @@ def made_by(script: str, rows: Iterable[Mapping[str, Any]] | None = None) -> str
     return f"*Made by `{script}`, measured at {several}.*"
 
 
-def _git(*words: str) -> str | None:
-    """What git says, or ``None`` where it does not know this folder or is not there."""
+def git(*words: str, told: str = "") -> str | None:
+    """What git answers about this repository; ``told``: what it reads.
+
+    ``None`` where git is not there, or refuses.
+    """
     try:
         done = subprocess.run(
             ["git", "-C", str(ROOT), *words],  # noqa: S607 - wherever the machine has it
+            input=told,
             capture_output=True,
             text=True,
             check=True,
@@ -69,7 +73,7 @@ def drawn_by(script: str, results: Path) -> str:
     if not results.resolve().is_relative_to(ROOT):
         return f"*Made by `{script}` from `{results}`, recorded in no commit yet.*"
     kept = results.resolve().relative_to(ROOT).as_posix()
-    commit = _git("log", "-1", "--abbrev=8", "--format=%h", "--", kept)
-    changed = _git("status", "--porcelain", "--", kept)
+    commit = git("log", "-1", "--abbrev=8", "--format=%h", "--", kept)
+    changed = git("status", "--porcelain", "--", kept)
     where = commit if commit and not changed else "no commit yet"
     return f"*Made by `{script}` from `{kept}`, recorded in {where}.*"

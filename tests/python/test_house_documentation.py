@@ -6,7 +6,6 @@ import importlib.util
 import itertools
 import platform
 import re
-import subprocess
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -34,6 +33,7 @@ def load(path):
 
 
 refresh_examples = load(ROOT / "docs" / "refresh_examples.py")
+provenance = load(ROOT / "benches" / "provenance.py")
 run_once = cache(refresh_examples.run)  # pages share examples
 
 
@@ -289,26 +289,11 @@ def test_every_table_that_is_listed_as_no_measurement_is_there_and_looks_like_on
     assert not DEFINITIONS.keys() - found
 
 
-def git(*words, told=""):
-    """What git says of this repository; ``None`` where it cannot."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(ROOT), *words],  # noqa: S607 - wherever the machine has it
-            input=told,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout
-
-
 def test_every_commit_at_which_something_was_measured_is_in_the_history():
-    top = git("rev-parse", "--show-toplevel")
-    if top is None or Path(top.strip()).resolve() != ROOT.resolve():
+    top = provenance.git("rev-parse", "--show-toplevel")
+    if top is None or Path(top).resolve() != ROOT.resolve():
         pytest.skip("there is no git repository here, so nobody can look for commits")
-    if (git("rev-parse", "--is-shallow-repository") or "").strip() != "false":
+    if provenance.git("rev-parse", "--is-shallow-repository") != "false":
         pytest.skip("this clone is shallow, so that earlier commits are not in it")
     named = {
         commit: name_of(page)
@@ -318,7 +303,7 @@ def test_every_commit_at_which_something_was_measured_is_in_the_history():
     }
     assert len(named) > 40
     asked = "".join(f"{commit}^{{commit}}\n" for commit in named)
-    answers = git("cat-file", "--batch-check", told=asked).splitlines()
+    answers = provenance.git("cat-file", "--batch-check", told=asked).splitlines()
     unknown = {
         commit: page
         for (commit, page), answer in zip(named.items(), answers, strict=True)
