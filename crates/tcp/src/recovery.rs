@@ -14,8 +14,10 @@
 //! A flight of which nothing is known to be missing is the same for all: then the sender does not ask the
 //! recovery ([`Flight::whole`]).
 
+mod by_arrivals;
 mod counted;
 mod duplicates;
+mod judge;
 mod options;
 mod proportional;
 mod rack;
@@ -27,9 +29,11 @@ use std::any::Any;
 
 use crate::sender::flight::Flight;
 use crate::{Acknowledgement, SenderState};
+use by_arrivals::ByArrivals;
 use counted::Counted;
 use duplicates::Duplicates;
 pub use options::{Recovery, RecoveryOptions, ReductionBound};
+use rack::Rack;
 use sack1::Sack1;
 use selective::Selective;
 
@@ -42,8 +46,10 @@ pub(crate) enum AnyRecovery {
     Counted(Box<Counted>),
     /// By selective acknowledgements, as ns-2 has it.
     Sack1(Box<Sack1>),
-    /// By selective acknowledgements, in order or in time.
-    Selective(Box<Selective>),
+    /// By selective acknowledgements, and what has arrived beyond them.
+    Selective(Box<Selective<ByArrivals>>),
+    /// By selective acknowledgements, and time.
+    Rack(Box<Selective<Rack>>),
 }
 
 /// The same call for whichever it is.
@@ -54,6 +60,7 @@ macro_rules! each {
             AnyRecovery::Counted($recovery) => $call,
             AnyRecovery::Sack1($recovery) => $call,
             AnyRecovery::Selective($recovery) => $call,
+            AnyRecovery::Rack($recovery) => $call,
         }
     };
 }
@@ -68,10 +75,10 @@ impl AnyRecovery {
             Recovery::NewReno => Self::Duplicates(Duplicates::newreno(options)),
             Recovery::LinuxNewReno => Self::Counted(Box::new(Counted::new(options))),
             Recovery::Sack1 => Self::Sack1(Box::new(Sack1::new(options, first))),
-            Recovery::Sack => Self::Selective(Box::new(Selective::new(options, first, sampling))),
-            Recovery::Rack => {
-                Self::Selective(Box::new(Selective::by_time(options, first, sampling)))
+            Recovery::Sack => {
+                Self::Selective(Box::new(Selective::by_arrivals(options, first, sampling)))
             }
+            Recovery::Rack => Self::Rack(Box::new(Selective::by_time(options, first, sampling))),
         }
     }
 
@@ -84,6 +91,7 @@ impl AnyRecovery {
     pub(crate) fn apart(&self, depth: usize) -> Option<&dyn Any> {
         match self {
             Self::Selective(recovery) => recovery.apart(depth),
+            Self::Rack(recovery) => recovery.apart(depth),
             Self::Counted(recovery) if depth == 0 => Some(&**recovery),
             Self::Sack1(recovery) if depth == 0 => Some(&**recovery),
             _ => None,
@@ -124,6 +132,7 @@ impl AnyRecovery {
     ) {
         match self {
             Self::Selective(recovery) => recovery.weigh(flight, now, answer, marked),
+            Self::Rack(recovery) => recovery.weigh(flight, now, answer, marked),
             _ => self.on_acknowledgement(flight, now, answer, marked),
         }
     }
@@ -135,6 +144,7 @@ impl AnyRecovery {
             Self::Duplicates(_) | Self::Sack1(_) => {}
             Self::Counted(recovery) => recovery.note_sent(),
             Self::Selective(recovery) => recovery.note_sent(flight, now, sequence, again),
+            Self::Rack(recovery) => recovery.note_sent(flight, now, sequence, again),
         }
     }
 
@@ -144,6 +154,7 @@ impl AnyRecovery {
             Self::Duplicates(_) | Self::Sack1(_) => reduced_before::as_in_ns2(flight),
             Self::Counted(recovery) => recovery.has_reduced(flight),
             Self::Selective(recovery) => recovery.has_reduced(flight),
+            Self::Rack(recovery) => recovery.has_reduced(flight),
         }
     }
 
@@ -154,6 +165,7 @@ impl AnyRecovery {
             Self::Counted(recovery) => recovery.on_timeout(flight),
             Self::Sack1(recovery) => recovery.on_timeout(flight),
             Self::Selective(recovery) => recovery.on_timeout(flight, now),
+            Self::Rack(recovery) => recovery.on_timeout(flight, now),
         }
     }
 
@@ -161,7 +173,7 @@ impl AnyRecovery {
     #[inline]
     pub(crate) fn deadline(&self) -> u64 {
         match self {
-            Self::Selective(recovery) => recovery.deadline(),
+            Self::Rack(recovery) => recovery.deadline(),
             _ => u64::MAX,
         }
     }
@@ -169,14 +181,14 @@ impl AnyRecovery {
     /// Whether something is due at `now` that goes before a timeout that is due as well.
     pub(crate) fn precedes_timeout(&self, now: u64) -> bool {
         match self {
-            Self::Selective(recovery) => recovery.probe_is_due(now),
+            Self::Rack(recovery) => recovery.probe_is_due(now),
             _ => false,
         }
     }
 
     /// A timer of its own may be due.
     pub(crate) fn on_timer(&mut self, flight: &mut Flight, now: u64) {
-        if let Self::Selective(recovery) = self {
+        if let Self::Rack(recovery) = self {
             recovery.on_timer(flight, now);
         }
     }
@@ -191,7 +203,8 @@ impl AnyRecovery {
         match self {
             Self::Duplicates(_) | Self::Counted(_) => flight.flight_size(),
             Self::Sack1(recovery) => recovery.in_network(flight),
-            Self::Selective(recovery) => recovery.pipe(flight),
+            Self::Selective(recovery) => recovery.in_network(flight),
+            Self::Rack(recovery) => recovery.in_network(flight),
         }
     }
 

@@ -81,6 +81,6 @@ impl RecoveryOptions {
     /// How many depths [`AnyRecovery::apart`](super::AnyRecovery::apart) has that are worth to be brought near. A flight that others repair is
     /// whole nearly always, and then nobody asks them.
     pub(crate) fn depth_apart(&self) -> usize {
-        if self.kind == Recovery::Rack { 3 } else { 0 }
+        if self.kind == Recovery::Rack { 2 } else { 0 }
     }
 }

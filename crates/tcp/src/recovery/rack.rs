@@ -29,8 +29,11 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
+use super::judge::{Judge, Repairing};
+use super::reduced_before;
 use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
+use crate::sender::flight::Flight;
 use crate::sender::timer::RetransmissionTimer;
 use crate::sent::{Sent, SentSegments};
 
@@ -87,11 +90,6 @@ pub struct Rack {
 }
 
 impl Rack {
-    /// What it knows of the first outstanding segment, of which the next acknowledgement tells.
-    pub(crate) fn first_sending(&self) -> Option<&dyn Any> {
-        self.times.front().map(|time| time as _)
-    }
-
     /// `sampling`: more is kept of each sending than when it was, and handed over where that is asked for.
     pub(super) fn new(probing: bool, sampling: bool) -> Self {
         Self {
@@ -111,18 +109,8 @@ impl Rack {
         }
     }
 
-    #[inline]
-    pub(super) fn deadline(&self) -> u64 {
-        self.reordering_deadline.min(self.probe_deadline)
-    }
-
-    pub(super) fn disarm(&mut self) {
-        self.reordering_deadline = u64::MAX;
-        self.forget_probe();
-    }
-
     /// The window is being reduced anyway: what becomes of the probe says nothing more.
-    pub(super) fn forget_probe(&mut self) {
+    fn forget_probe(&mut self) {
         self.probe_deadline = u64::MAX;
         self.probe = None;
     }
@@ -134,17 +122,6 @@ impl Rack {
             sent.get(sequence).map(|sent| sent.time)
         } else {
             self.times.get(sequence).copied()
-        }
-    }
-
-    /// Segment `sequence` leaves; `repairs`: not for the first time, and as many have ever been sent.
-    #[inline]
-    pub(super) fn note_sent(&mut self, now: u64, sequence: u32, repairs: Option<u32>) {
-        if let Some(before) = repairs {
-            self.repairs.push_back(Repair { time: now, sequence, before });
-        }
-        if !self.shares_times {
-            self.times.note(sequence, now);
         }
     }
 
@@ -172,66 +149,7 @@ impl Rack {
         self.time_of(self.unheard, sent).map(|time| (time, self.unheard))
     }
 
-    /// Segment `sequence` has arrived; `again`: it had been sent again.
-    #[inline]
-    pub(super) fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) {
-        let Some(&sent) = self.times.get(sequence) else {
-            debug_assert!(false, "segment {sequence} arrives and was not outstanding");
-            return;
-        };
-        self.note_arrival(now, sequence, again, sent);
-    }
-
-    /// The same where it is known that it had been sent at `sent`.
-    #[inline]
-    pub(super) fn note_arrival(&mut self, now: u64, sequence: u32, again: bool, sent: u64) {
-        let round_trip = now - sent;
-        // An answer faster than any round trip was to the first sending, not to the second.
-        if again && round_trip < self.shortest_round_trip {
-            return;
-        }
-        self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
-        // That of every segment, not only of the newest, as in Linux (tcp_rack_advance).
-        self.round_trip = round_trip;
-        if (sent, sequence) > self.newest {
-            self.newest = (sent, sequence);
-        }
-    }
-
-    /// All outstanding segments before `acknowledged` have arrived, each of which was sent once, and nothing is
-    /// known of those after them: as [`Self::note_delivered`] for each, and [`Self::forget_before`]. The last one
-    /// is the newest, and has the shortest round trip. Where no more is kept of sendings than their times.
-    #[inline]
-    pub(super) fn note_all_delivered(&mut self, now: u64, acknowledged: u32) {
-        self.note_delivered(now, acknowledged - 1, false);
-        self.times.acknowledge(acknowledged);
-    }
-
-    /// Marks what was sent before the newest arrival, and has waited, as lost, and calls `newly` for
-    /// each. How many.
-    pub(super) fn find_losses(
-        &mut self,
-        now: u64,
-        board: &mut Scoreboard,
-        sent: &SentSegments<Sent>,
-        clock: &RoundTripEstimator,
-        repairing: bool,
-        mut newly: impl FnMut(u32),
-    ) -> u32 {
-        let window = if repairing || board.arrived() >= DUPLICATES_FOR_LOSS {
-            0
-        } else {
-            self.shortest_round_trip / 4
-        };
-        self.reordering_deadline = u64::MAX;
-        // As a rule nothing that is in the network was sent before the newest arrival.
-        if self.first_in_network(board, sent).is_none_or(|first| first >= self.newest) {
-            return 0;
-        }
-        self.find_overdue(now, board, sent, clock, window, &mut newly)
-    }
-
-    /// The same where something was sent before the newest arrival; `window`: the reordering window.
+    /// As [`Judge::find_losses`], where something was sent before the newest arrival; `window`: the reordering window.
     #[inline(never)] // much code, for few of those who ask
     fn find_overdue(
         &mut self,
@@ -259,10 +177,21 @@ impl Rack {
         lost
     }
 
-    /// Whether segment `sequence` left as long ago as the last arrival took, at a timeout at `now`. The reordering window
-    /// counts for nothing then.
-    pub(super) fn is_overdue(&self, now: u64, sequence: u32, sent: &SentSegments<Sent>) -> bool {
-        self.time_of(sequence, sent).is_none_or(|time| time + self.round_trip <= now)
+    #[inline]
+    pub(super) fn deadline(&self) -> u64 {
+        self.reordering_deadline.min(self.probe_deadline)
+    }
+
+    /// Whether a probe is due.
+    #[inline]
+    pub(super) fn probe_is_due(&self, now: u64) -> bool {
+        self.probe_deadline <= now
+    }
+
+    /// A probe goes; `end`: the first segment not sent then; `again`: it has been sent before.
+    pub(super) fn note_probe(&mut self, end: u32, again: bool) {
+        self.probe_deadline = u64::MAX;
+        self.probe = Some(Probe { end, again });
     }
 
     /// Whether the reordering timer was due.
@@ -273,12 +202,112 @@ impl Rack {
         }
         due
     }
+}
+
+impl Judge for Rack {
+    const WATCHES: bool = true;
+    /// Only what is known to be lost goes again.
+    const RESENDS_UNREPORTED: bool = false;
+
+    fn has_reduced(&self, flight: &Flight, repairing: Repairing) -> bool {
+        reduced_before::as_in_linux(flight, repairing.losses, repairing.stalled)
+    }
+
+    fn on_begin(&mut self) {
+        self.forget_probe();
+    }
+
+    fn on_timeout(&mut self) {
+        self.reordering_deadline = u64::MAX;
+        self.forget_probe();
+    }
+
+    /// What it knows of the first outstanding segment, of which the next acknowledgement tells.
+    fn first_sending(&self) -> Option<&dyn Any> {
+        self.times.front().map(|time| time as _)
+    }
+
+    /// Segment `sequence` leaves; `repairs`: not for the first time, and as many have ever been sent.
+    #[inline]
+    fn note_sent(&mut self, now: u64, sequence: u32, repairs: Option<u32>) {
+        if let Some(before) = repairs {
+            self.repairs.push_back(Repair { time: now, sequence, before });
+        }
+        if !self.shares_times {
+            self.times.note(sequence, now);
+        }
+    }
+
+    /// Segment `sequence` has arrived; `again`: it had been sent again.
+    #[inline]
+    fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) {
+        let Some(&sent) = self.times.get(sequence) else {
+            debug_assert!(false, "segment {sequence} arrives and was not outstanding");
+            return;
+        };
+        self.note_arrival(now, sequence, again, sent);
+    }
+
+    /// The same where it is known that it had been sent at `sent`.
+    #[inline]
+    fn note_arrival(&mut self, now: u64, sequence: u32, again: bool, sent: u64) {
+        let round_trip = now - sent;
+        // An answer faster than any round trip was to the first sending, not to the second.
+        if again && round_trip < self.shortest_round_trip {
+            return;
+        }
+        self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
+        // That of every segment, not only of the newest, as in Linux (tcp_rack_advance).
+        self.round_trip = round_trip;
+        if (sent, sequence) > self.newest {
+            self.newest = (sent, sequence);
+        }
+    }
+
+    /// All outstanding segments before `acknowledged` have arrived, each of which was sent once, and nothing is
+    /// known of those after them: as [`Self::note_delivered`] for each, and [`Self::forget_before`]. The last one
+    /// is the newest, and has the shortest round trip. Where no more is kept of sendings than their times.
+    #[inline]
+    fn note_all_delivered(&mut self, now: u64, acknowledged: u32) {
+        self.note_delivered(now, acknowledged - 1, false);
+        self.times.acknowledge(acknowledged);
+    }
+
+    /// Marks what was sent before the newest arrival, and has waited, as lost, and calls `newly` for
+    /// each. How many.
+    fn find_losses(
+        &mut self,
+        now: u64,
+        board: &mut Scoreboard,
+        sent: &SentSegments<Sent>,
+        clock: &RoundTripEstimator,
+        repairing: bool,
+        mut newly: impl FnMut(u32),
+    ) -> u32 {
+        let window = if repairing || board.arrived() >= DUPLICATES_FOR_LOSS {
+            0
+        } else {
+            self.shortest_round_trip / 4
+        };
+        self.reordering_deadline = u64::MAX;
+        // As a rule nothing that is in the network was sent before the newest arrival.
+        if self.first_in_network(board, sent).is_none_or(|first| first >= self.newest) {
+            return 0;
+        }
+        self.find_overdue(now, board, sent, clock, window, &mut newly)
+    }
+
+    /// Whether segment `sequence` left as long ago as the last arrival took, at a timeout at `now`. The reordering window
+    /// counts for nothing then.
+    fn is_overdue(&self, now: u64, sequence: u32, sent: &SentSegments<Sent>) -> bool {
+        self.time_of(sequence, sent).is_none_or(|time| time + self.round_trip <= now)
+    }
 
     /// A segment leaves at `now` for the first time, besides others of which at least two have left since
     /// an acknowledgement, or are what that has left: the probe is as it was planned, but for the time from
     /// which it waits.
     #[inline]
-    pub(super) fn put_probe_off(&mut self, now: u64, timer: &RetransmissionTimer) {
+    fn put_probe_off(&mut self, now: u64, timer: &RetransmissionTimer) {
         if self.probe_deadline == u64::MAX || self.planned == now {
             return;
         }
@@ -288,7 +317,7 @@ impl Rack {
 
     /// Arms the probe, if one is `wanted` and none is in the network, for two of the smoothed round
     /// trips from `now`, but no later than the retransmission timer; else disarms it.
-    pub(super) fn plan_probe(
+    fn plan_probe(
         &mut self,
         now: u64,
         wanted: bool,
@@ -312,26 +341,14 @@ impl Rack {
 
     /// Whether a probe is in the network.
     #[inline]
-    pub(super) fn is_probing(&self) -> bool {
+    fn is_probing(&self) -> bool {
         self.probe.is_some()
-    }
-
-    /// Whether a probe is due.
-    #[inline]
-    pub(super) fn probe_is_due(&self, now: u64) -> bool {
-        self.probe_deadline <= now
-    }
-
-    /// A probe goes; `end`: the first segment not sent then; `again`: it has been sent before.
-    pub(super) fn note_probe(&mut self, end: u32, again: bool) {
-        self.probe_deadline = u64::MAX;
-        self.probe = Some(Probe { end, again });
     }
 
     /// All before `acknowledged` has arrived, or had: `duplicate`, and nothing is reported missing. Whether
     /// this tells that the probe has repaired a loss.
     #[inline]
-    pub(super) fn judge_probe(&mut self, acknowledged: u32, duplicate: bool) -> bool {
+    fn judge_probe(&mut self, acknowledged: u32, duplicate: bool) -> bool {
         let Some(probe) = self.probe.filter(|probe| acknowledged >= probe.end) else {
             return false;
         };
@@ -344,7 +361,7 @@ impl Rack {
 
     /// Forgets sendings that have been acknowledged.
     #[inline]
-    pub(super) fn forget_before(&mut self, acknowledged: u32) {
+    fn forget_before(&mut self, acknowledged: u32) {
         self.times.acknowledge(acknowledged);
         while self.repairs.front().is_some_and(|repair| repair.sequence < acknowledged) {
             self.repairs.pop_front();

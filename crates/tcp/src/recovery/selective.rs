@@ -9,20 +9,15 @@
 //! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
 //! with it the reported segments, which have left the network, do.
 //!
-//! Rules of ns-3.37 (`tcp-socket-base.cc`), where one asks for them with `recovery_dialect`:
-//! 1. Recovery does not restart the retransmission timer when it begins, and only its first partial
-//!    acknowledgement does (the "impatient" variant of RFC 6582). Repairs that take longer than the
-//!    timeout end in slow start, and what was on its way is sent a second time.
-//! 2. The acknowledgement that ends the repair of a timeout counts for what it covers beyond the point
-//!    of recovery: as a rule for nothing, and the window does not grow.
-//! 3. Every timeout sets the threshold anew, also one while an earlier one is being repaired.
+//! When a segment is lost is the matter of its [`Judge`].
 
 use std::any::Any;
 
+use super::by_arrivals::ByArrivals;
+use super::judge::{Judge, Repairing};
 use super::options::{RecoveryOptions, ReductionBound};
 use super::proportional::ProportionalReduction;
 use super::rack::Rack;
-use super::reduced_before;
 use crate::delivery_rate::DeliveryRate;
 use crate::rule::WindowRule;
 use crate::scoreboard::Scoreboard;
@@ -52,15 +47,15 @@ struct News {
 
 /// See the module's head.
 #[derive(Clone, Debug)]
-pub struct Selective {
+pub struct Selective<J> {
+    judge: J,
     board: Scoreboard,
     /// The blocks that were reported last: what they say is on the scoreboard.
     filed: SackBlocks,
     /// Sendings of outstanding segments; kept only for delivery rates, and then for all who ask.
     sent: SentSegments<Sent>,
-    // In boxes of their own: most flows of a large run have neither.
+    /// In a box of its own: most flows of a large run have none.
     rate: Option<Box<DeliveryRate>>,
-    rack: Option<Box<Rack>>,
     reduction: Option<ProportionalReduction>,
     in_recovery: bool,
     /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
@@ -71,7 +66,6 @@ pub struct Selective {
     must_repair: bool,
     /// A rescue has been sent in this recovery.
     rescued: bool,
-    partial_seen: bool,
     /// Holes before this have been looked at for rule 3 of NextSeg.
     tried: u32,
     shortest_round_trip: u64,
@@ -79,87 +73,75 @@ pub struct Selective {
     proportional: Option<ReductionBound>,
     cumulative_counting: bool,
     repairs_with_partial_acknowledgements: bool,
-    timeouts_of_ns3: bool,
 }
 
-impl Selective {
-    /// See [`AnyRecovery::apart`](super::AnyRecovery::apart): this, what judges by time, and what that knows of the
-    /// segment of which the next acknowledgement tells.
-    pub(super) fn apart(&self, depth: usize) -> Option<&dyn Any> {
-        match depth {
-            0 => Some(self),
-            1 => self.rack.as_deref().map(|rack| rack as _),
-            _ => self.rack.as_deref().and_then(Rack::first_sending),
-        }
+impl Selective<ByArrivals> {
+    /// RFC 6675. `first`: the first segment; `sampling`: delivery rates are wanted.
+    pub(super) fn by_arrivals(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
+        Self::of(ByArrivals::new(options), options, first, sampling)
     }
+}
 
-    /// RFC 6675. `sampling`: delivery rates are wanted.
-    pub(super) fn new(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
+impl Selective<Rack> {
+    /// RFC 8985. As above.
+    pub(super) fn by_time(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
+        Self::of(Rack::new(options.tail_loss_probe, sampling), options, first, sampling)
+    }
+}
+
+impl<J: Judge> Selective<J> {
+    fn of(judge: J, options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
         let mut board = Scoreboard::default();
         board.acknowledge(first);
         Self {
+            judge,
             board,
             filed: SackBlocks::default(),
             sent: SentSegments::default(),
             rate: sampling.then(Box::default),
-            rack: None,
             reduction: None,
             in_recovery: false,
             after_timeout: false,
             progressed: true,
             must_repair: false,
             rescued: false,
-            partial_seen: false,
             tried: 0,
             shortest_round_trip: u64::MAX,
             limited_transmit: options.limited_transmit,
             proportional: options.proportional_rate_reduction,
             cumulative_counting: options.cumulative_counting,
             repairs_with_partial_acknowledgements: options.repairs_with_partial_acknowledgements,
-            timeouts_of_ns3: options.timeouts_of_ns3,
         }
     }
 
-    /// RFC 8985.
-    pub(super) fn by_time(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
-        let rack = Some(Box::new(Rack::new(options.tail_loss_probe, sampling)));
-        Self { rack, ..Self::new(options, first, sampling) }
+    /// See [`AnyRecovery::apart`](super::AnyRecovery::apart): this, and what it knows of the segment of which the
+    /// next acknowledgement tells.
+    pub(super) fn apart(&self, depth: usize) -> Option<&dyn Any> {
+        if depth == 0 { Some(self) } else { self.judge.first_sending() }
     }
 
     /// The retransmission timer has expired at `now`: what has not been reported is lost; by time all of it but what
     /// left too late to be overdue, and the first segment in any case.
     pub(super) fn on_timeout(&mut self, flight: &mut Flight, now: u64) {
-        let Self { board, sent, rate, rack, .. } = self;
+        let Self { judge, board, sent, rate, .. } = self;
         let first = flight.unacknowledged;
         board.acknowledge(first);
-        let spared = |sequence| {
-            sequence != first
-                && rack.as_ref().is_some_and(|rack| !rack.is_overdue(now, sequence, sent))
-        };
+        let spared = |sequence| sequence != first && !judge.is_overdue(now, sequence, sent);
         board.mark_all_lost(flight.highest, spared, |sequence| note_lost(rate, sent, sequence));
         self.in_recovery = false;
-        self.partial_seen = false;
         self.after_timeout = true;
         self.progressed = false;
         self.reduction = None;
         self.must_repair = false;
-        if let Some(rack) = &mut self.rack {
-            rack.disarm();
-        }
+        self.judge.on_timeout();
         flight.whole = false;
     }
 
-    /// Whether a timeout finds a window that has been reduced already. To ns-3 none has: it asks for a head that has been
-    /// sent again after it has forgotten which were.
+    /// Whether a timeout finds a window that has been reduced already.
     pub(super) fn has_reduced(&self, flight: &Flight) -> bool {
-        match self.rack {
-            _ if self.timeouts_of_ns3 => false,
-            Some(_) => {
-                let stalled = self.after_timeout && !self.progressed;
-                reduced_before::as_in_linux(flight, self.in_recovery, stalled)
-            }
-            None => reduced_before::as_published(flight, self.after_timeout),
-        }
+        let (losses, timeout) = (self.in_recovery, self.after_timeout);
+        let stalled = timeout && !self.progressed;
+        self.judge.has_reduced(flight, Repairing { losses, timeout, stalled })
     }
 
     /// Segment `sequence` leaves; `again`: not for the first time.
@@ -173,22 +155,21 @@ impl Selective {
             let in_network = self.board.in_network(outstanding).saturating_sub(1);
             self.sent.note(sequence, rate.stamp(now, in_network));
         }
-        if let Some(rack) = &mut self.rack {
-            rack.note_sent(now, sequence, again.then_some(flight.highest));
-            if again {
-                // Linux waits for the repair of the first missing segment from its last sending on
-                // (`tcp_xmit_retransmit_queue`, `tcp_rto_delta_us`).
-                if sequence == flight.unacknowledged {
-                    flight.timer.restart(now);
-                }
-                return;
+        if !J::WATCHES {
+            return;
+        }
+        self.judge.note_sent(now, sequence, again.then_some(flight.highest));
+        if again {
+            // Linux waits for the repair of the first missing segment from its last sending on
+            // (`tcp_xmit_retransmit_queue`, `tcp_rto_delta_us`).
+            if sequence == flight.unacknowledged {
+                flight.timer.restart(now);
             }
+        } else if outstanding > 2 {
             // Only from one to two does it matter how many are outstanding.
-            if outstanding > 2 {
-                rack.put_probe_off(now, &flight.timer);
-            } else {
-                self.plan_probe(flight, now);
-            }
+            self.judge.put_probe_off(now, &flight.timer);
+        } else {
+            self.plan_probe(flight, now);
         }
     }
 
@@ -200,12 +181,9 @@ impl Selective {
     /// Marks segments as lost. How many.
     fn find_losses(&mut self, now: u64, clock: &RoundTripEstimator) -> u32 {
         let repairing = self.is_repairing_anything();
-        let Self { board, sent, rate, rack, .. } = self;
+        let Self { judge, board, sent, rate, .. } = self;
         let newly = |sequence| note_lost(rate, sent, sequence);
-        match rack {
-            Some(rack) => rack.find_losses(now, board, sent, clock, repairing, newly),
-            None => board.judge_by_arrivals(newly),
-        }
+        judge.find_losses(now, board, sent, clock, repairing, newly)
     }
 
     /// Which segment may leave: RFC 6675, NextSeg.
@@ -247,8 +225,7 @@ impl Selective {
         if flight.has_new_data() {
             return Some(flight.take_next());
         }
-        // By time only what is known to be lost is sent again.
-        if !self.in_recovery || self.rack.is_some() {
+        if !self.in_recovery || !J::RESENDS_UNREPORTED {
             return None;
         }
         self.choose_unreported(flight.highest - 1)
@@ -301,7 +278,7 @@ impl Selective {
         self.board.is_clean()
             && !self.is_repairing_anything()
             && self.reduction.is_none()
-            && self.rack.as_ref().is_none_or(|rack| !rack.is_probing())
+            && !self.judge.is_probing()
     }
 
     /// The short way through what [`Self::weigh`] does with any acknowledgement, for the usual one: it
@@ -320,15 +297,13 @@ impl Selective {
             }
             if let Some(sent) = self.sent.get(acknowledged - 1) {
                 rate.note_all_delivered(now, newly, sent);
-                if let Some(rack) = &mut self.rack {
-                    rack.note_arrival(now, acknowledged - 1, false, sent.time);
-                }
+                self.judge.note_arrival(now, acknowledged - 1, false, sent.time);
             } else {
                 debug_assert!(false, "segment {} arrives and was not sent", acknowledged - 1);
             }
             self.sent.acknowledge(acknowledged);
-        } else if let Some(rack) = &mut self.rack {
-            rack.note_all_delivered(now, acknowledged);
+        } else {
+            self.judge.note_all_delivered(now, acknowledged);
         }
         self.board.acknowledge(acknowledged);
         flight.unacknowledged = acknowledged;
@@ -366,7 +341,7 @@ impl Selective {
             return; // nothing outstanding
         }
         if marked > 0
-            && let Some(old) = flight.respond_to_marks(now, acknowledged, self.pipe(flight))
+            && let Some(old) = flight.respond_to_marks(now, acknowledged, self.in_network(flight))
         {
             self.spread_reduction(flight, old);
         }
@@ -402,9 +377,11 @@ impl Selective {
         let mut counted = if self.cumulative_counting { newly } else { delivered };
         // What was sent again and has arrived tells of what was sent before it, also if that is the first
         // outstanding segment and nothing is reported.
-        let told_by_repairs = self.rack.is_some() && self.is_repairing_anything();
+        let told_by_repairs = J::WATCHES && self.is_repairing_anything();
         if acknowledged >= flight.recover {
-            if self.after_timeout && (self.cumulative_counting || self.timeouts_of_ns3) {
+            if self.after_timeout
+                && (self.cumulative_counting || self.judge.counts_beyond_timeout())
+            {
                 counted = acknowledged - flight.recover;
             }
             self.end(flight);
@@ -433,12 +410,9 @@ impl Selective {
         }
     }
 
-    /// Whether the timer runs on although new data has been acknowledged: rule 1 of ns-3.
+    /// Whether the timer runs on although new data has been acknowledged.
     fn leaves_timer(&mut self, flight: &Flight) -> bool {
-        self.timeouts_of_ns3
-            && self.in_recovery
-            && flight.unacknowledged < flight.recover
-            && std::mem::replace(&mut self.partial_seen, true)
+        self.in_recovery && flight.unacknowledged < flight.recover && self.judge.leaves_timer()
     }
 
     /// Whether nothing is missing, and nobody wants to know of every segment.
@@ -446,23 +420,20 @@ impl Selective {
         self.board.is_clean()
             && !self.is_repairing_anything()
             && self.proportional.is_none()
-            && self.rack.is_none()
+            && !J::WATCHES
             && self.rate.is_none()
     }
 
     /// Losses have been noticed in a window that was whole: reduce it, and repair them.
     fn begin(&mut self, flight: &mut Flight, now: u64) {
-        if let Some(rack) = &mut self.rack {
-            rack.forget_probe();
-        }
-        let pipe = self.pipe(flight);
+        self.judge.on_begin();
+        let pipe = self.in_network(flight);
         self.rescued = false;
         self.tried = 0;
         self.in_recovery = true;
-        self.partial_seen = false;
         self.must_repair = true;
         flight.timer.stop_timing();
-        if !self.timeouts_of_ns3 {
+        if self.judge.restarts_timer() {
             flight.timer.restart(now);
         }
         // Marks have reduced this window already, or losses have: then only repair.
@@ -479,10 +450,6 @@ impl Selective {
             return flight.outstanding(); // the scoreboard is not kept up to date
         }
         self.board.in_network(flight.outstanding())
-    }
-
-    pub(super) fn pipe(&self, flight: &Flight) -> u32 {
-        self.in_network(flight)
     }
 
     pub(super) fn sacked(&self, _flight: &Flight) -> u32 {

@@ -1,22 +1,17 @@
-//! The timers of recovery by time: the tail loss probe, and the wait for what may be overtaken. RFC 6675 alone has none.
+//! The timers of recovery by time: the tail loss probe, and the wait for what may be overtaken.
 
 use super::{News, Selective};
+use crate::recovery::judge::Judge;
+use crate::recovery::rack::Rack;
 use crate::sender::flight::Flight;
 
-impl Selective {
-    /// When something besides the retransmission timer is due, in nanoseconds.
-    #[inline]
-    pub(in crate::recovery) fn deadline(&self) -> u64 {
-        self.rack.as_ref().map_or(u64::MAX, |rack| rack.deadline())
-    }
-
+impl<J: Judge> Selective<J> {
     /// Plans the tail loss probe (RFC 8985, section 7.2): one goes if nothing is known to be missing.
     pub(super) fn plan_probe(&mut self, flight: &Flight, now: u64) {
         let repairing = self.is_repairing_anything() || !flight.open;
-        let Some(rack) = &mut self.rack else { return }; // RFC 6675 alone has no probes
         let outstanding = flight.outstanding();
         let wanted = outstanding > 0 && !repairing && self.board.arrived() == 0;
-        rack.plan_probe(now, wanted, outstanding, &flight.timer);
+        self.judge.plan_probe(now, wanted, outstanding, &flight.timer);
     }
 
     /// An acknowledgement may tell what has become of a probe (RFC 8985, section 7.4.2): if it has
@@ -29,25 +24,29 @@ impl Selective {
         acknowledged: u32,
         duplicate: bool,
     ) {
-        if let Some(rack) = &mut self.rack
-            && rack.judge_probe(acknowledged, duplicate)
-        {
-            flight.reduce_for_loss(now, self.pipe(flight));
+        if self.judge.judge_probe(acknowledged, duplicate) {
+            flight.reduce_for_loss(now, self.in_network(flight));
         }
+    }
+}
+
+impl Selective<Rack> {
+    /// When something besides the retransmission timer is due, in nanoseconds.
+    #[inline]
+    pub(in crate::recovery) fn deadline(&self) -> u64 {
+        self.judge.deadline()
     }
 
     /// Whether a tail loss probe is due, which goes before a timeout that is due as well.
     pub(in crate::recovery) fn probe_is_due(&self, now: u64) -> bool {
-        self.rack.as_ref().is_some_and(|rack| rack.probe_is_due(now))
+        self.judge.probe_is_due(now)
     }
 
     /// A probe may be due, or losses whose waiting time is over.
     pub(in crate::recovery) fn on_timer(&mut self, flight: &mut Flight, now: u64) {
-        // RFC 6675 alone has no timers. It is asked where the retransmission timer came up before its time.
-        let Some(rack) = &mut self.rack else { return };
-        if rack.probe_is_due(now) {
+        if self.judge.probe_is_due(now) {
             self.send_probe(flight, now);
-        } else if rack.take_reordering_timer(now) {
+        } else if self.judge.take_reordering_timer(now) {
             let lost = self.find_losses(now, &flight.timer.estimator);
             if lost > 0 && !self.is_repairing_anything() {
                 self.begin(flight, now);
@@ -68,9 +67,7 @@ impl Selective {
             self.board.note_sent_again(sequence);
         }
         flight.repair = Some(sequence);
-        if let Some(rack) = &mut self.rack {
-            rack.note_probe(flight.next.max(flight.highest), again);
-        }
+        self.judge.note_probe(flight.next.max(flight.highest), again);
         flight.timer.restart(now);
     }
 }

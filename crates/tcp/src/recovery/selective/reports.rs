@@ -2,8 +2,9 @@
 
 use super::Selective;
 use crate::Acknowledgement;
+use crate::recovery::judge::Judge;
 
-impl Selective {
+impl<J: Judge> Selective<J> {
     /// Files the reports of an acknowledgement. How many segments are newly known to have arrived.
     #[inline]
     pub(super) fn file(
@@ -13,9 +14,9 @@ impl Selective {
         first: u32,
         highest: u32,
     ) -> u32 {
-        let Self { board, filed, sent, rate, rack, .. } = self;
+        let Self { judge, board, filed, sent, rate, .. } = self;
         let mut delivered = 0;
-        let tracked = rack.is_some() || rate.is_some();
+        let tracked = J::WATCHES || rate.is_some();
         let mut note = |sequence: u32, again: bool| {
             if let Some(rate) = rate {
                 let Some(sent) = sent.get(sequence) else {
@@ -23,11 +24,9 @@ impl Selective {
                     return;
                 };
                 rate.note_delivered(now, sent);
-                if let Some(rack) = rack {
-                    rack.note_arrival(now, sequence, again, sent.time);
-                }
-            } else if let Some(rack) = rack {
-                rack.note_delivered(now, sequence, again);
+                judge.note_arrival(now, sequence, again, sent.time);
+            } else {
+                judge.note_delivered(now, sequence, again);
             }
         };
         let acknowledged = answer.next_expected;
@@ -89,9 +88,7 @@ impl Selective {
             if rate.is_some() {
                 sent.acknowledge(acknowledged);
             }
-            if let Some(rack) = rack {
-                rack.forget_before(acknowledged);
-            }
+            judge.forget_before(acknowledged);
         }
         delivered
     }

@@ -3,12 +3,13 @@
 
 use super::{News, Selective};
 use crate::AnyRule;
-use crate::recovery::ReductionBound;
+use crate::recovery::judge::Judge;
+use crate::recovery::options::ReductionBound;
 use crate::recovery::proportional::ProportionalReduction;
 use crate::rule::{Acknowledged, WindowRule};
 use crate::sender::flight::Flight;
 
-impl Selective {
+impl<J: Judge> Selective<J> {
     /// Lets the window fall from `old` to the threshold over a round trip, if so told.
     pub(super) fn spread_reduction(&mut self, flight: &mut Flight, old: f64) {
         let Some(bound) = self.proportional else { return }; // it has fallen at once
