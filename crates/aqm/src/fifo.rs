@@ -1,4 +1,4 @@
-//! D discipline in front of a first-in, first-out queue of packets of any type: what a user-space
+//! A discipline in front of a first-in, first-out queue of packets of any type: what a user-space
 //! router would use, and the simulator where departures are events.
 
 use std::collections::VecDeque;
@@ -35,11 +35,6 @@ impl<P: Packet, D> Fifo<P, D> {
         &self.discipline
     }
 
-    /// The discipline, to be told of changes.
-    pub fn discipline_mut(&mut self) -> &mut D {
-        &mut self.discipline
-    }
-
     /// Gives the discipline back; packets that wait are lost.
     pub fn into_discipline(self) -> D {
         self.discipline
@@ -55,7 +50,7 @@ impl<P: Packet, D> Fifo<P, D> {
         Some(Dropped { packet, arrived, reason })
     }
 
-    /// Asks the discipline once more over a packet for which another one has been dropped. D call, so that
+    /// Asks the discipline once more over a packet for which another one has been dropped. A call, so that
     /// those that never drop one for another have a short way.
     #[cold]
     #[inline(never)]

@@ -4,8 +4,8 @@
 //! path through links, a base round-trip time, a sender). Whatever never queues is pure delay and
 //! costs no event: see [`simulation`] for what that makes possible.
 //!
-//! Nothing here reads files, prints, or asks for the time of day. The same scenario and seed give
-//! bit-identical results on any number of threads.
+//! Nothing here reads files, prints, or asks for the time of day. On one platform the same
+//! scenario and seed give bit-identical results on any number of threads.
 
 // Tests of private parts use the tools of the tests of public ones.
 #[cfg(test)]

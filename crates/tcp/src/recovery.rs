@@ -1,15 +1,14 @@
 //! How losses are noticed and repaired: the recoveries, under `recovery/`.
 //!
 //! Those that go by duplicate acknowledgements (Tahoe, Reno, NewReno) differ in two answers and share a file
-//! (`duplicates.rs`). So do those with the scoreboard of RFC 6675 (`selective.rs`): what judges by time is beside it
-//! (`rack.rs`). Linux without selective acknowledgements (`counted.rs`) and ns-2's Sack1 (`sack1.rs`) have files
+//! (`duplicates.rs`). Two have the scoreboard of RFC 6675 (`selective.rs`), and differ in how they notice that a segment
+//! is lost (`judge.rs`): by what has arrived beyond it (`by_arrivals.rs`), or by time (`rack.rs`). Linux without selective acknowledgements (`counted.rs`) and ns-2's Sack1 (`sack1.rs`) have files
 //! of their own.
 //!
 //! A recovery is a state machine that owns what it knows of the segments in the network. It works on the
-//! [`Flight`], which is what all of them share: sequence numbers, window, timer. The sender asks it five
-//! things: which segment may leave, what an acknowledgement means, what follows from a timeout,
-//! whether a timer of its own is due, and how much it takes to be in the network. Which recovery a sender
-//! has is asked in this file and nowhere else.
+//! [`Flight`], which is what all of them share: sequence numbers, window, timer. The sender asks it which segment may
+//! leave, what an acknowledgement means, what follows from a timeout, whether a timer of its own is due, and how
+//! much it takes to be in the network. Which recovery a sender under way has is asked in this file and nowhere else.
 //!
 //! A flight of which nothing is known to be missing is the same for all: then the sender does not ask the
 //! recovery ([`Flight::whole`]).
@@ -202,7 +201,7 @@ impl AnyRecovery {
     pub(crate) fn pipe(&self, flight: &Flight) -> u32 {
         match self {
             Self::Duplicates(_) | Self::Counted(_) => flight.flight_size(),
-            Self::Sack1(recovery) => recovery.in_network(flight),
+            Self::Sack1(recovery) => recovery.unreported(flight),
             Self::Selective(recovery) => recovery.in_network(flight),
             Self::Rack(recovery) => recovery.in_network(flight),
         }

@@ -71,13 +71,10 @@ impl Profile {
         scalable: bool,
     ) -> Result<Self, ParameterError> {
         let nanoseconds = |name: &str| (settings.number(name) * 1e9).round() as u64;
-        let named_recovery = match named_recovery {
-            // The option set's way of doing the same.
-            Some(Recovery::NewReno) if settings.is("option_set", "linux") => {
-                Some(Recovery::LinuxNewReno)
-            }
-            other => other,
-        };
+        // The option set's way of doing the same.
+        let of_linux = settings.is("option_set", "linux");
+        let named_recovery =
+            named_recovery.map(|named| if of_linux { named.of_linux() } else { named });
         let recovery = named_recovery.unwrap_or_else(|| {
             let chosen = Recovery::CHOICES.iter().find(|choice| settings.is("recovery", choice));
             chosen.and_then(|name| Recovery::named(name)).expect("every choice has its recovery")

@@ -31,10 +31,11 @@ pub struct Acknowledged {
     pub unacknowledged: u32,
     /// First segment never sent.
     pub highest: u32,
-    /// Segments in the network.
+    /// Segments in the network, for rules that govern the window; for others all that were sent and are not
+    /// acknowledged.
     pub in_network: u32,
-    /// Whether lost segments are being repaired: only rules that govern the window are asked then
-    /// (and told of the repairs after a timeout too).
+    /// Whether lost segments are being repaired: only rules that govern the window are asked then (and told of the
+    /// repairs after a timeout too), and those that answer marks.
     pub in_recovery: bool,
     /// Segments newly taken for lost.
     pub lost: u32,
@@ -59,8 +60,8 @@ pub trait WindowRule: Clone + std::fmt::Debug {
     fn grow(&mut self, event: &Acknowledged, window: &mut Window);
 
     /// The slow start threshold that follows `sign`, for `base` segments: the window, or what is
-    /// outstanding. The sender sets the window to it, or to one segment after a timeout. Not
-    /// less than two segments is used.
+    /// outstanding. The sender sets the window to it, at once or over a round trip. After a timeout the window is one segment
+    /// more than what is still in the network, as a rule one. Not less than two segments is used.
     fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64;
 
     /// Whether every mark is answered by [`WindowRule::grow`] itself instead of once per window.

@@ -8,7 +8,8 @@
 //!    retransmit ("bugfix").
 //! 2. Without selective acknowledgements sending resumes right behind the last acknowledged
 //!    segment after a timeout (go-back-N).
-//! 3. The window's fractional part survives halving; the slow start threshold is rounded down.
+//! 3. The window's fractional part survives halving, but where windows count segments (RFC 3465) and are whole; the
+//!    slow start threshold is rounded down.
 //! 4. A response to a mark counts as the window's one reduction: a loss in the same window is
 //!    repaired without a further one.
 //!
@@ -174,7 +175,7 @@ impl Sender {
     /// Segments sent and not acknowledged, whatever has become of them.
     #[must_use]
     pub fn outstanding(&self) -> u32 {
-        self.flight.outstanding()
+        self.flight.flight_size()
     }
 
     /// Segments that have arrived beyond the first one missing, as far as the sender knows.

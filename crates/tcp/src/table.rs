@@ -109,7 +109,7 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             "RFC 9937",
         ),
         Parameter::choice("reduction_bound", "rfc9937", &["rfc9937", "ns3"]).described(
-            "what may be sent below the threshold where the window falls over a round trip: as much as was \
+            "selective recoveries: what may be sent below the threshold where the window falls over a round trip: as much as was \
              delivered since the beginning or by this acknowledgement, and one more with progress, or (ns3) as this \
              one delivers, and one more if it covers what was sent again; and, however the window falls, whether \
              (ns3) each acknowledgement of a part sends a lost segment again although there is no room",

@@ -33,6 +33,8 @@ struct Outcome {
     /// Round trips from the first loss until all that was outstanding then has been acknowledged, begun ones
     /// counted whole.
     round_trips: u64,
+    /// The slow start threshold in the end, in segments.
+    threshold: f64,
 }
 
 fn outcome(name: &str, recovery: Option<&str>, losses: u32) -> Outcome {
@@ -73,19 +75,34 @@ fn outcome(name: &str, recovery: Option<&str>, losses: u32) -> Outcome {
         timeouts: counters.timeouts,
         again: counters.retransmissions,
         round_trips: took.div_ceil(ROUND_TRIP),
+        threshold: sender.threshold(),
     }
 }
 
 #[test]
 fn the_table_of_one_to_four_losses() {
     for (name, recovery, losses, timeouts, again, round_trips) in TABLE {
-        let expected = Outcome { timeouts, again, round_trips };
+        // 14 segments have been acknowledged when the first loss is noticed: the window is 2 + 14 and is halved once,
+        // or a second time at a timeout.
+        let threshold = if timeouts == 0 { 8.0 } else { 4.0 };
+        let expected = Outcome { timeouts, again, round_trips, threshold };
         let found = outcome(name, recovery, losses);
         assert_eq!(found, expected, "{name} {recovery:?}, {losses} lost");
     }
 }
 
 /// Sender, recovery, losses; timeouts, segments sent again, round trips.
+///
+/// By hand: segments 15, 17, 19 and 21 are those lost, the first of a flight up to 30. Whatever is sent again has an
+/// answer after a round trip, and the third duplicate comes one round trip after the loss.
+///
+/// - Tahoe begins with 15, which leads to 17. Then its window is two: 17 and 18; then three: 19 to 21; these lead
+///   to 21 first, with a window of four and room for 22 to 24. So it sends 1, 1 + 2, 1 + 2 + 3, 1 + 2 + 3 + 3 again, and
+///   a fourth loss takes no further round trip.
+/// - Reno leaves its recovery with the answer to 15, two round trips after the loss. The timer of a second, five round
+///   trips, begins anew there. What was lost second goes after seven and has an answer after eight. Slow start sends 19
+///   and 20 after that, then 21 to 23.
+/// - NewReno sends one segment again in each round trip, the others all of them in the second.
 type Row = (&'static str, Option<&'static str>, u32, u64, u64, u64);
 
 const TABLE: [Row; 24] = [

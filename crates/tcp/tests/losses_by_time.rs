@@ -147,11 +147,13 @@ fn a_probe_that_repaired_a_loss_costs_half_a_window() {
 #[test]
 fn a_probe_of_what_was_only_late_costs_nothing() {
     let mut sender = probed_at_the_cap();
+    let before = (sender.window(), sender.threshold());
     assert_eq!(answered(&mut sender, [0, 310 * MS], 20, &[]).len(), 10);
     assert_eq!(answered(&mut sender, [0, 402 * MS], 20, &[]), []); // the probe's own
-    let before = sender.window();
+    assert!(sender.window() >= before.0);
     answered(&mut sender, [310 * MS, 410 * MS], 21, &[]);
-    assert!(sender.window() >= before);
+    assert!(sender.window() >= before.0);
+    assert_eq!(sender.threshold(), before.1);
 }
 
 #[test]

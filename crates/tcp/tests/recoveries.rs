@@ -257,3 +257,43 @@ fn no_more_segments_are_said_to_have_arrived_than_can_have() {
         }
     }
 }
+
+/// A segment of eight is lost and the three after it arrive, at 100 ms; then nothing does. By hand: what each
+/// recovery takes to be lost, reported and in the network, once the lost one has been sent again; and once the first
+/// one has after a timeout. Nobody tells Tahoe and Reno which have arrived, so that they take all to be in the
+/// network, or, where they begin anew, none.
+#[test]
+fn every_recovery_says_what_it_takes_to_be_lost_and_in_the_network() {
+    let rows = [
+        ("tahoe", None, [8, 3, 1], [8, 0, 1]),
+        ("reno", None, [1, 3, 8], [8, 0, 1]),
+        ("newreno", None, [1, 3, 8], [8, 0, 1]),
+        ("sack", Some("linux-newreno"), [1, 3, 5], [8, 0, 1]),
+        ("sack", Some("sack1"), [1, 3, 5], [8, 0, 1]),
+        ("sack", Some("sack"), [1, 3, 5], [5, 3, 1]),
+        ("sack", Some("rack"), [1, 3, 5], [5, 3, 1]),
+    ];
+    for (name, recovery, noticed, timed_out) in rows {
+        let mut values = Values::from([
+            ("handshake".to_owned(), Value::Switch(false)),
+            ("limited_transmit".to_owned(), Value::Switch(false)),
+            ("initial_window".to_owned(), Value::Number(8.0)),
+        ]);
+        values.extend(recovery.map(|it| ("recovery".to_owned(), Value::Choice(it.to_owned()))));
+        let profile = Profile::from_values(name, &values).unwrap();
+        let (mut sender, _) = profile.ends(0);
+        sender.limit_to(8);
+        sender.start(&profile.sender);
+        assert_eq!(sent(&mut sender).len(), 8);
+        for blocks in [&[(2, 3)], &[(2, 4)], &[(2, 5)]] {
+            let answer = Acknowledgement { next_expected: 1, blocks, ..Acknowledgement::default() };
+            sender.on_acknowledgement(100_000_000, &answer);
+        }
+        let told = |sender: &Sender| [sender.lost(), sender.sacked(), sender.in_flight()];
+        assert_eq!(sent(&mut sender), [1], "{name} {recovery:?}");
+        assert_eq!((told(&sender), sender.outstanding()), (noticed, 8), "{name} {recovery:?}");
+        sender.on_timer(sender.deadline());
+        assert_eq!(sent(&mut sender), [1], "{name} {recovery:?}");
+        assert_eq!((told(&sender), sender.outstanding()), (timed_out, 8), "{name} {recovery:?}");
+    }
+}

@@ -189,8 +189,13 @@ impl Duplicates {
         self.duplicates.min(flight.flight_size().saturating_sub(1))
     }
 
-    pub(super) fn lost(&self, _flight: &Flight) -> u32 {
-        u32::from(self.in_recovery)
+    /// In recovery the first segment; where sending has begun anew behind it, all.
+    pub(super) fn lost(&self, flight: &Flight) -> u32 {
+        if flight.next < flight.highest || flight.is_repairing_timeout() {
+            flight.flight_size()
+        } else {
+            u32::from(self.in_recovery)
+        }
     }
 
     pub(super) fn is_repairing(&self) -> bool {

@@ -40,6 +40,15 @@ impl Recovery {
         })
     }
 
+    /// The same as Linux has it.
+    #[must_use]
+    pub fn of_linux(self) -> Self {
+        match self {
+            Self::NewReno => Self::LinuxNewReno,
+            other => other,
+        }
+    }
+
     /// Whether its receiver reports what arrives beyond a gap.
     #[must_use]
     pub fn is_selective(self) -> bool {
@@ -47,7 +56,9 @@ impl Recovery {
     }
 }
 
-/// How much may be sent while the window falls over a round trip and is below its threshold.
+/// How much may be sent while the window falls over a round trip. ns-3's differs in three things: in what is sent
+/// below the threshold, in that the share above it is not rounded up, and in what the share is of: all that is
+/// outstanding in place of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReductionBound {
     /// RFC 9937.
@@ -81,6 +92,14 @@ impl RecoveryOptions {
     /// How many depths [`AnyRecovery::apart`](super::AnyRecovery::apart) has that are worth to be brought near. A flight that others repair is
     /// whole nearly always, and then nobody asks them.
     pub(crate) fn depth_apart(&self) -> usize {
-        if self.kind == Recovery::Rack { 2 } else { 0 }
+        match self.kind {
+            Recovery::Rack => 2,
+            Recovery::Tahoe
+            | Recovery::Reno
+            | Recovery::NewReno
+            | Recovery::LinuxNewReno
+            | Recovery::Sack
+            | Recovery::Sack1 => 0,
+        }
     }
 }

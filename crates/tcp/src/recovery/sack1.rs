@@ -72,7 +72,7 @@ impl Sack1 {
         flight.allowance = 0;
         let acknowledged = answer.next_expected;
         if marked > 0 {
-            flight.respond_to_marks(now, acknowledged, self.in_network(flight));
+            flight.respond_to_marks(now, acknowledged, self.unreported(flight));
         }
         if acknowledged < flight.unacknowledged {
             return;
@@ -124,7 +124,7 @@ impl Sack1 {
 
     fn notice_loss(&mut self, flight: &mut Flight, now: u64) {
         if flight.unacknowledged > flight.recover || flight.unacknowledged == 1 {
-            flight.reduce_for_loss(now, self.in_network(flight));
+            flight.reduce_for_loss(now, self.unreported(flight));
         } else if !flight.takes_last_reduction_for_marks() {
             return;
         }
@@ -146,16 +146,28 @@ impl Sack1 {
         self.after_timeout = true;
     }
 
-    pub(super) fn in_network(&self, flight: &Flight) -> u32 {
+    /// Outstanding segments that have not been reported.
+    pub(super) fn unreported(&self, flight: &Flight) -> u32 {
         self.board.in_network(flight.outstanding())
+    }
+
+    pub(super) fn in_network(&self, flight: &Flight) -> u32 {
+        if self.in_recovery { self.pipe.max(0) as u32 } else { self.unreported(flight) }
     }
 
     pub(super) fn sacked(&self, _flight: &Flight) -> u32 {
         self.board.arrived()
     }
 
-    pub(super) fn lost(&self, _flight: &Flight) -> u32 {
-        self.board.lost()
+    /// In recovery what is missing below the highest report; after a timeout all.
+    pub(super) fn lost(&self, flight: &Flight) -> u32 {
+        if self.after_timeout {
+            return flight.flight_size();
+        }
+        let first_missing = |from| self.board.next_unreported(from);
+        let next = |hole: &u32| first_missing(hole + 1);
+        let holes = first_missing(flight.unacknowledged).filter(|_| self.in_recovery);
+        std::iter::successors(holes, next).count() as u32
     }
 
     pub(super) fn is_repairing(&self) -> bool {

@@ -83,7 +83,8 @@ impl Flight {
         }
     }
 
-    /// Segments sent, or to be sent anew after a timeout, and not acknowledged.
+    /// Segments sent and not acknowledged; of those that are sent anew in order after a timeout, none that still waits
+    /// for it.
     #[inline]
     pub(crate) fn outstanding(&self) -> u32 {
         self.next - self.unacknowledged
