@@ -38,8 +38,9 @@ struct Player {
     profile: Profile,
     begun: bool,
     now: u64,
-    /// When each segment left, and which: those that no line of the script has met.
-    left: VecDeque<(u64, u32)>,
+    /// When each segment left, and which, and whether it said that the window is reduced: those that no line of the
+    /// script has met.
+    left: VecDeque<(u64, u32, bool)>,
     /// When each segment left last.
     times: Vec<u64>,
     unacknowledged: u32,
@@ -222,7 +223,7 @@ impl Player {
             let index = segment.sequence as usize;
             self.times.resize(self.times.len().max(index + 1), self.now);
             self.times[index] = self.now;
-            self.left.push_back((self.now, segment.sequence));
+            self.left.push_back((self.now, segment.sequence, segment.window_reduced));
         }
     }
 
@@ -267,7 +268,7 @@ impl Player {
         let count = if opening { 1 } else { self.whole(packet.length)? };
         for sequence in first..first + count {
             self.advance(latest, true)?;
-            let Some((time, segment)) = self.left.pop_front() else {
+            let Some((time, segment, reduced)) = self.left.pop_front() else {
                 let byte = packet.first;
                 return Err(Trouble::Differs(format!("nothing left, but {byte} should have")));
             };
@@ -276,6 +277,12 @@ impl Player {
                 let byte = segment.saturating_sub(1) * self.segment_size + 1;
                 let wanted = sequence.saturating_sub(1) * self.segment_size + 1;
                 return Err(Trouble::Differs(format!("{byte} left at {at} s instead of {wanted}")));
+            }
+            // The opening segment's flag has another meaning (RFC 3168, section 6.1.1).
+            if !opening && sequence == first && reduced != packet.flags.contains('W') {
+                let does = if reduced { "says" } else { "does not say" };
+                let byte = packet.first;
+                return Err(Trouble::Differs(format!("{byte} {does} that the window is reduced")));
             }
             if time < earliest || time > latest {
                 let (from, until) = (earliest as f64 / 1e9, latest as f64 / 1e9);
@@ -288,7 +295,7 @@ impl Player {
     /// Nothing has left that no line has met. Asked only of scripts that are written for this player: others may name
     /// what leaves for several packets after all of them.
     fn expect_no_more(&self) -> Result<(), Trouble> {
-        let Some(&(time, segment)) = self.left.front() else { return Ok(()) };
+        let Some(&(time, segment, _)) = self.left.front() else { return Ok(()) };
         let byte = segment.saturating_sub(1) * self.segment_size + 1;
         let at = time as f64 / 1e9;
         Err(Trouble::Differs(format!("{byte} left at {at} s, and no line says so")))
