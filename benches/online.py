@@ -32,6 +32,7 @@ from typing import Any
 from online_networks import NETWORKS
 from online_networks.measure import measure
 from online_networks.table import summary_of_findings, table
+from provenance import drawn_by
 
 RESULTS = Path(__file__).parent / "results"
 EVALUATIONS = 100
@@ -59,6 +60,7 @@ def main() -> None:
         ]
         shared = common({file.stem.rpartition("-")[2]: load(file) for file in files})
         print(summary_of_findings(shared) if given.findings else table(shared))
+        print(f"\n{drawn_by('benches/online.py', *files)}")
         return
     [file] = given.results or [default_file(given.label)]
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -64,16 +64,26 @@ def git(*words: str, told: str = "") -> str | None:
     return done.stdout.strip()
 
 
-def drawn_by(script: str, results: Path) -> str:
+def drawn_by(script: str, *results: Path) -> str:
     """The line for a table that ``script`` draws from results which the repository keeps.
 
-    The commit is the newest that has put results there, so they are committed before the table is
-    drawn.
+    The commits are the newest that have put results there, so they are committed before the table
+    is drawn.
     """
-    if not results.resolve().is_relative_to(ROOT):
-        return f"*Made by `{script}` from `{results}`, recorded in no commit yet.*"
-    kept = results.resolve().relative_to(ROOT).as_posix()
-    commit = git("log", "-1", "--abbrev=8", "--format=%h", "--", kept)
-    changed = git("status", "--porcelain", "--", kept)
-    where = commit if commit and not changed else "no commit yet"
-    return f"*Made by `{script}` from `{kept}`, recorded in {where}.*"
+    kept = [file.resolve() for file in results]
+    names = " and ".join(
+        f"`{file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file}`"
+        for file in kept
+    )
+    commits = dict.fromkeys(_recorded(file) for file in kept)
+    return f"*Made by `{script}` from {names}, recorded in {' and '.join(commits)}.*"
+
+
+def _recorded(results: Path) -> str:
+    """The newest commit that has put results there."""
+    if results.is_relative_to(ROOT):
+        kept = results.relative_to(ROOT).as_posix()
+        commit = git("log", "-1", "--abbrev=8", "--format=%h", "--", kept)
+        if commit and not git("status", "--porcelain", "--", kept):
+            return commit
+    return "no commit yet"

@@ -29,6 +29,7 @@ PAGES = (
     ROOT / "docs" / "monitor.md",
     ROOT / "docs" / "scenario-library.md",
     ROOT / "docs" / "tuning.md",
+    ROOT / "docs" / "tuning-several.md",
     ROOT / "docs" / "twin.md",
     *sorted(
         page

@@ -62,6 +62,11 @@ def test_results_that_are_kept_are_of_the_newest_commit_with_some(repository, tm
     elsewhere = tmp_path.parent / "elsewhere.jsonl"
     drawn = provenance.drawn_by(SCRIPT, elsewhere)
     assert drawn == f"*Made by `{SCRIPT}` from `{elsewhere}`, recorded in no commit yet.*"
+    repository("commit", "--quiet", "--all", "--message", "a second result")
+    drawn = provenance.drawn_by(SCRIPT, results, results)
+    later = repository("rev-parse", "--short=8", "HEAD")
+    of_both = f"from `{RESULTS}` and `{RESULTS}`, recorded in {later}.*"
+    assert drawn == f"*Made by `{SCRIPT}` {of_both}"
 
 
 def test_rows_that_are_kept_say_when_they_were_measured():
