@@ -1,9 +1,9 @@
 """Shows what the tuner promises: speed, coverage, and that tuned RED wins in each phase.
 
 - *four* and *sixteen*: four parameters on the phases of `varying-load` within 6 % of the best
-  known objective in 1 s of wall time on two cores; sixteen of `four-red-queues` close 85 % of the gap
-  from the standard setting to the best known in 10 s; medians of 15 seeds. The best known settings are those of `benches/best_known.json`, from
-  `benches/best_known.py`.
+  known objective in 1 s of wall time on two cores; sixteen of `four-red-queues` close 85 % of the
+  gap from the standard setting to the best known in 10 s; medians of 15 seeds. The best known
+  settings are those of `benches/best_known.json`, from `benches/best_known.py`.
 - *coverage*: in how many of many small tunings the interval of the improvement has the true one,
   which is known from many fresh seeds.
 - *phases*: RED tuned for each phase of the example scenarios against RED as published, as ns-2
