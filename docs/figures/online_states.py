@@ -1,7 +1,7 @@
 """Draws the controller's states for docs/online.md, and refreshes that page's two tables.
 
 The picture and the tables follow from the code: the states, events and successors from
-``vermilion.online.decide.transitions``, the decisions from ``vermilion.online.record.kinds``.
+``vermilion.online.decide.transitions``, the decisions from ``vermilion.online.kinds``.
 ``tests/python/test_online_documentation.py`` compares the tables with the page.
 
     .venv/bin/python docs/figures/online_states.py
@@ -14,6 +14,7 @@ import inspect
 import math
 from pathlib import Path
 
+from vermilion.online import kinds
 from vermilion.online.decide.states import (
     Applying,
     Blind,
@@ -27,7 +28,6 @@ from vermilion.online.decide.states import (
     Watching,
 )
 from vermilion.online.decide.transitions import BESIDES, EVENTS, IGNORED, STATES, TRANSITIONS
-from vermilion.online.record import kinds
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "online.md"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vermilion.networks import Network
     from vermilion.online.drive.run import run_online
-    from vermilion.online.record.entries import Decision, OnlineRun, SettingInForce
+    from vermilion.online.entries import Decision, OnlineRun, SettingInForce
     from vermilion.online.record.journal import JournalError
     from vermilion.report import ComparisonReport, compare, online_report
     from vermilion.report.run_figure import RunFigure, run_figure
@@ -129,7 +129,7 @@ _HOMES = {
     "ComparisonReport": ("vermilion.report", "ComparisonReport"),
     "CongestionControl": ("vermilion.scenario.own_congestion_control", "CongestionControl"),
     "CongestionControlError": ("vermilion.scenario.errors", "CongestionControlError"),
-    "Decision": ("vermilion.online.record.entries", "Decision"),
+    "Decision": ("vermilion.online.entries", "Decision"),
     "Discipline": ("vermilion.scenario.own_discipline", "Discipline"),
     "DisciplineError": ("vermilion.scenario.errors", "DisciplineError"),
     "FlowSeries": ("vermilion.simulate.instruments", "FlowSeries"),
@@ -137,7 +137,7 @@ _HOMES = {
     "FrontPoint": ("vermilion.tuning", "FrontPoint"),
     "JournalError": ("vermilion.online.record.journal", "JournalError"),
     "Network": ("vermilion.networks", "Network"),
-    "OnlineRun": ("vermilion.online.record.entries", "OnlineRun"),
+    "OnlineRun": ("vermilion.online.entries", "OnlineRun"),
     "PacketPredicateError": ("vermilion.scenario.errors", "PacketPredicateError"),
     "PacketTrace": ("vermilion.simulate.instruments", "PacketTrace"),
     "RawDistributions": ("vermilion.simulate.instruments", "RawDistributions"),
@@ -149,7 +149,7 @@ _HOMES = {
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
     "Seeds": ("vermilion.tuning", "Seeds"),
-    "SettingInForce": ("vermilion.online.record.entries", "SettingInForce"),
+    "SettingInForce": ("vermilion.online.entries", "SettingInForce"),
     "Study": ("vermilion.tuning", "Study"),
     "StudyError": ("vermilion.tuning", "StudyError"),
     "StudyRecord": ("vermilion.tuning", "StudyRecord"),

@@ -9,9 +9,9 @@ from test_live_page_browser import PATIENCE_S, Page, chromium
 
 from test_live_page import book
 from test_live_page_answers import Asking, set_sample
+from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Command
-from vermilion.online.record.entries import Decision, SettingInForce
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.flow_shares import FlowShares
 from vermilion.online.sense.set_sample import SetSample
 

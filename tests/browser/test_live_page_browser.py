@@ -21,8 +21,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from test_live_page import book, looks, serve
-from vermilion.online.record.entries import Decision, SettingInForce
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.flow_shares import FlowShares
 
 PATIENCE_S = 30

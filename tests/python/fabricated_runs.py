@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.online.record.entries import Decision, OnlineRun
+from vermilion.online.entries import Decision, OnlineRun
 from vermilion.scenario import load_scenario
 from vermilion.simulate import Result
 

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,39 @@ def circle_in(imports: dict[str, set[str]]) -> str | None:
 def test_no_imports_form_a_circle():
     circle = circle_in(imports_among(PACKAGE.parent))
     assert circle is None, circle
+
+
+def imports_among_rooms(imports: dict[str, set[str]]) -> dict[str, dict[str, set[str]]]:
+    """For each folder, which of what lies in it imports which other, with all that each holds."""
+    within: dict[str, dict[str, set[str]]] = {}
+    for module, others in imports.items():
+        for other in others:
+            paths = module.split("."), other.split(".")
+            shared = sum(
+                1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*paths, strict=False))
+            )
+            folder = ".".join(paths[0][:shared])
+            if shared < min(map(len, paths)):
+                here, there = (path[shared] for path in paths)
+                within.setdefault(folder, {}).setdefault(here, set()).add(there)
+    return within
+
+
+def test_no_rooms_within_a_room_import_each_other_in_a_circle():
+    for folder, imports in imports_among_rooms(imports_among(PACKAGE.parent)).items():
+        circle = circle_in(imports)
+        assert circle is None, f"in {folder}, {circle}"
+
+
+def test_a_circle_of_rooms_is_found_though_no_files_form_one():
+    imports = {
+        "a.b.one": {"a.c.two"},
+        "a.c.three": {"a.b.four"},
+        "a.c.two": set(),
+        "a.b.four": set(),
+    }
+    assert circle_in(imports) is None
+    assert circle_in(imports_among_rooms(imports)["a"]) is not None
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from test_cli import refused, vermilion
-from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.record.journal import Journal
-from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import Sample
 from vermilion.status.listener import Listener
 from vermilion.status.live_page import broadcast as broadcast_module

@@ -13,9 +13,9 @@ import pytest
 
 from test_cli import SHORT, refused, vermilion
 from test_live_page import ask, book, looks
+from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Command
-from vermilion.online.record.entries import Decision, SettingInForce
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.status.listener import Listener
 from vermilion.status.live_page.beside import PageBeside
 from vermilion.status.live_page.journal_reader import JournalReader

@@ -7,8 +7,8 @@ import pytest
 
 from test_live_page import book, looks
 from test_live_page_answers import set_sample
-from vermilion.online.record.entries import Decision
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.entries import Decision
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.flow_shares import FlowShares
 from vermilion.online.sense.set_sample import SetSample
 from vermilion.status.live_page.journal_reader import JournalReader

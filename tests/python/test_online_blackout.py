@@ -13,7 +13,7 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Applying
 from vermilion.online.decide.step import step
 from vermilion.online.events import Began, Command
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.blackout import Blackout, blackout_of
 from vermilion.online.sense.sampler import Sample
 from vermilion.scenario import load_scenario

@@ -8,9 +8,9 @@ from vermilion.online.decide.bounds_watch import BoundsWatch
 from vermilion.online.decide.step import step
 from vermilion.online.decide.turn import Turn
 from vermilion.online.effects import Record
+from vermilion.online.entries import Decision
 from vermilion.online.events import Began
-from vermilion.online.record.entries import Decision
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 DROPS = "links.bottleneck.drop_rate <= 10 %"
 DELAY = "links.bottleneck.sojourn_ms.p95 <= 20 ms"

@@ -9,8 +9,8 @@ import textwrap
 
 import pytest
 
-from vermilion.online.decide.regimes import Regime
-from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.plan.regimes import Regime
 from vermilion.online.record.journal import Journal, JournalError
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.sampler import Sample

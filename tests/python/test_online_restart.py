@@ -17,10 +17,10 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Applying, HandsOff, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Apply
+from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Began, Done, Lost, Refused
-from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.record.journal import Journal
-from vermilion.online.record.kinds import DecisionKind
 
 SECOND = {**FIRST, "level": 30.0, "weight": 0.4}
 THIRD = {**FIRST, "level": 25.0, "weight": 0.3}

@@ -31,9 +31,9 @@ import pytest
 
 from online_world import FIRST, POLICY, TICK_S, World, controller_of, finding
 from vermilion.objectives import Constraint
-from vermilion.online.decide.regimes import Regime, Regimes
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Apply, Cancel, End, Propose, Record, Search
+from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import (
     Began,
     Command,
@@ -44,7 +44,7 @@ from vermilion.online.events import (
     SearchFailed,
     Silent,
 )
-from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.plan.regimes import Regime, Regimes
 from vermilion.search import Space
 from vermilion.search.space import Dimension
 from vermilion.simulate import mean_interval

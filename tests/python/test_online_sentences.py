@@ -21,8 +21,8 @@ from vermilion.online import run_online
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.drive.real_router import _found
 from vermilion.online.effects import Record
-from vermilion.online.record.entries import Decision
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.entries import Decision
+from vermilion.online.kinds import DecisionKind
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import load_scenario
 

@@ -9,20 +9,19 @@ from online_set_world import LINKS, SetWorld, controller_of, finding
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Apply, Search
 from vermilion.online.events import Began, Done, Found
-from vermilion.online.model import set_examination
 from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.horizon import Horizon
 from vermilion.online.model.senders import SenderBelief, SenderModel
-from vermilion.online.model.set_examination import watch_set
 from vermilion.online.model.set_network import (
     SetTraffic,
     build_set_model,
     set_by_turns,
     set_possibilities,
 )
-from vermilion.online.plan import set_solve
+from vermilion.online.plan import set_examination, set_solve
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.plan.set_atlas_prior import memory_of_set_atlas
+from vermilion.online.plan.set_examination import watch_set
 from vermilion.online.plan.steps import Steps
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.picture import TrafficPicture

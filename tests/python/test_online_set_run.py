@@ -15,12 +15,12 @@ from vermilion.objectives.knee import Knee
 from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
-from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.states import Applying, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Apply
+from vermilion.online.entries import SettingInForce
 from vermilion.online.events import Began
-from vermilion.online.record.entries import SettingInForce
+from vermilion.online.plan.regimes import Regime
 from vermilion.online.record.journal import Journal
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy

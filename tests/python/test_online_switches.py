@@ -8,11 +8,11 @@ from test_online_model import CONFIGURATION, IN_FORCE, picture, traffic
 from test_online_plan import task
 from vermilion import load_scenario
 from vermilion.online.decide.controller import Controller
-from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.turn import Turn
 from vermilion.online.drive.run import run_online
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.plan.first_guesses import first_guesses
+from vermilion.online.plan.regimes import Regime
 from vermilion.online.plan.searched_values import searched_parameters, searched_values
 from vermilion.online.plan.solve import solve
 from vermilion.online.policy import Policy

@@ -19,6 +19,7 @@ from vermilion.online.decide.states import (
 from vermilion.online.decide.step import step
 from vermilion.online.decide.transitions import EVENTS, IGNORED, STATES, TRANSITIONS
 from vermilion.online.effects import Apply, End, Propose, ReadBack, Record, Search
+from vermilion.online.entries import Decision
 from vermilion.online.events import (
     Began,
     Command,
@@ -30,8 +31,7 @@ from vermilion.online.events import (
     SearchFailed,
     Silent,
 )
-from vermilion.online.record.entries import Decision
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 RUNS = range(30)
 EVENTS_PER_RUN = 200

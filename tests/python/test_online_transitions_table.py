@@ -8,7 +8,6 @@ import pytest
 from online_world import FIRST, TICK_S, World, best, controller_of, finding
 from vermilion.online.decide.budget import ChangeBudget
 from vermilion.online.decide.detection import ConditionWatch
-from vermilion.online.decide.regimes import Regime, Regimes
 from vermilion.online.decide.sequential import Persistence
 from vermilion.online.decide.states import (
     Applying,
@@ -40,6 +39,7 @@ from vermilion.online.events import (
     SearchFailed,
     Silent,
 )
+from vermilion.online.plan.regimes import Regime, Regimes
 
 NUMBER = 7
 AFTER = {"level": 30.0, "weight": 0.4, "gentle": False}

@@ -25,8 +25,8 @@ from vermilion.cli.user_error import UserError
 if TYPE_CHECKING:
     from vermilion.online.drive.plant import Plant
     from vermilion.online.effects import Propose
+    from vermilion.online.entries import Decision, OnlineRun
     from vermilion.online.events import Command
-    from vermilion.online.record.entries import Decision, OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.scenario import Scenario
 

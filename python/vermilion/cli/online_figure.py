@@ -10,7 +10,7 @@ from vermilion.cli.user_error import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.scenario import Scenario
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from vermilion.online.drive.real_router import RouterRun
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.effects import Propose
+    from vermilion.online.entries import Decision
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, Policy, WithoutModel
-    from vermilion.online.record.entries import Decision
     from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile
     from vermilion.online.service import Service
     from vermilion.routers.base import LinkConfiguration, Observation, OperatedRouter

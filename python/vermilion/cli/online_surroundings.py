@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from vermilion.monitor import InterfaceWatch
+    from vermilion.online.entries import Decision
     from vermilion.online.policy import Policy
-    from vermilion.online.record.entries import Decision
     from vermilion.online.service import Service
     from vermilion.routers.base import OperatedRouter
     from vermilion.status.metrics import ControllerMetrics

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.objectives.price import PriceRow
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.report.price_line import Priced
     from vermilion.report.short_queue import Rival
 

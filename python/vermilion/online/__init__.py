@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vermilion.online.drive.run import run_online
-    from vermilion.online.record.entries import Decision, OnlineRun
+    from vermilion.online.entries import Decision, OnlineRun
 
 _HOMES = {"Decision": "record.entries", "OnlineRun": "record.entries", "run_online": "drive.run"}
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.online.entries import Entry
     from vermilion.online.plan.task import Task
-    from vermilion.online.record.entries import Entry
     from vermilion.routers.base import ParameterValue
 
 

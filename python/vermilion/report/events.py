@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vermilion.online.record.entries import Decision, OnlineRun
+    from vermilion.online.entries import Decision, OnlineRun
 
 DETECTED = "change-detected"
 APPLIED = "applied"

@@ -13,7 +13,7 @@ from vermilion.scenario.wire import nominal_rate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.simulate.statistics import RatioInterval
 
 

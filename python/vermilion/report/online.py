@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from vermilion.objectives.price import PriceRow
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.report.phases import Phase
     from vermilion.report.price_line import Priced, PriceLine
     from vermilion.report.short_queue import Rival

@@ -14,7 +14,7 @@ from vermilion.simulate.statistics import Interval, RatioInterval, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.simulate import Result
     from vermilion.simulate.result_data import LinkMetrics
 

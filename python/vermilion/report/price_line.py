@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.objectives.windows import FlowsWindow
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.report.short_queue import Rival
     from vermilion.simulate import Result
     from vermilion.simulate.result_data import LinkMetrics

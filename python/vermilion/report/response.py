@@ -14,7 +14,7 @@ from vermilion.simulate.statistics import Interval, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
 
 
 @dataclass(frozen=True, slots=True)

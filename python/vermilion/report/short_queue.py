@@ -15,7 +15,7 @@ from vermilion.simulate.runs import run_many
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.simulate import Result
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vermilion.status.doing import LOUD
 
 if TYPE_CHECKING:
-    from vermilion.online.record.entries import Decision
+    from vermilion.online.entries import Decision
 
 
 def log_line(decision: Decision, router: str, wall_s: float) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from vermilion.monitor import Listening
     from vermilion.online.drive.wall_clock import WallClockDriver
-    from vermilion.online.record.entries import Decision
+    from vermilion.online.entries import Decision
     from vermilion.routers.base import Observation
 
 STATES = tuple(sorted(each.__name__.lower() for each in get_args(State)))

@@ -13,7 +13,7 @@ from vermilion.online.decide import blind, entering, stepping
 from vermilion.online.decide.in_force import holds
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Applying, Owed, RouterChange, Watching
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

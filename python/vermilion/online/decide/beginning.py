@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from vermilion.online.decide import entering, leaving_alone, undoing
 from vermilion.online.decide.states import Applying, RouterChange, Waiting
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.marking import marks
-from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.routers.queue_set import joint_name
 
 if TYPE_CHECKING:

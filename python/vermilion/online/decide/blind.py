@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Blind
 from vermilion.online.events import Refused
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

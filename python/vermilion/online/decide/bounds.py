@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide.broken_bound import BrokenBound
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.stretch import FEWEST_BATCHES
 
 if TYPE_CHECKING:

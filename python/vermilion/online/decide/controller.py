@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide.bounds_watch import BoundsWatch
 from vermilion.online.decide.budget import ChangeBudget
 from vermilion.online.decide.fluctuation import Fluctuation
-from vermilion.online.decide.regimes import Regimes
 from vermilion.online.decide.states import HandsOff, State, Waiting
 from vermilion.online.model.senders import SenderBelief
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.memory import AnswerMemory
+from vermilion.online.plan.regimes import Regimes
 from vermilion.online.plan.task import COMPARISONS, FIRST_MODEL_SEED, RE_EVALUATIONS
 from vermilion.online.sense.senses import Senses
 from vermilion.routers.base import PushPrice

@@ -24,11 +24,11 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.marking import DROPS_IN_EARNEST, marks_alone
 from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
 from vermilion.online.model.least_queue import least_queue_packets
 from vermilion.online.plan.memory import condition_distance
-from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
 from vermilion.scenario.how_many import how_many
 

@@ -8,7 +8,7 @@ from vermilion.online.decide import entering
 from vermilion.online.decide.in_force import holds, is_mixture
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import RouterChange
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.routers.queue_set import by_queue
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import State

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm

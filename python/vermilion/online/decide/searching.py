@@ -12,8 +12,8 @@ from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import RouterChange, Searching, Verifying
 from vermilion.online.decide.verification import verify
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
-from vermilion.online.record.kinds import DecisionKind
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from vermilion.online.decide.transitions import BESIDES, TRANSITIONS
 from vermilion.online.decide.turn import Turn
 from vermilion.online.decide.waiting import PICTURES_KEPT, STEADY_FLOWS
 from vermilion.online.events import Command, Observed, Silent
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.flow_shares import is_due
 
 if TYPE_CHECKING:

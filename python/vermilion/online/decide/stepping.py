@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering
 from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.states import RouterChange, Verifying
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.plan.steps import Steps
-from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import Watching

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, RouterChange
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import State

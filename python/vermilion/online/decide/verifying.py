@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering, stepping
-from vermilion.online.decide.regimes import Regime
 from vermilion.online.decide.states import Doubt, RouterChange, Verifying
 from vermilion.online.decide.verification import clearly_worse, verify
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.plan.correction import LARGEST
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.plan.regimes import Regime
 
 if TYPE_CHECKING:
     from vermilion.online.decide.turn import Turn

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering
 from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.states import RouterChange, Verifying, Waiting
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.picture import round_trip_distance
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from vermilion.online.decide.bounds import STRETCH_S
 from vermilion.online.decide.broken_bound import first_broken
 from vermilion.online.decide.fluctuation import CALM_S
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.model.calibration import are_enough
-from vermilion.online.record.kinds import DecisionKind
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import Watching

@@ -17,10 +17,10 @@ from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.drive.operated_queue import OperatedQueue
 from vermilion.online.drive.operated_set import OperatedSet, nearest_in
 from vermilion.online.drive.wall_clock import WallClockDriver
+from vermilion.online.entries import Decision
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.plan.solve import solve as solve_task
-from vermilion.online.record.entries import Decision
 from vermilion.online.record.journal import Journal, JournalError
-from vermilion.online.record.kinds import DecisionKind
 from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from vermilion.online.drive.pacing import Solve
     from vermilion.online.effects import Propose
+    from vermilion.online.entries import SettingInForce
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
-    from vermilion.online.record.entries import SettingInForce
     from vermilion.online.record.restart import Remembered
     from vermilion.routers.base import Observation, OperatedRouter, ParameterValue
 

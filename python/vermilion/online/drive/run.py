@@ -11,10 +11,10 @@ from vermilion.online.drive.network_time import NetworkTimeDriver
 from vermilion.online.drive.pacing import FixedPace, MeasuredPace
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.drive.wall_clock import WallClockDriver
+from vermilion.online.entries import OnlineRun
 from vermilion.online.plan.searched_values import searched_values
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S
-from vermilion.online.record.entries import OnlineRun
 from vermilion.online.record.journal import Journal
 from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from vermilion.online.drive.plant import Plant
     from vermilion.online.effects import Propose
+    from vermilion.online.entries import Decision
     from vermilion.online.events import Command
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, WithoutModel
-    from vermilion.online.record.entries import Decision
     from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.scenario import Scenario
 

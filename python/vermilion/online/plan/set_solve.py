@@ -15,7 +15,6 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.possibilities import is_asked_of
 from vermilion.online.model.prediction import queue_noise
-from vermilion.online.model.set_examination import examine_set
 from vermilion.online.model.set_network import (
     SetTraffic,
     build_set_model,
@@ -35,6 +34,7 @@ from vermilion.online.plan.push_charge import (
 )
 from vermilion.online.plan.search import Case, Looking, best_of
 from vermilion.online.plan.searched_values import searched_values
+from vermilion.online.plan.set_examination import examine_set
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture

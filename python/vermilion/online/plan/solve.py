@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError, constraints_of
 from vermilion.objectives.harm import harm_bounds
-from vermilion.online.model.examination import examine
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.network import build_model
 from vermilion.online.model.possibilities import by_turns, is_asked_of, possibilities
@@ -19,6 +18,7 @@ from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.scaling import SmallRuns, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.plan.answer import Answer
+from vermilion.online.plan.examination import examine
 from vermilion.online.plan.first_guesses import first_guesses
 from vermilion.online.plan.first_setting import first_beside_in_force
 from vermilion.online.plan.goal import goal_of

@@ -16,9 +16,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
-from vermilion.online.decide.regimes import Regime, Regimes
+from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Done
-from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.plan.regimes import Regime, Regimes
 from vermilion.online.record.restart import remembered
 from vermilion.online.sense.flow_shares import FlowShares
 from vermilion.online.sense.set_picture import picture_of
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from vermilion.online.effects import Apply
+    from vermilion.online.entries import Entry
     from vermilion.online.events import Lost, Refused
-    from vermilion.online.record.entries import Entry
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.online.record.entries import Decision, SettingInForce
+from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.record.journal import JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vermilion.online.effects import Apply
+    from vermilion.online.entries import Entry
     from vermilion.online.events import Done, Lost, Refused
-    from vermilion.online.record.entries import Entry
     from vermilion.online.record.journal import Journal
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from vermilion.online.record.entries import OnlineRun
+    from vermilion.online.entries import OnlineRun
     from vermilion.papers.interface import Evidence, Numbers
     from vermilion.papers.workbench import Workbench
     from vermilion.scenario import Scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.online.record.kinds import DecisionKind
+from vermilion.online.kinds import DecisionKind
 
 if TYPE_CHECKING:
     import sqlite3

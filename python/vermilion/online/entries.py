@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from vermilion.objectives import Objective
-    from vermilion.online.decide.regimes import Regime
-    from vermilion.online.record.kinds import DecisionKind
+    from vermilion.online.kinds import DecisionKind
+    from vermilion.online.plan.regimes import Regime
     from vermilion.online.sense.flow_shares import FlowShares
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue

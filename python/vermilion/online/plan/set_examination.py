@@ -1,6 +1,6 @@
 """What explains several queues under the joint setting in force: which senders, and how well.
 
-As for one queue (:mod:`vermilion.online.model.examination`), with the figures of every queue: the
+As for one queue (:mod:`vermilion.online.plan.examination`), with the figures of every queue: the
 evidence for a kind of senders is that of all queues together, and every queue has to be explained.
 Of more figures one strays further by chance, so the limit is that of one queue for all of them
 together, by Sidak's correction.
